@@ -1,4 +1,4 @@
-"""A tensor of PyTorch on the CPU, filled with random numbers that nobody can repeat.
+"""A tensor of PyTorch on the CPU, filled with unpredictable random numbers.
 
 The same works for everything with a writable buffer, or whose method ``numpy()`` returns an array over the same
 memory.

@@ -10,19 +10,21 @@ keys that live for years                                    fresh_bytes
 an integer below n                                          randbelow
 memory that is there already, such as an array              fill
 everything that random.Random has                           Random
-NumPy: numbers that nobody can repeat                       squall.random.default_rng()
-NumPy: the same numbers again                               squall.random.default_rng(seed)
-Dask: the same numbers whatever the chunks                  squall.dask.random(shape, chunks, seed=seed)
-the same bytes again, from any offset                       Stream
+NumPy: unpredictable numbers                                squall.random.default_rng()
+NumPy: reproducible numbers                                 squall.random.default_rng(seed)
+Dask: reproducible numbers whatever the chunks              squall.dask.random(shape, chunks, seed=seed)
+reproducible bytes, from any offset                         Stream
 code that calls os.urandom, secrets or uuid                 install
 what protects this process                                  status, or `python -m squall`
 ==========================================================  ==============================================
 
-Functions of this module never repeat: not in a child of fork, in another thread, or in a clone of a virtual
-machine, as far as the machine lets squall notice clones or prevent repeats. They never block once the system
-has booted, and may be called from signal handlers and at interpreter shutdown.
+Functions of this module never repeat: not in a forked child process, in another thread, or in a clone of a virtual
+machine, as far as the machine lets squall notice clones or prevent repeats. (A `Stream` repeats by design.) They never
+block once the system has booted, and may be called from signal handlers and at interpreter shutdown.
 
 They raise OSError if the machine has no source of randomness at all, as in some sandboxes.
+
+Lengths are in bytes unless it says otherwise.
 """
 
 from binascii import b2a_base64 as _b2a_base64
@@ -42,14 +44,11 @@ __all__ = [
     "install",
     "randbelow",
     "status",
-    "stream",
     "token_bytes",
     "token_hex",
     "token_urlsafe",
     "uuid4",
 ]
-
-stream = Stream
 
 
 def fill(buffer, /):
@@ -58,46 +57,47 @@ def fill(buffer, /):
     Parameters
     ----------
     buffer : bytearray, memoryview, array.array, mmap, numpy.ndarray, or a tensor of PyTorch on the CPU
-        Any object with a writable buffer in one piece, or whose method ``numpy()`` returns one over the same
-        memory. Every byte becomes random, whatever the type of the elements.
+        Any object with a contiguous writable buffer, or whose method ``numpy()`` returns one over the same memory.
+        Every byte becomes random, whatever the type of the elements: floats get any bit pattern, NaN too. For numbers
+        from 0 to below 1 use ``squall.random.default_rng().random(out=array)``.
 
     Raises
     ------
     BufferError
-        The buffer is read-only, not contiguous, or one of Python objects.
+        The buffer is read-only, not contiguous, or one of Python objects or pointers; or ``numpy()`` returns a copy.
     TypeError
         The object has no buffer.
+    OSError
+        Same as `token_bytes`.
 
     Notes
     -----
-    Buffers of 64 KiB and more are filled without the GIL, at the speed of the CPU's AES units. Forks and clones: as
-    `token_bytes`, but a VM that is cloned in the middle of the call has what was written so far in every clone.
+    Buffers of 64 KiB and more are filled without the GIL, at the speed of the CPU's AES units. Forks and clones: same
+    as `token_bytes`, but a VM that is cloned in the middle of the call has what was written so far in every clone.
     """
-    with _view(buffer) as view:
-        # Rust's library does not know buffers without a dimension.
-        _squall.fill(view if view.ndim else view.cast("B"))
-
-
-def _view(buffer):
     try:
-        return memoryview(buffer)
+        _squall.fill(buffer)
+    except ValueError as error:
+        raise BufferError(f"{error}: pass a view of bytes, such as array.view('u1')") from None
     except TypeError:
         if not hasattr(buffer, "numpy"):
             raise
-    except ValueError as error:
-        raise BufferError(f"{error}: pass a view of bytes, such as array.view('u1')") from None
-    return memoryview(buffer.numpy())
+        # A copy is at another place each time, as long as both are there.
+        _squall.fill(buffer.numpy(), buffer.numpy())
 
 
 def token_hex(nbytes=None):
-    """Return `nbytes` random bytes as a str of twice as many hexadecimal digits; 32 bytes unless given."""
+    """Return `nbytes` random bytes (default: 32) as a str of twice as many hexadecimal digits.
+
+    Errors, forks and clones: same as `token_bytes`.
+    """
     return token_bytes(nbytes).hex()
 
 
 def token_urlsafe(nbytes=None):
-    """Return `nbytes` random bytes as a str for URLs, in Base64 without padding; 32 bytes unless given.
+    """Return `nbytes` random bytes (default: 32) as a str for URLs, in Base64 without padding (RFC 4648 section 5).
 
-    The text has about 1.3 characters a byte.
+    The text has about 1.3 characters a byte. Errors, forks and clones: same as `token_bytes`.
     """
     text = _b2a_base64(token_bytes(nbytes), newline=False)
     return text.rstrip(b"=").translate(_URL_SAFE).decode("ascii")
@@ -113,7 +113,7 @@ _UNKNOWN = _SafeUUID.unknown
 def uuid4():
     """Return a random uuid.UUID, version 4 of RFC 9562: 122 random bits.
 
-    Forks and clones: as `token_bytes`.
+    Errors, forks and clones: same as `token_bytes`.
     """
     uuid = _new_object(_UUID)
     _set_int(uuid, int.from_bytes(_squall.uuid4_bytes()))
@@ -124,7 +124,13 @@ def uuid4():
 def status():
     """Return the protections of this process and the work of its generator, as a dict.
 
-    Draws two bytes first. The keys are those of ``squall status --json``.
+    Draws a few bytes first. The keys are those of ``squall status --json``: sizes are in bytes, counts are of this
+    process; a forked child process goes on counting from those of its parent.
+
+    Raises
+    ------
+    OSError
+        The machine has no source of randomness.
     """
     from json import loads
 

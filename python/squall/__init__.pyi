@@ -10,8 +10,6 @@ from ._squall import fresh_bytes as fresh_bytes
 from ._squall import randbelow as randbelow
 from ._squall import token_bytes as token_bytes
 
-stream = Stream
-
 class _Tensor(Protocol):
     def numpy(self) -> Any: ...
 

@@ -5,6 +5,8 @@ import sys
 
 from . import status
 
+USAGE = "usage: python -m squall [--help | --version | bench [--dask [N]]]"
+
 
 def main(arguments):
     match arguments:
@@ -15,8 +17,12 @@ def main(arguments):
             from ._bench import main as bench
 
             bench(options)
+        case ["-h" | "--help"]:
+            print(USAGE, __doc__, sep="\n\n")
+        case ["--version"]:
+            print("squall", status()["version"])
         case _:
-            sys.exit("usage: python -m squall [bench [--dask [N]]]")
+            sys.exit(USAGE)
 
 
 def _text(value):

@@ -44,9 +44,9 @@ def main(arguments: list[str]) -> None:
     try:
         import numpy
     except ImportError:
-        print("\nNumPy is not installed: pip install squall[numpy]")
+        print("\nNumPy is not installed: run pip install numpy")
         return
-    columns = ["PCG64, predictable", "squall, unrepeatable", "squall, seeded"]
+    columns = ["PCG64, predictable", "squall, unseeded", "squall, seeded"]
     _table(f"NumPy {numpy.__version__}", columns, _numpy())
     if count is not None:
         _dask(int(count))
@@ -161,7 +161,7 @@ def _dask(count: int) -> None:
         import dask
         import dask.array as da
     except ImportError:
-        sys.exit("Dask is not installed: pip install squall[dask]")
+        sys.exit("Dask is not installed: run pip install 'dask[array]'")
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 

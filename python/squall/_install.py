@@ -4,58 +4,76 @@ import operator as _operator
 import os as _os
 import random as _random
 import secrets as _secrets
+import threading as _threading
 
+from ._forks import free_abandoned as _free_abandoned
 from ._random import Random
 from ._squall import token_bytes
+
+
+def _urandom(size, /):
+    """Return `size` random bytes, from squall."""
+    return token_bytes(_operator.index(size))
+
+
+def _randbits(k):
+    """Return an integer of `k` random bits, from squall."""
+    return _rng.getrandbits(k)
+
+
+_rng = Random()
+_REPLACEMENTS = {
+    (_os, "urandom"): _urandom,
+    (_random, "_urandom"): _urandom,
+    (_secrets, "_sysrand"): _rng,
+    (_secrets, "randbits"): _randbits,
+    (_secrets, "choice"): _rng.choice,
+}
+
+# Guards the following. A handler of a signal may install too, so a thread may take it twice.
+_lock = _threading.RLock()
+_os.register_at_fork(after_in_child=lambda: _free_abandoned(_lock))
+_installations = set()
+_originals = {}
+
+
+def _replace():
+    """Put squall's functions where others are."""
+    for (module, name), ours in _REPLACEMENTS.items():
+        if (found := getattr(module, name)) is not ours:
+            _originals[module, name] = found
+            setattr(module, name, ours)
+
+
+def _restore():
+    """Put back what was there, unless something else has replaced it since."""
+    for (module, name), original in list(_originals.items()):
+        if getattr(module, name) is _REPLACEMENTS[module, name]:
+            setattr(module, name, original)
+        del _originals[module, name]
 
 
 class Installation:
     """What `install` has replaced; ``uninstall``, or the end of a ``with`` block, puts it back."""
 
     def __init__(self):
-        def urandom(size, /):
-            """Return `size` random bytes, from squall."""
-            return token_bytes(_operator.index(size))
-
-        def randbits(k):
-            """Return an integer of `k` random bits, from squall."""
-            return rng.getrandbits(k)
-
-        rng = Random()
-        self._replaced = [
-            (module, name, getattr(module, name), value)
-            for module, name, value in [
-                (_os, "urandom", urandom),
-                (_random, "_urandom", urandom),
-                (_secrets, "_sysrand", rng),
-                (_secrets, "randbits", randbits),
-                (_secrets, "choice", rng.choice),
-            ]
-        ]
-        for module, name, _, value in self._replaced:
-            setattr(module, name, value)
-        _installations.append(self)
+        with _lock:
+            try:
+                _installations.add(self)
+                _replace()
+            except BaseException:
+                self.uninstall()
+                raise
 
     def uninstall(self):
-        """Put back what was there, unless something else has replaced it since.
+        """Put back what was there, unless another installation is left, or something else has replaced it since.
 
-        Installations may end in any order.
+        Installations may end in any order, and twice.
         """
-        for module, name, before, value in self._replaced:
-            if getattr(module, name) is value:
-                setattr(module, name, before)
-            for other in _installations:
-                other._forget(value, before)
-        if self in _installations:
-            _installations.remove(self)
-        self._replaced = []
-
-    def _forget(self, value, before):
-        """Put back `before` in place of `value`, whose installation has ended."""
-        self._replaced = [
-            (module, name, before if found is value else found, own)
-            for module, name, found, own in self._replaced
-        ]
+        with _lock:
+            _installations.discard(self)
+            if not _installations:
+                _restore()
 
     def __enter__(self):
         return self
@@ -64,20 +82,23 @@ class Installation:
         self.uninstall()
 
 
-_installations = []
-
-
 def install():
     """Have os.urandom, secrets, uuid.uuid4 and random.SystemRandom draw from squall.
 
     Returns
     -------
     Installation
-        A context manager whose ``uninstall`` puts the standard library's own functions back.
+        A context manager whose ``uninstall`` puts the standard library's own functions back. May be called again:
+        the last ``uninstall`` puts them back.
 
     Notes
     -----
-    What has imported a function by name before, as in ``from os import urandom``, keeps the kernel's. Other
-    languages in the same process are not reached: ``squall run python …`` replaces getrandom for them.
+    This holds for the whole process and all its threads. Forked child processes inherit it; those that
+    `multiprocessing` starts by ``spawn`` or ``forkserver`` do not, and have to call it again.
+
+    Not reached: names that were imported before, as in ``from os import urandom``, which keep the kernel's;
+    ``random.random()`` and the other functions of `random`, and ``numpy.random``, which never draw from the kernel
+    but once; OpenSSL (`ssl`, `cryptography`) and other libraries that are not Python. ``squall run python …``
+    replaces getrandom for those.
     """
     return Installation()

@@ -1,19 +1,24 @@
 """`squall.Random`, with every method of `random.Random`."""
 
+import copyreg as _copyreg
+import operator as _operator
 import random as _random
 
 from . import _squall
 
 
 class Random(_random.SystemRandom):
-    """A ``random.Random`` that draws from squall.
+    """A ``random.Random`` that draws from squall: unpredictable, and not reproducible.
 
-    Every method works as in `random`, but the numbers cannot be repeated: ``seed`` does nothing, and ``getstate``
-    and ``setstate`` raise NotImplementedError, as in ``random.SystemRandom``. A copy and an unpickled object
-    are new generators. ``random`` gives multiples of 2**-53 from 0 to below 1; ``randrange``, ``choice``,
-    ``shuffle`` and ``sample`` have no bias.
+    Every method works as in `random`. As in ``random.SystemRandom``, a seed is ignored: ``Random(5)`` and ``seed(5)``
+    do nothing with the 5, and ``getstate`` and ``setstate`` raise NotImplementedError. For reproducible numbers use
+    ``squall.random.default_rng(5)``.
 
-    Forks and clones: children of fork and clones of a virtual machine get other numbers, as from `token_bytes`.
+    A copy and an unpickled object are new generators with the same attributes. ``random`` gives multiples of 2**-53
+    from 0 to below 1; ``randrange``, ``choice``, ``shuffle`` and ``sample`` have no bias. Methods raise OSError as
+    `squall.token_bytes` does.
+
+    Forks and clones: forked child processes and clones of a virtual machine get other numbers, as from `token_bytes`.
     """
 
     # Functions in C are not bound to the object, which saves a call.
@@ -24,22 +29,32 @@ class Random(_random.SystemRandom):
 
     def randbytes(self, n):
         """Return `n` random bytes."""
-        return _squall.token_bytes(n)
+        return _squall.token_bytes(_operator.index(n))
 
     def shuffle(self, x):
-        """Shuffle the sequence `x` in place."""
-        if type(x) is list:
+        """Shuffle the sequence `x` in place.
+
+        A list in C, unless a subclass has its own ``random`` or ``getrandbits``: an exception of a signal handler
+        leaves it partly shuffled.
+        """
+        if type(x) is list and self._randbelow is _squall.randbelow:
             _squall.shuffle(x)
         else:
             super().shuffle(x)
 
     def gauss(self, mu=0.0, sigma=1.0):
-        """Return a number of the normal distribution.
+        """Return a number of the normal distribution with mean `mu` and standard deviation `sigma`.
 
-        `random.Random` keeps every second number for the next call. A child of fork would return it too, so this
-        is ``normalvariate``.
+        `random.Random` keeps every second number for the next call. A forked child process would return it too, so
+        this is ``normalvariate``.
         """
         return self.normalvariate(mu, sigma)
 
     def __reduce__(self):
-        return type(self), ()
+        return _copyreg.__newobj__, (type(self),), self.__getstate__()
+
+    def __getstate__(self):
+        return vars(self).copy()
+
+    def __setstate__(self, state):
+        vars(self).update(state)

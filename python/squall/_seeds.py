@@ -6,23 +6,21 @@ import operator
 from ._squall import token_bytes
 
 
-def encode(value):
-    """Return bytes that differ for different seeds: integers, bytes, str, and sequences of them."""
+def frozen(value):
+    """Return a seed as int, bytes, str, or tuple of them: what is changed later, as a list, does not change it."""
     if isinstance(value, (bytes, bytearray, memoryview)):
-        kind, content = b"b", bytes(value)
-    elif isinstance(value, str):
-        kind, content = b"s", value.encode()
-    elif (number := _integer(value)) is not None:
+        return bytes(value)
+    if isinstance(value, str):
+        return str(value)
+    if (number := _integer(value)) is not None:
         if number < 0:
             raise ValueError(f"the seed has {number}: it must not be negative")
-        kind, content = b"i", number.to_bytes((number.bit_length() + 7) // 8, "little")
-    elif hasattr(value, "__getitem__") and not isinstance(value, dict):
-        kind, content = b"l", b"".join(encode(part) for part in value)
-    else:
-        raise TypeError(
-            f"a seed is an integer, bytes, a str, or a sequence of them, not {type(value).__name__}"
-        )
-    return kind + len(content).to_bytes(8, "little") + content
+        return number
+    if hasattr(value, "__getitem__") and not isinstance(value, dict):
+        return tuple(map(frozen, value))
+    raise TypeError(
+        f"a seed is an integer, bytes, a str, or a sequence of them, not {type(value).__name__}"
+    )
 
 
 def _integer(value):
@@ -33,14 +31,28 @@ def _integer(value):
         return None
 
 
+def encode(seed):
+    """Return bytes that differ for different seeds, which are frozen."""
+    match seed:
+        case bytes():
+            kind, content = b"b", seed
+        case str():
+            kind, content = b"s", seed.encode()
+        case int():
+            kind, content = b"i", seed.to_bytes((seed.bit_length() + 7) // 8, "little")
+        case tuple():
+            kind, content = b"l", b"".join(map(encode, seed))
+    return kind + len(content).to_bytes(8, "little") + content
+
+
 def derive(purpose, seed, length):
     """Return `length` bytes that depend on all of `seed`, by SHAKE-256 (FIPS 202).
 
     Different purposes give independent bytes.
     """
-    return hashlib.shake_256(encode(["squall", purpose, seed])).digest(length)
+    return hashlib.shake_256(encode(("squall", purpose, frozen(seed)))).digest(length)
 
 
 def key(purpose, seed):
-    """Return an AES-256 key for `purpose`; without a seed, one that nobody can repeat."""
+    """Return an AES-256 key of 32 bytes for `purpose`; without a seed, a random one."""
     return token_bytes(32) if seed is None else derive(purpose, seed, 32)

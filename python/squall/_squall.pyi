@@ -7,10 +7,10 @@ from typing_extensions import Buffer
 _T = TypeVar("_T")
 
 def token_bytes(nbytes: int | None = None, /) -> bytes:
-    """Return `nbytes` random bytes, 32 unless given, for keys, nonces and tokens."""
+    """Return `nbytes` random bytes (default: 32) for keys, nonces and tokens."""
 
 def fresh_bytes(nbytes: int | None = None, /) -> bytes:
-    """Return `nbytes` random bytes, 32 unless given, from a new seed of the kernel: for keys that live for years."""
+    """Return `nbytes` random bytes (default: 32) from a new seed of the kernel: for keys that live for years."""
 
 def randbelow(n: SupportsIndex, /) -> int:
     """Return an integer from 0 to below `n`, each as likely as another."""
@@ -24,15 +24,15 @@ class Stream:
         """Return the next `nbytes` bytes, always all of them."""
 
     def readinto(self, buffer: Buffer, /) -> int:
-        """Fill a writable buffer in one piece with the next bytes, and return its length in bytes."""
+        """Fill a contiguous writable buffer with the next bytes, and return its length in bytes."""
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         """Move to the byte `offset`, from the start, or from where the stream is if `whence` is 1."""
 
     def tell(self) -> int:
-        """Return the number of the next byte."""
+        """Return the number of the next byte, from 0 to 2**64, which is the end."""
 
-def fill(buffer: Buffer, /) -> None: ...
+def fill(buffer: Buffer, same: Buffer | None = None, /) -> None: ...
 def fill_elements(
     buffer: Buffer,
     key: bytes,
@@ -43,6 +43,7 @@ def fill_elements(
     low: int = 0,
     span: int = 0,
 ) -> None: ...
+def fill_one_time_uniforms(buffer: Buffer) -> None: ...
 def getrandbits(k: int, /) -> int: ...
 def normal_of_word(word: int) -> float: ...
 def permute(buffer: Buffer, key: bytes, count: int, first: int) -> None: ...
@@ -53,7 +54,7 @@ def uuid4_bytes() -> bytes: ...
 
 @final
 class SeededWords:
-    def __new__(cls, capsule: object, key: bytes) -> SeededWords: ...
+    def __new__(cls, capsule: object, key: bytes | None = None) -> SeededWords: ...
     def get(self) -> tuple[bytes, int, int | None]: ...
     def seek(self, position: int) -> None: ...
     def set(self, key: bytes, position: int, half: int | None) -> None: ...
@@ -63,3 +64,4 @@ class SeededWords:
 @final
 class UnrepeatableWords:
     def __new__(cls, capsule: object) -> UnrepeatableWords: ...
+    def begin_anew(self) -> None: ...

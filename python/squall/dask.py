@@ -2,7 +2,7 @@
 
 So they are the same whatever the chunks, the scheduler and the number of machines, after a worker was lost, and
 for a part of the array computed by itself. Element ``i`` in C order is made of word ``i`` of AES-256 in counter mode
-under a key that the seed and the function give; without a seed, nobody can repeat the key.
+under a key that the seed and the function give; without a seed the key is random.
 
 ==============================================  ==============================================================
 for                                             use
@@ -16,9 +16,15 @@ other distributions; depends on the chunks      dask.array.random.default_rng(sq
 ==============================================  ==============================================================
 
 The key of an array is in its task graph: who can read the graph, as the scheduler and the workers do, can compute
-the whole array. Functions and arguments are those of ``dask.array.random``, with `shape` as in ``dask.array.ones``.
+the whole array. Functions have names and parameters as in ``dask.array.random``, with these differences: `shape` and
+`chunks` are those of ``dask.array.ones``, each function has its own `seed`, and `loc`, `scale`, `low` and `high` are
+single numbers. The numbers themselves differ from Dask's.
 
-Needs Dask, ``pip install squall[dask]``, and squall on every worker.
+Forks and clones: the key is part of the array, so a forked child process and a VM clone compute the same numbers of an
+array that was made before, with a seed or without. An array without a seed that is made afterwards is another one.
+Without a seed, making an array raises OSError as `squall.token_bytes` does.
+
+Needs Dask, ``pip install 'dask[array]'``, and squall on every worker.
 """
 
 from __future__ import annotations
@@ -27,8 +33,18 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
-import dask.array as da
-import numpy as np
+try:
+    import numpy as np
+except ModuleNotFoundError as error:
+    if error.name != "numpy":
+        raise
+    raise ModuleNotFoundError("NumPy is not installed: run pip install numpy", name="numpy") from None
+try:
+    import dask.array as da
+except ModuleNotFoundError as error:
+    if error.name not in ("dask", "dask.array"):
+        raise
+    raise ModuleNotFoundError("Dask is not installed: run pip install 'dask[array]'", name="dask") from None
 from dask.array.core import normalize_chunks
 
 from . import _elements
@@ -53,10 +69,10 @@ def random(shape: Shape, chunks: Any = "auto", *, seed: Seed = None) -> da.Array
     shape : int or tuple of int
         The shape of the array, of fewer than 2**64 elements.
     chunks : optional
-        The chunks, as for ``dask.array.ones``. The numbers do not depend on them.
+        The chunks, as for ``dask.array.ones``, in elements. The numbers do not depend on them.
     seed : None, int, bytes, str, or sequence of them, optional
-        Seeds of any length; integers must not be negative. None: an array that nobody can make again, but whose
-        parts agree with each other.
+        Seeds of any length; integers must not be negative. None: an array of its own, not reproducible, whose parts
+        agree with each other.
 
     Raises
     ------
@@ -111,9 +127,12 @@ def integers(
 ) -> da.Array:
     """Return integers from `low` to below `high`, or from 0 to below `low` if `high` is None.
 
-    With `endpoint`, `high` is included. Each is the upper half of a product with 64 random bits, so an integer's
-    probability differs from the others' by at most 2**-64. It does not depend on `dtype`, which is any type of
-    integers. The other parameters are those of `random`.
+    With `endpoint`, `high` is included. The integers do not depend on `dtype`, which is any type of integers in any
+    byte order. The other parameters are those of `random`.
+
+    Each is the upper half of a product of their number and 64 random bits, or, for more than 2**32 integers, whose
+    number is no power of two, 128 bits. So no integer is more or less likely than it should be by more than one part
+    in 2**32, or in 2**64 for more than 2**32 integers.
 
     Raises
     ------
@@ -121,8 +140,8 @@ def integers(
         There is no such integer, or not all of them fit into `dtype`; and as `random`.
     """
     dtype = np.dtype(dtype)
-    low, span = _elements.span(low, high, endpoint, dtype)
-    return _array("integer", dtype, shape, chunks, seed, low=low, span=span)
+    kind, low, span = _elements.integer_range(low, high, endpoint, dtype)
+    return _array(kind, dtype, shape, chunks, seed, low=low, span=span)
 
 
 def words(shape: Shape, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
@@ -136,9 +155,10 @@ def words(shape: Shape, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
 def permutation(n: int, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
     """Return the numbers below `n` in random order, as int64, without keeping them all in memory anywhere.
 
-    For more than 65,536 numbers this is a Feistel network with AES-256 and ten rounds, as in FF1 of NIST SP
-    800-38G, walked until the number is below `n` (Black and Rogaway, 2002); fewer are ordered by random words.
-    The other parameters are those of `random`.
+    For more than 65,536 numbers this is a Feistel network of ten rounds with AES-256 as its round function, walked
+    until the number is below `n` (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002); fewer are sorted
+    by random words, all of them for each chunk. Permutations of different `n` with one seed are independent. The other
+    parameters are those of `random`.
 
     Raises
     ------
@@ -149,7 +169,7 @@ def permutation(n: int, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
     if not 0 <= n < 1 << 63:
         raise ValueError(f"n is {n}: it must be from 0 to below 2**63")
     chunks = normalize_chunks(chunks, (n,), dtype=np.dtype(np.int64))
-    key = _elements.key("permutation", seed)
+    key = _elements.key(f"permutation of {n}", seed)
     return _map(squall_permutation, chunks, np.int64, key=key)
 
 
@@ -158,7 +178,9 @@ def _array(
 ) -> da.Array:
     axes: Any = [shape] if np.ndim(shape) == 0 else shape
     lengths = tuple(operator.index(length) for length in axes)
-    if any(length < 0 for length in lengths) or math.prod(lengths) >= 1 << 64:
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"the shape is {lengths}: no axis may be negative")
+    if math.prod(lengths) >= 1 << 64:
         raise ValueError(f"the shape is {lengths}: it must be of fewer than 2**64 elements")
     # A block has eight bytes an element while it is made.
     chunks = normalize_chunks(chunks, lengths, dtype=np.dtype(np.uint64))
@@ -177,7 +199,7 @@ def _map(function: Any, chunks: Any, dtype: DTypeLike, **parameters: Any) -> da.
 def squall_array(kind, key, loc=0.0, scale=1.0, block_info=None, **parameters):
     block = block_info[None]
     start = [first for first, _ in block["array-location"]]
-    out = _elements.block(
+    out = _elements.generate_block(
         kind, key, block["shape"], start, block["chunk-shape"], block["dtype"], **parameters
     )
     if (loc, scale) != (0.0, 1.0):
@@ -189,4 +211,4 @@ def squall_array(kind, key, loc=0.0, scale=1.0, block_info=None, **parameters):
 def squall_permutation(key, block_info=None):
     block = block_info[None]
     ((first, end),) = block["array-location"]
-    return _elements.permuted(key, *block["shape"], first, end - first)
+    return _elements.generate_permutation(key, *block["shape"], first, end - first)

@@ -1,20 +1,32 @@
 """NumPy's random numbers from squall.
 
-``default_rng()`` is a ``numpy.random.Generator`` whose numbers nobody can repeat; ``default_rng(seed)`` gives the
-same numbers for the same seed, by AES-256 in counter mode. Both have every method of NumPy's generators.
+``default_rng()`` is a ``numpy.random.Generator`` whose numbers are unpredictable and not reproducible;
+``default_rng(seed)`` gives reproducible ones, by AES-256 in counter mode. Both have every method of NumPy's
+generators.
 
-Needs NumPy 1.26 or newer: ``pip install squall[numpy]``.
+For worker processes with a seed, give each a generator of its own: ``default_rng(seed).spawn(n)``. Without a seed
+each forked worker gets other numbers anyway.
+
+Needs NumPy 1.26 or newer: ``pip install numpy``.
 """
 
 import functools
 import math
 import operator
+import os
+import weakref
 
-import numpy as np
+# First, because it says what is missing without NumPy.
+from ._seed_sequences import FreshSeedSequence as _FreshSeedSequence
+from ._seed_sequences import SeedSequence
+from ._seed_sequences import count as _count
 
-from . import _seeds
+import numpy as np  # isort: skip
+
+from . import _forks, _seeds
 from ._squall import SeededWords as _SeededWords
 from ._squall import UnrepeatableWords as _UnrepeatableWords
+from ._squall import fill_one_time_uniforms as _fill_one_time_uniforms
 from ._squall import token_bytes as _token_bytes
 
 __all__ = ["AES256", "Generator", "SeedSequence", "Squall", "default_rng"]
@@ -22,80 +34,49 @@ __all__ = ["AES256", "Generator", "SeedSequence", "Squall", "default_rng"]
 _PERIOD = 1 << 128
 _JUMP = 1 << 64
 
+_squalls = weakref.WeakSet()
 
-class SeedSequence(np.random.bit_generator.ISpawnableSeedSequence):
-    """A seed of any length, as ``numpy.random.SeedSequence`` but by a cryptographic hash.
 
-    Parameters
-    ----------
-    entropy : None, int, bytes, str, or sequence of them, optional
-        The seed; every bit of it counts. None: 256 random bits.
-    spawn_key : sequence of int, optional
-        The path of ``spawn`` that leads to this sequence.
-    n_children_spawned : int, optional
-        How many children were spawned before.
+def _after_fork():
+    """Free the locks of threads that this child process does not have, and forget what they left behind."""
+    for squall in _squalls:
+        if _forks.free_abandoned(squall.lock):
+            squall._words.begin_anew()
 
-    Notes
-    -----
-    NumPy's own has a state of 128 bits and is no cryptographic hash. This one is SHAKE-256 (FIPS 202) of an
-    unambiguous encoding of the entropy and the spawn key.
-    """
 
-    def __init__(self, entropy=None, *, spawn_key=(), n_children_spawned=0):
-        if entropy is None:
-            entropy = int.from_bytes(_token_bytes(32), "little")
-        self.entropy = entropy
-        self.spawn_key = tuple(int(step) for step in spawn_key)
-        self.n_children_spawned = n_children_spawned
-        # Complains of what cannot be a seed.
-        self._encoded = _seeds.encode([entropy, self.spawn_key])
-
-    def __repr__(self):
-        path = f", spawn_key={self.spawn_key}" if self.spawn_key else ""
-        return f"{type(self).__name__}({self.entropy!r}{path})"
-
-    def generate_state(self, n_words, dtype=np.uint32):
-        """Return `n_words` words of `dtype`, numpy.uint32 or numpy.uint64."""
-        dtype = np.dtype(dtype)
-        if dtype not in (np.uint32, np.uint64):
-            raise ValueError("dtype must be numpy.uint32 or numpy.uint64")
-        n_words = operator.index(n_words)
-        if n_words < 0:
-            raise ValueError(f"the number of words is {n_words}: it must not be negative")
-        state = _seeds.derive("SeedSequence", self._encoded, n_words * dtype.itemsize)
-        return np.frombuffer(state, dtype.newbyteorder("<")).astype(dtype)
-
-    def spawn(self, n_children):
-        """Return `n_children` sequences that are independent of this one and of each other."""
-        n_children = operator.index(n_children)
-        if n_children < 0:
-            raise ValueError(f"the number of children is {n_children}: it must not be negative")
-        first = self.n_children_spawned
-        self.n_children_spawned += n_children
-        return [
-            type(self)(self.entropy, spawn_key=(*self.spawn_key, child))
-            for child in range(first, self.n_children_spawned)
-        ]
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _must_be_new(bit_generator):
     """Complain of a second ``__init__``: generators would go on drawing from the words of the first."""
-    if hasattr(bit_generator, "_words"):
+    if bit_generator.capsule is not None:
         raise TypeError("a bit generator cannot be initialised twice: make a new one")
 
 
 class Squall(np.random.BitGenerator):
-    """A bit generator whose numbers nobody can repeat.
+    """A bit generator without a seed: unpredictable, and not reproducible.
 
-    It has no seed and no state that can be read. Pickled, copied or spawned, it becomes a new generator.
+    It has no state that can be read. Pickled, copied or spawned, it becomes a new generator.
 
-    Forks and clones: a child of fork gets other numbers, with any start method of `multiprocessing`. So does a
-    clone of a virtual machine; where the kernel is notified of clones late or never (``clone guard`` of ``python
-    -m squall`` is ``vmgenid`` or ``no-signal``), two clones may have the next 448 numbers in common. For keys
-    and tokens use `squall.token_bytes`, which repeats nothing there either.
+    Raises
+    ------
+    TypeError
+        A seed is given.
 
-    The numbers wait in a page of guarded memory, which is never swapped or dumped, and are erased as they are
-    served.
+    Notes
+    -----
+    The numbers wait in a page of guarded memory and are erased as they are served. The page is kept out of core
+    dumps, and out of swap where the machine allows that (``memory`` of ``python -m squall``). Methods that draw have
+    no way to raise an error: where the machine has no source of randomness, they end the process.
+
+    Forks and clones: a forked child process gets other numbers, with any start method of `multiprocessing`. So does
+    a clone of a virtual machine; where the kernel is notified of clones late or never (``clone guard`` of ``python
+    -m squall`` is ``vmgenid`` or ``no-signal``), two clones may have the next 3584 bytes in common. For keys and
+    tokens use `squall.token_bytes`, which repeats nothing there either.
+
+    What draws from it may keep numbers itself, and repeat those: ``numpy.random.RandomState(Squall())`` keeps every
+    second number of ``randn``, ``normal`` and others of the normal distribution for the next call, and a child
+    process returns the one that was kept at the fork.
     """
 
     def __new__(cls, seed=None):
@@ -106,22 +87,23 @@ class Squall(np.random.BitGenerator):
 
     def __init__(self, seed=None):
         if seed is not None:
-            raise TypeError("Squall has no seed: for numbers that can be repeated use AES256(seed)")
+            raise TypeError("Squall has no seed: for reproducible numbers use AES256(seed)")
         _must_be_new(self)
-        super().__init__(SeedSequence())
+        super().__init__(_FreshSeedSequence())
         self._words = _UnrepeatableWords(self.capsule)
+        _squalls.add(self)
 
     def spawn(self, n_children):
         """Return `n_children` new generators."""
-        return [type(self)() for _ in range(n_children)]
+        return [type(self)() for _ in range(_count(n_children))]
 
     @property
     def state(self):
-        raise NotImplementedError("nobody can repeat these numbers: their state is not to be had")
+        raise NotImplementedError("Squall is not reproducible: it has no state that can be read")
 
     @state.setter
     def state(self, value):
-        raise NotImplementedError("nobody can repeat these numbers: their state cannot be set")
+        raise NotImplementedError("Squall is not reproducible: it has no state that can be set")
 
     def __reduce__(self):
         return _new_bit_generator, ((type(self),),), None
@@ -135,18 +117,29 @@ class AES256(np.random.BitGenerator):
 
     Parameters
     ----------
-    seed : None, int, bytes, str, sequence of them, or numpy.random.SeedSequence, optional
-        Seeds of any length; all bits count. None: 256 random bits.
+    seed : None, int, bytes, str, sequence of them, or SeedSequence, optional
+        Seeds of any length; all bits count. None: 256 random bits. NumPy's own ``numpy.random.SeedSequence`` is taken
+        too, and limits the strength to its 128 bits.
     key : bytes of length 32, optional
-        The AES key itself, instead of a seed: word ``i`` is then bytes ``8 * i`` to ``8 * i + 7`` of
-        ``squall.Stream(key)``, little-endian.
+        The AES key itself, instead of a seed: word ``i``, for ``i`` below 2**61, is then bytes ``8 * i`` to ``8 * i +
+        7`` of ``squall.Stream(key)``, little-endian.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The seed or the key cannot be one, or both are given.
 
     Notes
     -----
-    The numbers are as secret as the seed, and the same on every machine. The period is 2**128 words of 64 bits.
+    The numbers are the same on every machine, and as secret as the seed: ``squall.token_bytes(32)`` makes one that
+    nobody can guess. The period is 2**128 words of 64 bits.
 
-    Forks and clones: a child of fork and a VM clone continue the same numbers. Give each process a generator of
-    ``spawn`` or ``jumped``.
+    Key and buffered numbers are on the heap, neither locked nor kept out of core dumps, and wiped when the object is
+    freed. ``state`` and pickles have the key.
+
+    Forks and clones: a forked child process and a VM clone continue the same numbers. Give each process a generator
+    of ``spawn`` or ``jumped``. A fork while another thread draws leaves the generator locked in the child process, as
+    with NumPy's.
     """
 
     def __init__(self, seed=None, *, key=None):
@@ -158,12 +151,13 @@ class AES256(np.random.BitGenerator):
             key = memoryview(key).tobytes()
             if len(key) != 32:
                 raise ValueError(f"the key has {len(key)} bytes: AES-256 takes 32")
-            super().__init__(SeedSequence(key))
+            # Independent of the children of a generator that has these bytes as its seed.
+            super().__init__(SeedSequence(_seeds.derive("AES256 key", key, 32)))
         else:
             if not isinstance(seed, np.random.bit_generator.ISeedSequence):
                 seed = SeedSequence(seed)
             super().__init__(seed)
-            key = seed.generate_state(4, np.uint64).astype("<u8").tobytes()
+            key = _key(seed)
         self._words = _SeededWords(self.capsule, key)
 
     @property
@@ -242,22 +236,39 @@ def _new_bit_generator(parts):
     return cls(*seed_sequence)
 
 
+def _key(sequence):
+    """Return the key that a seed sequence gives, which is none of the words that it gives others as their state."""
+    if isinstance(sequence, SeedSequence):
+        return sequence._derive("AES256", 32)
+    state = sequence.generate_state(4, np.uint64).astype("<u8").tobytes()
+    return _seeds.derive("AES256 of another sequence", state, 32)
+
+
+class _OneTimeWords(np.random.BitGenerator):
+    """AES-256 in counter mode under a random key, which Python never sees and which is wiped when this is freed."""
+
+    def __init__(self):
+        super().__init__(_FreshSeedSequence())
+        self._words = _SeededWords(self.capsule)
+
+
 class Generator(np.random.Generator):
     """A ``numpy.random.Generator`` over `Squall`, or over the bit generator that is given.
 
-    Over `Squall`, arrays of at least 10,000 numbers are drawn by `AES256` under a key of their own, which nobody
-    else gets and which is erased at the end of the call. Smaller ones, and those whose size only follows from
-    other arguments, are drawn by `Squall` itself.
+    Over `Squall`, arrays of at least 10,000 numbers are drawn from AES-256 in counter mode under a key of their own,
+    which is drawn for the call and erased at its end. Smaller ones, and those whose size only follows from other
+    arguments, are drawn by `Squall` itself.
 
     Forks and clones: as the bit generator. A virtual machine that is cloned in the middle of a call has the rest
-    of that array in every clone.
+    of that array in every clone; so has a child process that a signal handler forks in the middle of a call, if it
+    returns to it.
     """
 
     def __init__(self, bit_generator=None):
         super().__init__(Squall() if bit_generator is None else bit_generator)
 
     def bytes(self, length):
-        """Return `length` random bytes."""
+        """Return `length` random bytes; without a seed, those of `squall.token_bytes`."""
         if isinstance(self.bit_generator, Squall):
             return _token_bytes(operator.index(length))
         if isinstance(self.bit_generator, AES256):
@@ -277,17 +288,23 @@ class Generator(np.random.Generator):
         ):
             return _random(self, size, dtype=dtype, out=out)
         if isinstance(words, Squall):
-            words = AES256(key=_token_bytes(32))
+            return _one_time_uniforms(size)
         return words._uniforms(size)
 
     def __reduce__(self):
         return type(self), (self.bit_generator,)
 
 
-_MANY = 10_000
+_ONE_TIME_KEY_FROM = 10_000
 
 
-def _with_key_of_its_own(method, place):
+def _one_time_uniforms(size):
+    out = np.empty(size)
+    _fill_one_time_uniforms(out)
+    return out
+
+
+def _use_one_time_key_if_large(method, place):
     """Return `method` of numpy.random.Generator, which takes the size at `place`, as `Generator` has it."""
 
     @functools.wraps(method)
@@ -299,19 +316,19 @@ def _with_key_of_its_own(method, place):
             size = getattr(named["out"], "size", None)
         if size is None or not _is_large(size) or not isinstance(self.bit_generator, Squall):
             return method(self, *arguments, **named)
-        return method(np.random.Generator(AES256(key=_token_bytes(32))), *arguments, **named)
+        return method(np.random.Generator(_OneTimeWords()), *arguments, **named)
 
     return draw
 
 
 def _is_large(size):
     try:
-        return (size if isinstance(size, (int, np.integer)) else math.prod(size)) >= _MANY
+        return (size if isinstance(size, (int, np.integer)) else math.prod(size)) >= _ONE_TIME_KEY_FROM
     except TypeError:
         return False
 
 
-_random = _with_key_of_its_own(np.random.Generator.random, 0)
+_random = _use_one_time_key_if_large(np.random.Generator.random, 0)
 
 # The other methods of numpy.random.Generator that take a size, by the number of parameters before it.
 _BEFORE_SIZE = [
@@ -326,7 +343,7 @@ _BEFORE_SIZE = [
 for _place, _names in enumerate(_BEFORE_SIZE):
     for _name in _names.split():
         _method = getattr(np.random.Generator, _name)
-        setattr(Generator, _name, _with_key_of_its_own(_method, _place))
+        setattr(Generator, _name, _use_one_time_key_if_large(_method, _place))
 
 
 def default_rng(seed=None):
@@ -335,8 +352,18 @@ def default_rng(seed=None):
     Parameters
     ----------
     seed : None, int, bytes, str, sequence of them, SeedSequence, BitGenerator or Generator, optional
-        None: numbers that nobody can repeat, from `Squall`. A seed, of any length: the same numbers each time,
-        from `AES256`. A bit generator is wrapped, a generator returned.
+        None: unpredictable numbers, not reproducible, from `Squall`. A seed, of any length: reproducible ones, from
+        `AES256`. A bit generator is wrapped, a generator returned.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The seed cannot be one, or has a negative integer.
+
+    Notes
+    -----
+    Forks and clones: without a seed, forked child processes and VM clones get other numbers, as `Squall` says. With
+    one they continue the same numbers: give each process one of ``default_rng(seed).spawn(n)``.
 
     Examples
     --------

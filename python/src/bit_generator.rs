@@ -6,11 +6,12 @@
 
 use core::ffi::{CStr, c_void};
 
-use pyo3::ffi::c_str;
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi::{self, c_str};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::integers::ULP;
+use crate::integers::SPACING_53;
 
 /// The capsule's name.
 const NAME: &CStr = c_str!("BitGenerator");
@@ -31,13 +32,25 @@ pub trait Words {
     fn next_u32(&mut self) -> u32;
 }
 
-/// Makes the bit generator of this capsule draw from `words`.
+/// Makes the bit generator of this capsule draw from `words`, which `owner` has. The capsule keeps the owner.
 ///
 /// # Safety
-/// `words` must stay where it is as long as anything draws from the bit generator, and be reached only
-/// under the bit generator's lock from then on.
-pub unsafe fn connect<W: Words>(capsule: &Bound<'_, PyCapsule>, words: *mut W) -> PyResult<()> {
+/// `words` must stay where it is as long as the owner lives, and be reached only under the bit generator's lock
+/// from then on.
+pub unsafe fn connect<W: Words>(
+    capsule: &Bound<'_, PyCapsule>,
+    words: *mut W,
+    owner: Bound<'_, PyAny>,
+) -> PyResult<()> {
     let interface = capsule.pointer_checked(Some(NAME))?.cast::<Interface>();
+    // SAFETY: these are a capsule, and a reference that its destructor gives back.
+    unsafe {
+        if !ffi::PyCapsule_GetContext(capsule.as_ptr()).is_null() {
+            return Err(PyTypeError::new_err("the bit generator has words already"));
+        }
+        ffi::PyCapsule_SetDestructor(capsule.as_ptr(), Some(drop_owner));
+        ffi::PyCapsule_SetContext(capsule.as_ptr(), owner.into_ptr().cast());
+    }
     let functions = Interface {
         state: words.cast(),
         next_uint64: next_uint64::<W>,
@@ -48,6 +61,12 @@ pub unsafe fn connect<W: Words>(capsule: &Bound<'_, PyCapsule>, words: *mut W) -
     // SAFETY: a capsule of this name holds such a structure, which its bit generator owns and keeps.
     unsafe { interface.write(functions) };
     Ok(())
+}
+
+/// The destructor of a capsule that `connect` has connected.
+unsafe extern "C" fn drop_owner(capsule: *mut ffi::PyObject) {
+    // SAFETY: Python calls it once, with the GIL; the context is the reference that `connect` left there.
+    unsafe { ffi::Py_XDECREF(ffi::PyCapsule_GetContext(capsule).cast()) };
 }
 
 /// The words behind `state`.
@@ -72,5 +91,5 @@ extern "C" fn next_uint32<W: Words>(state: *mut c_void) -> u32 {
 /// A number from 0 to below 1, a multiple of 2^-53, as of NumPy's own bit generators.
 extern "C" fn next_double<W: Words>(state: *mut c_void) -> f64 {
     // SAFETY: as above.
-    (unsafe { words::<W>(state) }.next_u64() >> 11) as f64 * ULP
+    (unsafe { words::<W>(state) }.next_u64() >> 11) as f64 * SPACING_53
 }

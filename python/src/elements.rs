@@ -1,21 +1,23 @@
 //! Arrays whose elements depend on a key and on their position alone.
 //!
-//! Element `i` of an array, counted in C order, is made of word `i` of AES-256 in counter mode: so the
-//! parts of an array can be made anywhere, in any order and size.
+//! Element `i` of an array, counted in C order, is made of word `i` of AES-256 in counter mode, or, if 64 bits are
+//! too few, of block `i`: so the parts of an array can be made anywhere, in any order and size.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use squall::Engine;
 use squall::hazmat::{Aes256, Keystream, Stores};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::buffer::Writable;
-use crate::integers::ULP;
+use crate::integers::SPACING_53;
+use crate::no_randomness;
+use crate::normal::normal;
 
 /// Words that are generated at once.
 const BATCH: usize = 512;
 
-/// How a word becomes an element of eight bytes.
+/// How a word, or a block, becomes an element of eight bytes.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Word,
@@ -24,6 +26,11 @@ pub enum Kind {
     /// An integer below `span`, plus `low`: the upper half of the product with `span`, or the word itself
     /// for a span of 2^64, given as 0.
     Integer {
+        low: u64,
+        span: u64,
+    },
+    /// The same of a block, which is a number of 128 bits, for spans that are large and no power of two.
+    WideInteger {
         low: u64,
         span: u64,
     },
@@ -36,28 +43,46 @@ impl Kind {
             "uniform" => Ok(Kind::Uniform),
             "normal" => Ok(Kind::Normal),
             "integer" => Ok(Kind::Integer { low, span }),
+            "wide integer" => Ok(Kind::WideInteger { low, span }),
             _ => Err(PyValueError::new_err(format!(
                 "there is no kind of element named {kind:?}"
             ))),
         }
     }
 
+    /// The element that a word gives.
     #[inline(always)]
     fn element(self, word: u64) -> u64 {
         match self {
             Kind::Word => word,
-            Kind::Uniform => ((word >> 11) as f64 * ULP).to_bits(),
+            Kind::Uniform => ((word >> 11) as f64 * SPACING_53).to_bits(),
             Kind::Normal => normal(word).to_bits(),
             Kind::Integer { low, span: 0 } => low.wrapping_add(word),
-            Kind::Integer { low, span } => {
-                low.wrapping_add(((u128::from(word) * u128::from(span)) >> 64) as u64)
-            }
+            Kind::Integer { low, span } => low.wrapping_add(upper_half(word, span)),
+            Kind::WideInteger { .. } => unreachable!("it takes a block"),
         }
     }
 }
 
+/// The upper half of the product of two words.
+#[inline(always)]
+fn upper_half(one: u64, other: u64) -> u64 {
+    ((u128::from(one) * u128::from(other)) >> 64) as u64
+}
+
+/// The product of `block` and `span` without its lower 128 bits.
+#[inline(always)]
+fn scaled(block: u128, span: u64) -> u64 {
+    let lower = upper_half(block as u64, span);
+    (((block >> 64) * u128::from(span) + u128::from(lower)) >> 64) as u64
+}
+
 /// Fills `out` with the elements from number `first` on.
-pub fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, mut first: u128, out: &mut [u8]) {
+pub fn fill_elements_from(keystream: &Keystream<Aes256>, kind: Kind, first: u128, out: &mut [u8]) {
+    if let Kind::WideInteger { low, span } = kind {
+        return fill_wide_integers_from(keystream, low, span, first, out);
+    }
+    let mut first = first;
     let mut rest = out.as_chunks_mut::<8>().0;
     let mut bytes = [0; 8 * BATCH];
     while !rest.is_empty() {
@@ -75,6 +100,47 @@ pub fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, mut first: u128, out:
         rest = later;
     }
     bytes.zeroize();
+}
+
+/// The same for the kind that takes a block an element.
+fn fill_wide_integers_from(
+    keystream: &Keystream<Aes256>,
+    low: u64,
+    span: u64,
+    mut first: u128,
+    out: &mut [u8],
+) {
+    let mut bytes = [0; 8 * BATCH];
+    for elements in out.as_chunks_mut::<8>().0.chunks_mut(BATCH / 2) {
+        let used = &mut bytes[..16 * elements.len()];
+        keystream.fill(first, used, Stores::Cached);
+        for (element, block) in elements.iter_mut().zip(used.as_chunks::<16>().0) {
+            let integer = low.wrapping_add(scaled(u128::from_le_bytes(*block), span));
+            *element = integer.to_ne_bytes();
+        }
+        first = first.wrapping_add(elements.len() as u128);
+    }
+    bytes.zeroize();
+}
+
+/// Fill a buffer of `float64` with numbers from 0 to below 1 under a key that is drawn here and then erased.
+#[pyfunction]
+pub fn fill_one_time_uniforms(py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
+    Writable::borrow(buffer)?.write(py, |out| {
+        let mut key = Zeroizing::new([0; 32]);
+        squall::try_fill(&mut key[..]).map_err(no_randomness)?;
+        fill_elements_from(&keystream(&key[..])?, Kind::Uniform, 0, out);
+        Ok(())
+    })
+}
+
+/// The keystream of a key from Python.
+pub fn keystream(key: &[u8]) -> PyResult<Keystream<Aes256>> {
+    let key = key.try_into().map_err(|_| {
+        PyValueError::new_err(format!("the key has {} bytes: AES-256 takes 32", key.len()))
+    })?;
+    Keystream::new(key, Engine::best_aes())
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A block of an array: a box of elements.
@@ -137,7 +203,7 @@ impl Block {
 pub fn fill_elements(
     py: Python<'_>,
     buffer: &Bound<'_, PyAny>,
-    key: [u8; 32],
+    key: &[u8],
     kind: &str,
     whole: Vec<u64>,
     start: Vec<u64>,
@@ -146,7 +212,7 @@ pub fn fill_elements(
     span: u64,
 ) -> PyResult<()> {
     let kind = Kind::of(kind, low, span)?;
-    let mut buffer = Writable::of(buffer)?;
+    let mut buffer = Writable::borrow(buffer)?;
     let block = Block {
         whole,
         start,
@@ -156,164 +222,14 @@ pub fn fill_elements(
     if buffer.len() == 0 {
         return Ok(());
     }
-    let keystream = Keystream::<Aes256>::new(&key, Engine::best_aes())
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let keystream = keystream(key)?;
     let run = 8 * block.shape[block.shape.len() - 1] as usize;
     buffer.write_detached(py, |bytes| {
         let mut parts = bytes.chunks_exact_mut(run);
         block.runs(|position| {
             let part = parts.next().expect("a part for each run");
-            fill_run(&keystream, kind, position.into(), part);
+            fill_elements_from(&keystream, kind, position.into(), part);
         });
-    });
-    Ok(())
-}
-
-/// A number of the normal distribution: the quantile of one of 2^52 probabilities, exact and symmetric about 1/2.
-fn normal(word: u64) -> f64 {
-    normal_quantile(((word >> 12) as f64 + 0.5) * (2.0 * ULP))
-}
-
-/// Return what an array of kind `normal` has where its word is `word`: for tests, which reach the tails by it.
-#[pyfunction]
-pub fn normal_of_word(word: u64) -> f64 {
-    normal(word)
-}
-
-/// The quantile function of the normal distribution: Wichura, "Algorithm AS 241: The Percentage Points of
-/// the Normal Distribution" (1988), PPND16, to about one part in 10^16. The logarithm is the crate `libm`'s, so
-/// the result is the same on every machine.
-fn normal_quantile(p: f64) -> f64 {
-    let q = p - 0.5;
-    if q.abs() <= 0.425 {
-        let r = 0.180625 - q * q;
-        return q * ratio(r, &CENTRE);
-    }
-    let tail = if q < 0.0 { p } else { 1.0 - p };
-    let r = libm::sqrt(-libm::log(tail));
-    let size = if r <= 5.0 {
-        ratio(r - 1.6, &MIDDLE)
-    } else {
-        ratio(r - 5.0, &FAR)
-    };
-    if q < 0.0 { -size } else { size }
-}
-
-/// Coefficients of a numerator and a denominator, from the constant term on.
-type Ratio = [[f64; 8]; 2];
-
-fn ratio(x: f64, [above, below]: &Ratio) -> f64 {
-    let polynomial =
-        |coefficients: &[f64; 8]| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
-    polynomial(above) / polynomial(below)
-}
-
-#[rustfmt::skip]
-const CENTRE: Ratio = [
-    [
-        3.387_132_872_796_366_5, 133.141_667_891_784_38, 1_971.590_950_306_551_3, 13_731.693_765_509_46,
-        45_921.953_931_549_87, 67_265.770_927_008_7, 33_430.575_583_588_13, 2_509.080_928_730_122_7,
-    ],
-    [
-        1.0, 42.313_330_701_600_91, 687.187_007_492_057_9, 5_394.196_021_424_751,
-        21_213.794_301_586_597, 39_307.895_800_092_71, 28_729.085_735_721_943, 5_226.495_278_852_545,
-    ],
-];
-
-#[rustfmt::skip]
-const MIDDLE: Ratio = [
-    [
-        1.423_437_110_749_683_5, 4.630_337_846_156_546, 5.769_497_221_460_691, 3.647_848_324_763_204_5,
-        1.270_458_252_452_368_4, 0.241_780_725_177_450_6, 0.022_723_844_989_269_184, 7.745_450_142_783_414e-4,
-    ],
-    [
-        1.0, 2.053_191_626_637_759, 1.676_384_830_183_803_8, 0.689_767_334_985_1,
-        0.148_103_976_427_480_08, 0.015_198_666_563_616_457, 5.475_938_084_995_345e-4, 1.050_750_071_644_416_9e-9,
-    ],
-];
-
-#[rustfmt::skip]
-const FAR: Ratio = [
-    [
-        6.657_904_643_501_103, 5.463_784_911_164_114, 1.784_826_539_917_291_3, 0.296_560_571_828_504_87,
-        0.026_532_189_526_576_124, 0.001_242_660_947_388_078_4, 2.711_555_568_743_487_6e-5, 2.010_334_399_292_288_1e-7,
-    ],
-    [
-        1.0, 0.599_832_206_555_888, 0.136_929_880_922_735_8, 0.014_875_361_290_850_615,
-        7.868_691_311_456_133e-4, 1.846_318_317_510_054_8e-5, 1.421_511_758_316_446e-7, 2.044_263_103_389_939_8e-15,
-    ],
-];
-
-/// Rounds of the permutation's Feistel network.
-const ROUNDS: u32 = 10;
-
-/// A permutation of the numbers below `count`, chosen by a key.
-///
-/// A Feistel network with AES-256 as round function permutes the numbers of an even number of bits. Walking on
-/// until a number is below `count` permutes those below it (Black and Rogaway, "Ciphers with Arbitrary Finite
-/// Domains", 2002).
-struct Permutation {
-    keystream: Keystream<Aes256>,
-    count: u64,
-    /// Bits of each half.
-    half: u32,
-}
-
-impl Permutation {
-    fn new(key: &[u8; 32], count: u64) -> Result<Permutation, squall::Error> {
-        let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
-        Ok(Permutation {
-            keystream: Keystream::new(key, Engine::best_aes())?,
-            count,
-            half: bits.div_ceil(2).max(1),
-        })
-    }
-
-    /// The image of a number below `count`.
-    fn image(&self, number: u64) -> u64 {
-        let mut number = number;
-        loop {
-            number = self.walk(number);
-            if number < self.count {
-                return number;
-            }
-        }
-    }
-
-    fn walk(&self, number: u64) -> u64 {
-        let mask = (1u64 << self.half) - 1;
-        let (mut left, mut right) = (number >> self.half, number & mask);
-        for round in 0..ROUNDS {
-            let mut output = [0; 16];
-            let input = u128::from(round) << 64 | u128::from(right);
-            self.keystream.fill(input, &mut output, Stores::Cached);
-            let f = u128::from_le_bytes(output) as u64;
-            (left, right) = (right, left ^ (f & mask));
-        }
-        left << self.half | right
-    }
-}
-
-/// Fill a buffer of unsigned integers of 64 bits with the images of `first` and the numbers after it.
-#[pyfunction]
-pub fn permute(
-    py: Python<'_>,
-    buffer: &Bound<'_, PyAny>,
-    key: [u8; 32],
-    count: u64,
-    first: u64,
-) -> PyResult<()> {
-    let mut buffer = Writable::of(buffer)?;
-    let end = first.checked_add(buffer.len() as u64 / 8);
-    if end.is_none_or(|end| end > count) {
-        return Err(PyValueError::new_err("the block is not inside the array"));
-    }
-    let permutation =
-        Permutation::new(&key, count).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    buffer.write_detached(py, |bytes| {
-        for (number, out) in (first..).zip(bytes.as_chunks_mut::<8>().0) {
-            *out = permutation.image(number).to_ne_bytes();
-        }
     });
     Ok(())
 }

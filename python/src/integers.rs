@@ -3,11 +3,13 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList};
+use squall::hazmat::below_u64;
 
+use crate::bytes::NewBytes;
 use crate::no_randomness;
 
-/// 2^-53: the distance of two neighbouring random numbers below 1.
-pub const ULP: f64 = 1.0 / (1u64 << 53) as f64;
+/// 2^-53: random numbers from 0 to below 1 are multiples of it.
+pub const SPACING_53: f64 = 1.0 / (1u64 << 53) as f64;
 
 fn word() -> PyResult<u64> {
     let mut bytes = [0; 8];
@@ -15,23 +17,10 @@ fn word() -> PyResult<u64> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// A number below `bound`, which is not 0, without bias: Lemire, "Fast Random Integer Generation in an
-/// Interval" (2019), algorithm 5.
-fn below(bound: u64) -> PyResult<u64> {
-    let mut product = u128::from(word()?) * u128::from(bound);
-    if (product as u64) < bound {
-        let unfair = bound.wrapping_neg() % bound;
-        while (product as u64) < unfair {
-            product = u128::from(word()?) * u128::from(bound);
-        }
-    }
-    Ok((product >> 64) as u64)
-}
-
 /// Return a number from 0 to below 1, a multiple of 2**-53.
 #[pyfunction]
 pub fn random() -> PyResult<f64> {
-    Ok((word()? >> 11) as f64 * ULP)
+    Ok((word()? >> 11) as f64 * SPACING_53)
 }
 
 /// Return an integer of `k` random bits.
@@ -48,7 +37,8 @@ pub fn getrandbits<'py>(py: Python<'py>, k: isize) -> PyResult<Bound<'py, PyAny>
         1..=64 => Ok((word()? >> (64 - k)).into_pyobject(py)?.into_any()),
         _ => {
             let bits = k as usize;
-            let bytes = PyBytes::new_with(py, bits.div_ceil(8), |bytes| {
+            let length = bits.div_ceil(8) as isize;
+            let bytes = NewBytes::new(py, length)?.fill(py, |bytes| {
                 squall::try_fill(bytes).map_err(no_randomness)?;
                 if let (Some(last), 1..) = (bytes.last_mut(), bits % 8) {
                     *last >>= 8 - bits % 8;
@@ -67,22 +57,28 @@ pub fn getrandbits<'py>(py: Python<'py>, k: isize) -> PyResult<Bound<'py, PyAny>
 /// ------
 /// ValueError
 ///     `n` is not positive.
+/// TypeError
+///     `n` is no integer.
 /// OSError
-///     As `token_bytes`.
+///     Same as `token_bytes`.
 ///
 /// Notes
 /// -----
 /// Up to 2**64 by Lemire's method ("Fast Random Integer Generation in an Interval", 2019), without bias; beyond, by
-/// drawing again. Forks and clones: as `token_bytes`.
+/// drawing again. Forks and clones: same as `token_bytes`.
 #[pyfunction]
 #[pyo3(signature = (n, /))]
 pub fn randbelow<'py>(py: Python<'py>, n: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if let Ok(bound) = n.extract::<u64>()
-        && bound > 0
-    {
-        return Ok(below(bound)?.into_pyobject(py)?.into_any());
+    let index;
+    let n = if n.is_instance_of::<PyInt>() {
+        n
+    } else {
+        index = py.import("operator")?.call_method1("index", (n,))?;
+        &index
+    };
+    if let Ok(bound @ 1..) = n.extract::<u64>() {
+        return Ok(below_u64(bound, word)?.into_pyobject(py)?.into_any());
     }
-    let n = n.py().import("operator")?.call_method1("index", (n,))?;
     if n.le(0)? {
         return Err(PyValueError::new_err(
             "there is no number from 0 to below n: n must be positive",
@@ -91,19 +87,26 @@ pub fn randbelow<'py>(py: Python<'py>, n: &Bound<'py, PyAny>) -> PyResult<Bound<
     let bits: isize = n.call_method0("bit_length")?.extract()?;
     loop {
         let candidate = getrandbits(py, bits)?;
-        if candidate.lt(&n)? {
+        if candidate.lt(n)? {
             return Ok(candidate);
         }
     }
 }
 
+/// Items that are shuffled before signals and other threads have their turn.
+const TURN: usize = 1 << 14;
+
 /// Shuffle a list in place: Fisher and Yates, as in Knuth, "The Art of Computer Programming", volume 2,
 /// algorithm 3.4.2P.
 #[pyfunction]
 #[pyo3(signature = (list, /))]
-pub fn shuffle(list: &Bound<'_, PyList>) -> PyResult<()> {
+pub fn shuffle(py: Python<'_>, list: &Bound<'_, PyList>) -> PyResult<()> {
     for at in (1..list.len()).rev() {
-        let other = below(at as u64 + 1)? as usize;
+        if at % TURN == 0 {
+            py.check_signals()?;
+            py.detach(|| ());
+        }
+        let other = below_u64(at as u64 + 1, word)? as usize;
         let (one, two) = (list.get_item(at)?, list.get_item(other)?);
         list.set_item(at, two)?;
         list.set_item(other, one)?;

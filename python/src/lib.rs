@@ -1,13 +1,15 @@
 //! The Python module `squall._squall`: what the package `squall` is made of.
 //!
-//! Functions raise `ValueError`, `TypeError`, `BufferError` or `OSError` with one line, and wait without the
-//! GIL where they may take long.
+//! Functions raise `ValueError`, `TypeError`, `BufferError` or `OSError` with one line. Long requests are generated
+//! without the GIL.
 
 mod bit_generator;
 mod buffer;
 mod bytes;
 mod elements;
 mod integers;
+mod normal;
+mod permutation;
 mod seeded;
 mod stream;
 mod unrepeatable;
@@ -25,9 +27,13 @@ mod _squall {
     #[pymodule_export]
     use crate::bytes::{fill, fresh_bytes, token_bytes};
     #[pymodule_export]
-    use crate::elements::{fill_elements, normal_of_word, permute};
+    use crate::elements::{fill_elements, fill_one_time_uniforms};
     #[pymodule_export]
     use crate::integers::{getrandbits, randbelow, random, shuffle, uuid4_bytes};
+    #[pymodule_export]
+    use crate::normal::normal_of_word;
+    #[pymodule_export]
+    use crate::permutation::permute;
     #[pymodule_export]
     use crate::seeded::SeededWords;
     #[pymodule_export]
@@ -37,10 +43,14 @@ mod _squall {
 
     use pyo3::prelude::*;
 
+    use crate::no_randomness;
+
     /// Return the protections of this process and the work of its generator, as JSON.
     #[pyfunction]
-    fn status() -> String {
+    fn status() -> PyResult<String> {
+        // The library's function would end the program without a source of randomness.
+        squall::try_fill(&mut [0; 2]).map_err(no_randomness)?;
         let facts = squall_bindings::facts::Facts::from(&squall::status());
-        serde_json::to_string(&facts).expect("names and numbers")
+        Ok(serde_json::to_string(&facts).expect("names and numbers"))
     }
 }

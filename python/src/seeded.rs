@@ -2,17 +2,16 @@
 
 use core::cell::UnsafeCell;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
-use squall::Engine;
 use squall::hazmat::{Aes256, Keystream, Stores};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::bit_generator::{Words, connect};
 use crate::buffer::Writable;
-use crate::bytes::new_bytes;
-use crate::elements::{self, Kind};
+use crate::bytes::NewBytes;
+use crate::elements::{Kind, fill_elements_from, keystream};
+use crate::no_randomness;
 
 /// Bytes that are generated at once.
 const BUFFER: usize = 4096;
@@ -22,9 +21,14 @@ const CAPACITY: usize = BUFFER / size_of::<u64>();
 const BLOCKS: u128 = (BUFFER / 16) as u128;
 
 /// Word `i`, little-endian, is bytes `8 i` to `8 i + 7` of the keystream. There are 2^128.
+///
+/// It is made without a secret and set in its place on the heap, because a move would leave a copy behind.
+#[repr(C)]
 struct State {
+    /// First, where the tests look for it.
     key: Zeroizing<[u8; 32]>,
-    keystream: Keystream<Aes256>,
+    /// `None` only until the first key.
+    keystream: Option<Keystream<Aes256>>,
     /// The part of the stream that `at` is in.
     part: u128,
     /// The next word of that part.
@@ -35,23 +39,43 @@ struct State {
 }
 
 impl State {
-    fn new(key: Zeroizing<[u8; 32]>) -> Result<State, squall::Error> {
-        let mut state = State {
-            keystream: Keystream::new(&*key, Engine::best_aes())?,
-            key,
+    fn empty() -> State {
+        State {
+            key: Zeroizing::new([0; 32]),
+            keystream: None,
             part: 0,
             at: 0,
             buffer: [0; BUFFER],
             half: None,
-        };
-        state.generate(0);
-        Ok(state)
+        }
+    }
+
+    /// Begins at word 0 under `key`; an error changes nothing.
+    fn set_key(&mut self, key: &[u8]) -> PyResult<()> {
+        self.keystream = Some(keystream(key)?);
+        self.key.copy_from_slice(key);
+        self.half = None;
+        self.move_to(0);
+        Ok(())
+    }
+
+    /// Begins at word 0 under a new random key, which is nowhere else.
+    fn draw_key(&mut self) -> PyResult<()> {
+        squall::try_fill(&mut self.key[..]).map_err(no_randomness)?;
+        self.keystream = Some(keystream(&self.key[..])?);
+        self.move_to(0);
+        Ok(())
+    }
+
+    fn keystream(&self) -> &Keystream<Aes256> {
+        self.keystream.as_ref().expect("`new` sets a key")
     }
 
     fn generate(&mut self, part: u128) {
         self.part = part;
         let block = part.wrapping_mul(BLOCKS);
-        self.keystream.fill(block, &mut self.buffer, Stores::Cached);
+        let keystream = self.keystream.as_ref().expect("`new` sets a key");
+        keystream.fill(block, &mut self.buffer, Stores::Cached);
     }
 
     /// The number of the next word.
@@ -64,9 +88,7 @@ impl State {
         self.at = (position % CAPACITY as u128) as usize;
         self.generate(position / CAPACITY as u128);
     }
-}
 
-impl State {
     /// Fills `out` with words of 32 bits, at least one, of which the last may be cut short.
     fn fill(&mut self, out: &mut [u8]) {
         if out.is_empty() {
@@ -93,8 +115,8 @@ impl State {
         // After the last word comes the first.
         let first = if end < position { 8 * end as usize } else { 0 };
         let (run, wrapped) = out.split_at_mut(out.len() - first);
-        elements::fill_run(&self.keystream, kind, position, run);
-        elements::fill_run(&self.keystream, kind, 0, wrapped);
+        fill_elements_from(self.keystream(), kind, position, run);
+        fill_elements_from(self.keystream(), kind, 0, wrapped);
         self.move_to(end);
     }
 }
@@ -146,16 +168,23 @@ impl SeededWords {
 
 #[pymethods]
 impl SeededWords {
-    /// Words under `key`, 32 bytes, for the bit generator of this capsule, which must keep this object and
-    /// have its lock held in each call.
+    /// Words for the bit generator of this capsule, whose lock must be held in each call: under `key`, 32 bytes, or
+    /// under a random key that Python never sees.
     #[new]
-    fn new(capsule: &Bound<'_, PyCapsule>, key: [u8; 32]) -> PyResult<SeededWords> {
-        let state = State::new(Zeroizing::new(key))
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let words = SeededWords(Box::new(UnsafeCell::new(state)));
-        // SAFETY: the words stay in their box, and `squall.random.AES256` keeps this object.
-        unsafe { connect(capsule, words.0.get())? };
-        Ok(words)
+    #[pyo3(signature = (capsule, key=None))]
+    fn new<'py>(
+        capsule: &Bound<'py, PyCapsule>,
+        key: Option<&[u8]>,
+    ) -> PyResult<Bound<'py, SeededWords>> {
+        let words = SeededWords(Box::new(UnsafeCell::new(State::empty())));
+        match key {
+            Some(key) => words.state().set_key(key)?,
+            None => words.state().draw_key()?,
+        }
+        let owner = Bound::new(capsule.py(), words)?;
+        // SAFETY: the words stay in their box as long as the owner lives.
+        unsafe { connect(capsule, owner.get().0.get(), owner.clone().into_any())? };
+        Ok(owner)
     }
 
     /// The key, the number of the next word, and the upper half of the last word, if it is next.
@@ -168,10 +197,9 @@ impl SeededWords {
         )
     }
 
-    fn set(&self, key: [u8; 32], position: u128, half: Option<u32>) -> PyResult<()> {
+    fn set(&self, key: &[u8], position: u128, half: Option<u32>) -> PyResult<()> {
         let state = self.state();
-        *state = State::new(Zeroizing::new(key))
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        state.set_key(key)?;
         state.move_to(position);
         state.half = half;
         Ok(())
@@ -186,13 +214,13 @@ impl SeededWords {
 
     /// Fills a buffer of `float64` with the next numbers from 0 to below 1.
     fn uniforms(&self, py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
-        Writable::of(buffer)?.write(py, |out| self.state().fill_words(Kind::Uniform, out));
+        Writable::borrow(buffer)?.write(py, |out| self.state().fill_words(Kind::Uniform, out));
         Ok(())
     }
 
     /// The next `length` bytes, as NumPy makes them of words of 32 bits.
     fn bytes<'py>(&self, py: Python<'py>, length: isize) -> PyResult<Bound<'py, PyBytes>> {
-        new_bytes(py, length, |out| {
+        NewBytes::new(py, length)?.fill(py, |out| {
             self.state().fill(out);
             Ok(())
         })

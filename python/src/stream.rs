@@ -5,13 +5,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::{PyEOFError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use zeroize::Zeroizing;
+use squall::Engine;
+use squall::hazmat::{Aes256, Keystream, Stores};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::buffer::Writable;
-use crate::bytes::new_bytes;
+use crate::bytes::NewBytes;
 
-/// Length of a key, in bytes.
-const KEY: usize = 32;
+/// Length of the stream, in bytes.
+const END: u128 = 1 << 64;
+
+/// Length of a block, in bytes.
+const BLOCK: usize = 16;
 
 /// A key as 2**64 reproducible bytes, which are read like a file.
 ///
@@ -33,8 +38,8 @@ const KEY: usize = 32;
 /// Threads may share a stream: each call gets the bytes after those of the call before it. 64 KiB and more are
 /// generated without the GIL.
 ///
-/// Forks and clones: a child of fork and a clone of a virtual machine go on with the same bytes. The expanded key is
-/// wiped when the object is freed; it is neither locked in memory nor kept out of core dumps.
+/// Forks and clones: a forked child process and a clone of a virtual machine go on with the same bytes. The expanded
+/// key is wiped when the object is freed; it is neither locked in memory nor kept out of core dumps.
 ///
 /// Examples
 /// --------
@@ -45,10 +50,14 @@ const KEY: usize = 32;
 /// >>> len(stream.read(16))
 /// 16
 #[pyclass(frozen, module = "squall")]
-pub struct Stream(Mutex<squall::Stream>);
+pub struct Stream {
+    keystream: Keystream<Aes256>,
+    /// Number of the next byte. Whoever has the lock keeps the GIL, so that a fork finds it free.
+    position: Mutex<u128>,
+}
 
 /// The key that `object` holds: 32 bytes, or 64 hexadecimal digits, as in a seed file.
-fn key(object: &Bound<'_, PyAny>) -> PyResult<Zeroizing<[u8; KEY]>> {
+fn key(object: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
     let wrong = "the key must be 32 bytes, or a str of 64 hexadecimal digits";
     let bytes: Zeroizing<Vec<u8>> = if let Ok(digits) = object.cast::<PyString>() {
         let bytes = object
@@ -61,20 +70,42 @@ fn key(object: &Bound<'_, PyAny>) -> PyResult<Zeroizing<[u8; KEY]>> {
         let bytes = object.extract::<Vec<u8>>();
         Zeroizing::new(bytes.map_err(|_| PyTypeError::new_err(wrong))?)
     };
-    let array = bytes[..].try_into();
-    Ok(Zeroizing::new(
-        array.map_err(|_| PyValueError::new_err(wrong))?,
-    ))
-}
-
-fn at_the_end(_: squall::Error) -> PyErr {
-    PyEOFError::new_err("the stream ends after 2**64 bytes")
+    if bytes.len() != 32 {
+        return Err(PyValueError::new_err(wrong));
+    }
+    Ok(bytes)
 }
 
 impl Stream {
-    /// Whoever has the lock does not wait for the GIL.
-    fn lock(&self) -> MutexGuard<'_, squall::Stream> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn position(&self) -> MutexGuard<'_, u128> {
+        self.position.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the next `length` bytes for the caller, and returns the number of the first.
+    fn take(&self, length: usize) -> PyResult<u128> {
+        let mut position = self.position();
+        let first = *position;
+        let end = first + length as u128;
+        if end > END {
+            return Err(PyEOFError::new_err("the stream ends after 2**64 bytes"));
+        }
+        *position = end;
+        Ok(first)
+    }
+
+    /// Writes the bytes from number `first` on.
+    fn generate(&self, first: u128, out: &mut [u8]) {
+        let stores = Stores::for_len(out.len());
+        let (block, skipped) = (first / BLOCK as u128, first as usize % BLOCK);
+        let (head, rest) = out.split_at_mut(out.len().min((BLOCK - skipped) % BLOCK));
+        if !head.is_empty() {
+            let mut bytes = [0; BLOCK];
+            self.keystream.fill(block, &mut bytes, Stores::Cached);
+            head.copy_from_slice(&bytes[skipped..][..head.len()]);
+            bytes.zeroize();
+        }
+        let next = block + u128::from(skipped != 0);
+        self.keystream.fill(next, rest, stores);
     }
 }
 
@@ -82,63 +113,86 @@ impl Stream {
 impl Stream {
     #[new]
     #[pyo3(signature = (key, /))]
-    fn new(#[pyo3(from_py_with = key)] key: Zeroizing<[u8; KEY]>) -> Stream {
-        Stream(Mutex::new(squall::Stream::new(&key)))
+    fn new(#[pyo3(from_py_with = key)] key: Zeroizing<Vec<u8>>) -> PyResult<Stream> {
+        let key = key[..].try_into().expect("32 bytes");
+        let keystream = Keystream::new(key, Engine::best_aes())
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let position = Mutex::new(0);
+        Ok(Stream {
+            keystream,
+            position,
+        })
     }
 
     /// Return the next `nbytes` bytes, always all of them.
     ///
-    /// It raises EOFError, and stays where it is, if that is beyond the end.
+    /// Raises
+    /// ------
+    /// EOFError
+    ///     There are fewer bytes before the end; the stream stays where it is.
+    /// ValueError, TypeError, OverflowError, MemoryError
+    ///     `nbytes` is negative or no integer, or there is no memory for so many bytes.
     #[pyo3(signature = (nbytes, /))]
     fn read<'py>(&self, py: Python<'py>, nbytes: isize) -> PyResult<Bound<'py, PyBytes>> {
-        new_bytes(py, nbytes, |bytes| {
-            self.lock().fill(bytes).map_err(at_the_end)
+        let bytes = NewBytes::new(py, nbytes)?;
+        let first = self.take(bytes.len())?;
+        bytes.fill(py, |out| {
+            self.generate(first, out);
+            Ok(())
         })
     }
 
-    /// Fill a writable buffer in one piece with the next bytes, and return its length in bytes.
+    /// Fill a contiguous writable buffer with the next bytes, and return its length in bytes.
     ///
-    /// It raises EOFError as `read`, and BufferError if the buffer is read-only or not contiguous.
+    /// Raises
+    /// ------
+    /// EOFError
+    ///     There are fewer bytes before the end; the stream stays where it is, and nothing is written.
+    /// BufferError, TypeError
+    ///     As `squall.fill`.
     #[pyo3(signature = (buffer, /))]
     fn readinto(&self, py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let mut buffer = Writable::of(buffer)?;
-        let filled = buffer.write(py, |bytes| self.lock().fill(bytes));
-        filled.map_err(at_the_end)?;
+        let mut buffer = Writable::borrow(buffer)?;
+        let first = self.take(buffer.len())?;
+        buffer.write(py, |out| self.generate(first, out));
         Ok(buffer.len())
     }
 
-    /// Move to the byte `offset`, counted from the start, or from where the stream is if `whence` is 1. Return where
-    /// that is.
+    /// Move to the byte `offset`, counted in bytes from the start, or from where the stream is if `whence` is 1, and
+    /// return the number of that byte.
     ///
-    /// It raises ValueError if that is not from 0 to below 2**64.
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     That is not from 0 to below 2**64, or `whence` is neither 0 nor 1; the stream stays where it is.
     #[pyo3(signature = (offset, whence=0, /))]
-    fn seek(&self, py: Python<'_>, offset: i128, whence: u8) -> PyResult<u64> {
-        py.detach(|| {
-            let mut stream = self.lock();
-            let start = match whence {
-                0 => 0,
-                1 => stream.position().map_or(1 << 64, i128::from),
-                _ => {
-                    return Err(PyValueError::new_err(
-                        "whence must be 0, the start, or 1, where the stream is",
-                    ));
-                }
-            };
-            let target = u64::try_from(start + offset).map_err(|_| {
-                PyValueError::new_err("the offset is outside of the stream's 2**64 bytes")
-            })?;
-            stream.seek(target);
-            Ok(target)
-        })
+    fn seek(&self, offset: i128, whence: u8) -> PyResult<u64> {
+        let mut position = self.position();
+        let start = match whence {
+            0 => 0,
+            1 => *position as i128,
+            _ => {
+                return Err(PyValueError::new_err(
+                    "whence must be 0, the start, or 1, where the stream is",
+                ));
+            }
+        };
+        let target = start.checked_add(offset).map(u64::try_from);
+        let Some(Ok(target)) = target else {
+            return Err(PyValueError::new_err(
+                "the offset is outside of the stream's 2**64 bytes",
+            ));
+        };
+        *position = target.into();
+        Ok(target)
     }
 
-    /// Return the number of the next byte, which is 2**64 at the end.
-    fn tell(&self, py: Python<'_>) -> i128 {
-        py.detach(|| self.lock().position())
-            .map_or(1 << 64, i128::from)
+    /// Return the number of the next byte, from 0 to 2**64, which is the end.
+    fn tell(&self) -> u128 {
+        *self.position()
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<squall.Stream at byte {}>", self.tell(py))
+    fn __repr__(&self) -> String {
+        format!("<squall.Stream at byte {}>", self.tell())
     }
 }

@@ -1,4 +1,4 @@
-//! The words of `squall.random.Squall`: nobody can repeat them.
+//! The words of `squall.random.Squall`: unpredictable, and not reproducible.
 
 use core::cell::UnsafeCell;
 
@@ -29,12 +29,21 @@ impl Words for BufferedSimulationRng {
 
 #[pymethods]
 impl UnrepeatableWords {
-    /// Words for the bit generator of this capsule, which must keep this object.
+    /// Words for the bit generator of this capsule.
     #[new]
-    fn new(capsule: &Bound<'_, PyCapsule>) -> PyResult<UnrepeatableWords> {
-        let words = UnrepeatableWords(Box::default());
-        // SAFETY: the words stay in their box, and `squall.random.Squall` keeps this object.
-        unsafe { connect(capsule, words.0.get())? };
-        Ok(words)
+    fn new<'py>(capsule: &Bound<'py, PyCapsule>) -> PyResult<Bound<'py, UnrepeatableWords>> {
+        let owner = Bound::new(capsule.py(), UnrepeatableWords(Box::default()))?;
+        // SAFETY: the words stay in their box as long as the owner lives.
+        unsafe { connect(capsule, owner.get().0.get(), owner.clone().into_any())? };
+        Ok(owner)
+    }
+
+    /// Begin anew in a forked child process, where another thread was in the middle of a draw at the fork.
+    ///
+    /// What the thread left behind is neither used nor freed. The caller must be the only thread, and must not be
+    /// in a draw itself.
+    fn begin_anew(&self) {
+        // SAFETY: by the caller's promise nobody has a reference. The old value is not dropped.
+        unsafe { self.0.get().write(BufferedSimulationRng::new()) };
     }
 }

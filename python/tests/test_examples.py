@@ -1,5 +1,6 @@
 """The programs in python/examples."""
 
+import argparse
 import collections
 import importlib.util
 import math
@@ -88,19 +89,29 @@ def test_data_that_was_changed_is_found(tmp_path):
     import dask.array as da
     import numpy as np
 
-    test_data = example("test_data")
-    test_data.CHUNK = 1 << 12
+    verified_data = example("verified_data")
+    verified_data.CHUNK = 1 << 12
     directory, size = str(tmp_path / "data"), 10_000
     with dask.config.set(scheduler="synchronous"):
-        da.to_npy_stack(directory, test_data.data(size, "a seed"))
-        assert test_data.differences(directory, size, "a seed") == []
-        everything = test_data.differences(directory, size, "another seed")
+        da.to_npy_stack(directory, verified_data.data(size, "a seed"))
+        assert verified_data.differences(directory, size, "a seed") == []
+        everything = verified_data.differences(directory, size, "another seed")
         assert everything == [(0, 512), (1, 512), (2, 226)]
         file = tmp_path / "data" / "1.npy"
         words = np.load(file)
         words[17] ^= 1
         np.save(file, words)
-        assert test_data.differences(directory, size, "a seed") == [(1, 1)]
+        assert verified_data.differences(directory, size, "a seed") == [(1, 1)]
+
+
+def test_sizes_of_verified_data():
+    for needed in ["dask.array", "distributed"]:
+        pytest.importorskip(needed)
+    size = example("verified_data").words_of_8_bytes
+    assert size("1GiB") == 1 << 30 and size("8") == 8
+    for text in ["9", "0", "-8"]:
+        with pytest.raises(argparse.ArgumentTypeError, match="multiple of 8"):
+            size(text)
 
 
 def test_a_tensor(monkeypatch):

@@ -24,7 +24,7 @@ squall.fill(np.empty(3))
 facts: dict[str, Any] = squall.status()
 
 stream: squall.Stream = squall.Stream(token[:32])
-squall.stream("00" * 32)
+squall.Stream("00" * 32)
 length: int = stream.readinto(bytearray(8)) + stream.seek(5) + stream.seek(-1, 1) + stream.tell()
 token = stream.read(length)
 

@@ -5,6 +5,7 @@ import base64
 import ctypes
 import mmap
 import re
+import threading
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_text():
         (-(2**64), OverflowError),
     ],
 )
-def test_lengths_that_cannot_be(draw, length, error):
+def test_invalid_lengths(draw, length, error):
     with pytest.raises(error) as raised:
         draw(length)
     assert "\n" not in str(raised.value)
@@ -129,6 +130,13 @@ def test_fill_writes_all_and_nothing_else(length):
     assert looks_random(bytes(around[32 : 32 + length]))
 
 
+def test_fill_of_a_single_number():
+    """Of a buffer without a dimension."""
+    for number in [ctypes.c_uint64(0), ctypes.c_double(0)]:
+        squall.fill(number)
+        assert any(bytes(number))
+
+
 def test_fill_of_nothing():
     squall.fill(bytearray())
     squall.fill(array.array("d"))
@@ -137,6 +145,23 @@ def test_fill_of_nothing():
 class Unwritable:
     def numpy(self):
         return b"read-only"
+
+
+class Copied:
+    """As tensors that are not on the CPU."""
+
+    memory = bytearray(64)
+
+    def numpy(self):
+        return bytearray(self.memory)
+
+
+class WithPointer(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_int), ("text", ctypes.c_wchar_p)]
+
+
+class WithObject(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_int), ("object", ctypes.py_object)]
 
 
 @pytest.mark.parametrize(
@@ -148,6 +173,16 @@ class Unwritable:
         (memoryview(bytearray(9))[::2], BufferError, "not contiguous"),
         (memoryview(bytearray(9))[::-1], BufferError, "not contiguous"),
         ((ctypes.py_object * 4)(), BufferError, "Python objects"),
+        (ctypes.py_object("text"), BufferError, "Python objects"),
+        (WithObject(), BufferError, "Python objects"),
+        (ctypes.pointer(ctypes.c_int(5)), BufferError, "pointers"),
+        (ctypes.c_char_p(b"text"), BufferError, "pointers"),
+        (ctypes.c_wchar_p("text"), BufferError, "pointers"),
+        (ctypes.c_void_p(0), BufferError, "pointers"),
+        (ctypes.CFUNCTYPE(None)(), BufferError, "pointers"),
+        ((WithPointer * 2)(), BufferError, "pointers"),
+        (memoryview(bytearray(16)).cast("P"), BufferError, "pointers"),
+        (Copied(), BufferError, "copy"),
         ("text", TypeError, "bytes-like"),
         (5, TypeError, "bytes-like"),
         (None, TypeError, "bytes-like"),
@@ -155,7 +190,7 @@ class Unwritable:
         (Unwritable(), BufferError, "read-only"),
     ],
 )
-def test_buffers_that_cannot_be_filled(buffer, error, words):
+def test_fill_refuses_other_buffers(buffer, error, words):
     with pytest.raises(error, match=words) as raised:
         squall.fill(buffer)
     assert "\n" not in str(raised.value)
@@ -191,17 +226,51 @@ def test_numpy_is_not_imported():
     assert run_python("import squall.random, sys; print('numpy' in sys.modules)") == "True\n"
 
 
+@pytest.mark.parametrize(
+    ("module", "missing", "message"),
+    [
+        ("random", "numpy", "NumPy is not installed: run pip install numpy"),
+        ("dask", "numpy", "NumPy is not installed: run pip install numpy"),
+        ("dask", "dask", "Dask is not installed: run pip install 'dask[array]'"),
+    ],
+)
+def test_a_missing_package_is_named(module, missing, message):
+    code = f"""
+import sys
+sys.modules["{missing}"] = None
+try:
+    import squall.{module}
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert run_python(code) == message + "\n"
+
+
 def test_status():
     status = squall.status()
     assert status["engine"] in status["engines_available"]
-    before = status["reseeds"]
-    squall.fresh_bytes(1)
-    assert type(before) is int
-    assert type(squall.status()["reseeds"]) is int
+    assert {type(value) for value in status.values()} == {str, list, int, bool}
+    # The generator of each thread is seeded when it draws first.
+    for _ in range(3):
+        thread = threading.Thread(target=squall.token_bytes)
+        thread.start()
+        thread.join()
+    assert squall.status()["reseeds"] >= status["reseeds"] + 3
+
+
+def run_command(*arguments):
+    code = "import runpy, sys; runpy.run_module('squall', run_name='__main__')"
+    return run_python(code, *arguments)
+
+
+def test_the_command_says_how_it_is_used():
+    for option in ["-h", "--help"]:
+        assert run_command(option).startswith("usage: python -m squall ")
+    assert run_command("--version") == f"squall {squall.status()['version']}\n"
 
 
 def test_the_command_prints_the_status():
-    printed = run_python("import runpy, sys; sys.argv[1:] = []; runpy.run_module('squall', run_name='__main__')")
+    printed = run_command()
     lines = printed.splitlines()
     assert len(lines) == len(squall.status())
     assert lines[0].split() == ["version", squall.status()["version"]]

@@ -3,11 +3,16 @@
 import os
 import random
 import secrets
+import signal
+import sys
+import threading
 import uuid
 
 import pytest
 
 import squall
+from helpers import in_children
+
 NAMES = [(os, "urandom"), (random, "_urandom"), (secrets, "_sysrand"), (secrets, "randbits"), (secrets, "choice")]
 
 
@@ -138,10 +143,82 @@ def test_what_others_replaced_meanwhile_stays(monkeypatch):
     monkeypatch.setattr(os, "urandom", os.urandom)
     with squall.install():
         os.urandom = others
-        with squall.install():
-            assert os.urandom(16) != b"o" * 16
-        assert os.urandom(3) == b"ooo"
     assert os.urandom is others
+    with squall.install():
+        squalls, os.urandom = os.urandom, others
+        # The second one installs what is missing.
+        with squall.install():
+            assert os.urandom is squalls
+        assert os.urandom is squalls
+    assert os.urandom is others
+
+
+def test_threads_install_at_once():
+    kernels, together = installed(), threading.Barrier(8)
+
+    def install():
+        together.wait()
+        for _ in range(300):
+            with squall.install(), squall.install():
+                assert not any(one is other for one, other in zip(installed(), kernels))
+
+    errors = []
+    before, threading.excepthook = threading.excepthook, errors.append
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=install) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        threading.excepthook = before
+        sys.setswitchinterval(interval)
+    assert not errors
+    assert all(one is other for one, other in zip(installed(), kernels))
+
+
+def test_an_installation_that_is_interrupted_leaves_nothing(monkeypatch):
+    from squall import _install
+
+    class Interrupting(dict):
+        def items(self):
+            yield from list(super().items())[:2]
+            raise KeyboardInterrupt
+
+    kernels = installed()
+    monkeypatch.setattr(_install, "_REPLACEMENTS", Interrupting(_install._REPLACEMENTS))
+    with pytest.raises(KeyboardInterrupt):
+        squall.install()
+    assert all(one is other for one, other in zip(installed(), kernels))
+
+
+def test_a_fork_while_another_thread_installs():
+    """The child finds the lock free."""
+    from squall import _install
+
+    held, stop = threading.Event(), threading.Event()
+
+    def hold():
+        with _install._lock:
+            held.set()
+            stop.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+
+    def draw():
+        signal.alarm(600)
+        with squall.install():
+            return os.urandom(16)
+
+    try:
+        assert len(in_children(1, draw)[0]) == 16
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_an_earlier_import_keeps_the_kernels():

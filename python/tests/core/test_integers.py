@@ -81,6 +81,24 @@ def test_other_integers():
         squall.randbelow(Index(-5))
 
 
+def test_index_is_called_once_and_its_errors_are_passed_on():
+    class Index:
+        calls = 0
+
+        def __index__(self):
+            self.calls += 1
+            return 2**70
+
+    class Broken:
+        def __index__(self):
+            raise KeyError("mine")
+
+    squall.randbelow(index := Index())
+    assert index.calls == 1
+    with pytest.raises(KeyError, match="mine"):
+        squall.randbelow(Broken())
+
+
 def test_integers_of_numpy():
     numpy = need("numpy")
     for kind in (numpy.int8, numpy.uint8, numpy.int64, numpy.uint64):
@@ -111,6 +129,6 @@ def test_getrandbits(bits):
 @pytest.mark.parametrize(
     ("bits", "error"), [(-1, ValueError), (1.0, TypeError), ("1", TypeError), (sys.maxsize + 1, OverflowError)]
 )
-def test_numbers_of_bits_that_cannot_be(bits, error):
+def test_invalid_numbers_of_bits(bits, error):
     with pytest.raises(error):
         squall.Random().getrandbits(bits)

@@ -1,15 +1,21 @@
 """squall.Random has every method of random.Random."""
 
+import _thread
+import collections
 import copy
+import functools
 import math
+import operator
 import pickle
 import random
+import signal
 import sys
 
 import pytest
 
 import squall
 from helpers import repeated
+from squall import _squall
 
 CALLS = {
     "betavariate": (1.5, 2.5),
@@ -84,6 +90,7 @@ def test_ranges():
         ("sample", ([1], 2), ValueError),
         ("randbytes", (-1,), ValueError),
         ("randbytes", ("1",), TypeError),
+        ("randbytes", (None,), TypeError),
         ("getrandbits", (-1,), ValueError),
         ("shuffle", ((1, 2),), TypeError),
         ("shuffle", (5,), TypeError),
@@ -202,3 +209,67 @@ def test_subclasses():
     assert Loaded().randrange(2**40) == 1
     assert Zero().uniform(3, 4) == 3
     assert type(copy.copy(Zero())) is Zero
+
+
+class Lowest(squall.Random):
+    """Its numbers are 0."""
+
+    def random(self):
+        return 0.0
+
+
+class OfRandom(random.Random):
+    random = Lowest.random
+
+
+def test_shuffle_draws_from_what_a_subclass_overrides():
+    def order(rng):
+        rng.shuffle(items := list(range(100)))
+        return items
+
+    assert order(Lowest()) == order(OfRandom())
+    # What an instance has.
+    rng = squall.Random()
+    rng._randbelow = lambda n: 0
+    assert order(rng) == order(Lowest())
+
+
+class Named(squall.Random):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda rng: pickle.loads(pickle.dumps(rng))]
+)
+def test_copies_of_subclasses_have_the_attributes(duplicate):
+    rng = Named("mine")
+    other = duplicate(rng)
+    assert type(other) is Named and other.name == "mine"
+    other.name = "another"
+    assert rng.name == "mine" and rng.random() != other.random()
+
+
+def test_a_signal_interrupts_a_long_shuffle():
+    """It is pending when the shuffle begins, because nothing between is run by the interpreter."""
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(*_):
+        raise Interrupted
+
+    items = list(range(1 << 20))
+    calls = [
+        functools.partial(_thread.interrupt_main, signal.SIGUSR1),
+        functools.partial(_squall.shuffle, items),
+    ]
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(Interrupted):
+            collections.deque(map(operator.call, calls), maxlen=0)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert sum(at == item for at, item in enumerate(items)) > len(items) // 2
+    assert sorted(items) == list(range(1 << 20))

@@ -3,13 +3,14 @@
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import threading
 
 import pytest
 
 import squall
-from helpers import need
+from helpers import in_children, need
 
 KEY = bytes(range(32))
 END = 2**64
@@ -89,6 +90,8 @@ def test_seek():
         ((-101, 1), ValueError),
         ((END - 100, 1), ValueError),
         ((2**127 - 1, 1), ValueError),
+        ((2**127 - 100, 1), ValueError),
+        ((-(2**127), 1), ValueError),
         ((0, 2), ValueError),
         ((1.0,), TypeError),
         ((None,), TypeError),
@@ -161,7 +164,7 @@ def test_wrong_keys(key, error):
     assert "\n" not in str(raised.value) and KEY.hex()[1:60] not in str(raised.value)
 
 
-def test_lengths_that_cannot_be():
+def test_invalid_lengths():
     stream = squall.Stream(KEY)
     for length, error in [(-1, ValueError), (None, TypeError), (1.5, TypeError), (2**62, MemoryError)]:
         with pytest.raises(error):
@@ -195,5 +198,32 @@ def test_threads_share_a_stream():
     assert len(set(starts)) == len(pieces) and starts[0] == 0
 
 
-def test_other_name():
-    assert squall.stream is squall.Stream
+def test_a_fork_during_a_read_of_another_thread():
+    """Children go on where the stream is: the read has taken its bytes, and holds nothing that they need."""
+    stream, begun, stop = squall.Stream(KEY), threading.Event(), threading.Event()
+    buffer = bytearray(1 << 22)
+
+    def read():
+        while not stop.is_set():
+            stream.readinto(buffer)
+            begun.set()
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    begun.wait()
+    try:
+        for _ in range(20):
+            # A child that waits for a lock for ever is ended by the alarm, and fails.
+            (result,) = in_children(1, lambda: signal.alarm(600) or read_here(stream))
+            position, data = int.from_bytes(result[:9], "little"), result[9:]
+            assert position % len(buffer) == 0
+            expected = squall.Stream(KEY)
+            expected.seek(position)
+            assert expected.read(16) == data
+    finally:
+        stop.set()
+        reading.join()
+
+
+def read_here(stream):
+    return stream.tell().to_bytes(9, "little") + stream.read(16)

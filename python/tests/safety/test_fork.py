@@ -1,4 +1,4 @@
-"""Children of fork: what was made before the fork gives other numbers in each of them.
+"""Forked child processes: what was made before the fork gives other numbers in each of them.
 
 The controls are generators that were made before the fork too, and give each child the same.
 """
@@ -80,7 +80,7 @@ def test_control_every_child_repeats_the_others(name):
 
 
 def test_forks_at_every_place_of_the_buffer():
-    """A child of fork, its own child, and the parent, after each of many draws."""
+    """A forked child process, its own child, and the parent, after each of many draws."""
     results = []
     for _ in range(100):
         results.append(squall.token_bytes(40))
@@ -169,7 +169,7 @@ def test_a_server_that_forks_workers():
 
 
 def test_a_fork_in_a_signal_handler():
-    """The handler comes in the middle of a shuffle."""
+    """The handler comes in the middle of a shuffle in Python, between draws: test_signals.py has those within draws."""
     results = []
 
     def handler(*_):
@@ -206,13 +206,27 @@ def of_numpy():
         "numpy.random.Generator": lambda: theirs.random(4).tobytes(),
         "random_raw": lambda: words.random_raw(4).tobytes(),
         "RandomState": lambda: legacy.random_sample(4).tobytes(),
+        "words of the seed sequence": lambda: words.seed_seq.generate_state(4, "u8").tobytes(),
+        "children of the seed sequence": lambda: spawned(ours.bit_generator.seed_seq),
+        "children of a generator": lambda: ours.spawn(1)[0].random(4).tobytes(),
+        "children of numpy.random.Generator": lambda: theirs.spawn(1)[0].random(4).tobytes(),
     }
+    # It keeps every second number.
+    gauss = np.random.RandomState(sq.Squall())
+    gauss.standard_normal()
+    sequence = sq.SeedSequence(5)
     pcg, aes = np.random.Generator(np.random.PCG64(5)), sq.default_rng(5)
     repeatable = {
         "PCG64": lambda: pcg.random(4).tobytes(),
         "AES256": lambda: aes.random(4).tobytes(),
+        "a number that RandomState keeps": lambda: 4 * gauss.standard_normal(1).tobytes(),
+        "children of a seed sequence with a seed": lambda: spawned(sequence),
     }
     return unrepeatable, repeatable
+
+
+def spawned(sequence):
+    return sequence.spawn(1)[0].generate_state(4, "u8").tobytes()
 
 
 def test_generators_of_numpy(of_numpy):
@@ -221,14 +235,106 @@ def test_generators_of_numpy(of_numpy):
     def draw():
         return b"".join(draw() for draw in [*unrepeatable.values(), *repeatable.values()])
 
+    # The controls: in every child the same.
+    results = in_children(20, draw)
+    for number in range(len(unrepeatable), len(unrepeatable) + len(repeatable)):
+        assert repeated(result[32 * number : 32 * number + 32] for result in results) == 19
     # Children of forks at different places of the generators' buffers.
-    results = [draw()]
-    for _ in range(10):
+    results.append(draw())
+    for _ in range(9):
         results += in_children(20, draw)
     assert {len(result) for result in results} == {32 * (len(unrepeatable) + len(repeatable))}
     for number, name in enumerate(unrepeatable):
         drawn = [result[32 * number : 32 * number + 32] for result in results]
         assert not repeated(drawn), name
-    # The controls: in every child the same.
-    for number in range(len(unrepeatable), len(unrepeatable) + len(repeatable)):
-        assert repeated(result[32 * number : 32 * number + 32] for result in results) == 199
+
+
+@pytest.mark.parametrize("wrap", ["NumPy's", "squall's"])
+def test_a_fork_while_another_thread_draws(wrap):
+    """The generator's lock is free in the child, and its numbers are others."""
+    np = need("numpy")
+    sq = need("squall.random")
+    rng = {"NumPy's": np.random.Generator, "squall's": sq.Generator}[wrap](sq.Squall())
+    means = np.zeros(1 << 18)
+    begun, stop = threading.Event(), threading.Event()
+
+    def draw_on():
+        while not stop.is_set():
+            # Of a size that follows from an argument, and so with the bit generator's own words.
+            rng.normal(means)
+            begun.set()
+
+    drawing = threading.Thread(target=draw_on)
+    drawing.start()
+    begun.wait()
+
+    def draw():
+        # A child that waits for the lock for ever is ended by the alarm, and fails.
+        signal.alarm(600)
+        with rng.bit_generator.lock:
+            return rng.random(4).tobytes() + rng.bit_generator.random_raw(4).tobytes()
+
+    try:
+        results = [in_children(1, draw)[0] for _ in range(50)]
+    finally:
+        stop.set()
+        drawing.join()
+    assert {len(result) for result in results} == {64} and not repeated(results)
+
+
+def test_a_fork_of_the_thread_that_has_the_lock():
+    """In a handler, say: it has the lock in the child too, and gives it back."""
+    sq = need("squall.random")
+    bit_generator = sq.Squall()
+
+    def draw():
+        bit_generator.lock.release()
+        return bit_generator.random_raw(2).tobytes()
+
+    with bit_generator.lock:
+        assert not repeated(in_children(20, draw))
+
+
+def test_a_fork_while_another_thread_spawns():
+    sq = need("squall.random")
+    from squall import _seed_sequences
+
+    expected = sq.SeedSequence(5).spawn(1)[0].generate_state(4).tobytes()
+    held, stop = threading.Event(), threading.Event()
+
+    def hold():
+        with _seed_sequences.spawning:
+            held.set()
+            stop.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+
+    def spawn():
+        signal.alarm(600)
+        return sq.SeedSequence(5).spawn(1)[0].generate_state(4).tobytes()
+
+    try:
+        assert in_children(1, spawn) == [expected]
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_arrays_of_dask_that_are_made_in_children():
+    """Dask seeds its chunks by the generator's seed sequence; with NumPy's, all children make the same array."""
+    need("dask.array")
+    import dask.array as da
+    import numpy as np
+
+    sq = need("squall.random")
+
+    def make(rng):
+        array = da.random.default_rng(rng).random(40, chunks=10)
+        return array.compute(scheduler="synchronous").tobytes()
+
+    for rng in [sq.default_rng(), np.random.Generator(sq.Squall())]:
+        assert not repeated(in_children(10, lambda: make(rng)))
+    numpys = np.random.default_rng()
+    assert repeated(in_children(10, lambda: make(numpys))) == 9

@@ -1,4 +1,8 @@
-"""Signal handlers that draw in the middle of a draw."""
+"""Signal handlers that draw.
+
+Python runs its handlers between draws, or where a method of NumPy or a shuffle calls back, and never in the middle of
+a native draw. For handlers of C, which do come there, see squall/tests/guards/signals.rs.
+"""
 
 import signal
 
@@ -94,7 +98,7 @@ def test_generators_of_numpy_are_interrupted(on_signal):
 
 
 def test_a_timer_interrupts_at_any_place():
-    """Until two hundred signals came, whatever is being drawn then."""
+    """Until two hundred signals came; Python runs the handler after the call that was interrupted."""
     drawn, count = [], 0
     rng = squall.Random()
     items = list(range(300))

@@ -2,12 +2,13 @@
 
 import random
 import sys
+import sysconfig
 import threading
 
 import pytest
 
 import squall
-from helpers import need, repeated
+from helpers import need, repeated, run_python
 
 THREADS = 8
 
@@ -133,8 +134,8 @@ def test_generators_that_end_in_other_threads():
 
 def test_without_the_gil():
     """The module says that it does not need the GIL, so a free-threaded Python leaves it off."""
-    if not hasattr(sys, "_is_gil_enabled"):
-        pytest.skip("Python before 3.13 always has the GIL")
-    if sys._is_gil_enabled():
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("this Python is not free-threaded")
+    # In an interpreter where nothing else can have switched it on.
+    assert run_python("import squall, sys; print(sys._is_gil_enabled())") == "False\n"
     assert not repeated(in_threads(lambda _: [squall.token_bytes(16) for _ in range(2_000)]))

@@ -41,9 +41,21 @@ def reference_words(kind, seed, count):
     if shutil.which("openssl") is None:
         pytest.skip("the reference needs openssl(1)")
     key = hashlib.shake_256(encoded(["squall", f"elements {kind}", seed])).digest(32)
+    return keystream_words(key, count)
+
+
+def keystream_words(key, count):
     command = ["openssl", "enc", "-aes-256-ctr", "-K", key.hex(), "-iv", "0" * 32]
     stream = subprocess.run(command, input=bytes(8 * count), capture_output=True, check=True).stdout
     return [word for (word,) in struct.iter_unpack("<Q", stream)]
+
+
+def reference_integers(low, span, seed, count):
+    """Of one word each, or, of more than 2**32 integers whose number is no power of two, of two words."""
+    if span <= 1 << 32 or span & (span - 1) == 0:
+        return [low + (word * span >> 64) for word in reference_words("integer", seed, count)]
+    words = reference_words("wide integer", seed, 2 * count)
+    return [low + ((lower + (upper << 64)) * span >> 128) for lower, upper in zip(words[::2], words[1::2])]
 
 
 def reference(kind, seed, shape, low=0, span=0):
@@ -116,7 +128,7 @@ def test_only_the_chunks_that_are_needed_are_made(monkeypatch):
 def test_chunks_that_begin_far_out():
     shape = (3, 1 << 62)
     position = 2 * shape[1] + (1 << 61) + 5
-    part = _elements.block("word", bytes(32), shape, (2, (1 << 61) + 5), (1, 3))
+    part = _elements.generate_block("word", bytes(32), shape, (2, (1 << 61) + 5), (1, 3))
     words = squall.random.AES256(key=bytes(32)).advance(position)
     np.testing.assert_array_equal(part, [words.random_raw(3)])
 
@@ -134,10 +146,12 @@ def test_shapes_of_all_sorts():
     ]:
         with pytest.raises(error):
             squall.dask.random(shape)
+    with pytest.raises(ValueError, match="no axis may be negative"):
+        squall.dask.random((2, -1))
 
 
-def test_seeds_that_are_none():
-    for seed, error in [(-1, ValueError), (1.5, TypeError), (object(), TypeError)]:
+def test_invalid_seeds():
+    for seed, error in [(-1, ValueError), ([1, -1], ValueError), (1.5, TypeError), (object(), TypeError)]:
         with pytest.raises(error):
             squall.dask.random(3, seed=seed)
 
@@ -197,6 +211,11 @@ def test_mean_and_deviation():
         (1, (1 << 64) - 1, True, "uint64"),
         ((1 << 63) - 1, 1 << 63, False, "int64"),
         (np.int8(-128), np.int8(127), False, "int64"),
+        (0, 1 << 32, False, "int64"),
+        (0, (1 << 32) + 1, False, "int64"),
+        (-5, (1 << 33) - 5, False, "int64"),
+        (0, 3 << 62, False, "uint64"),
+        (-(10**15), 10**15, True, "int64"),
     ],
 )
 def test_integers_to_the_edges(low, high, endpoint, dtype):
@@ -204,8 +223,38 @@ def test_integers_to_the_edges(low, high, endpoint, dtype):
     result = x.compute()
     assert result.dtype == x.dtype == dtype
     span = int(high) - int(low) + endpoint
-    words = reference_words("integer", 1, 500)
-    assert result.tolist() == [int(low) + (word * span >> 64) for word in words]
+    assert result.tolist() == reference_integers(int(low), span, 1, 500)
+
+
+@pytest.mark.parametrize("kind", ["i2", "u2", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("bits", [7, 15, 31, 40, 63])
+def test_integers_of_both_byte_orders(kind, bits):
+    high = min((1 << bits) - 3, np.iinfo(kind).max)
+    arrays = [squall.dask.integers(high, shape=300, dtype=order + kind, seed=1) for order in "<>"]
+    little, big = dask.compute(*arrays)
+    assert (little.dtype, big.dtype) == (np.dtype("<" + kind), np.dtype(">" + kind))
+    assert little.tolist() == big.tolist() == reference_integers(0, int(high), 1, 300)
+
+
+def test_integers_of_large_spans_have_no_bias():
+    """Of 64 bits, each third of 3 * 2**62 integers would come twice as often as others.
+
+    Integers divisible by 3 would come with a probability of 1/2 instead of 1/3; the limit is far from both.
+    """
+    span, count = 3 << 62, 20_000
+    divisible = (squall.dask.integers(0, span, count, dtype="u8", seed=1).compute() % 3 == 0).sum()
+    of_one_word = [word * span >> 64 for word in keystream_words(bytes(32), count)]
+    assert divisible < 8_300 < sum(integer % 3 == 0 for integer in of_one_word)
+
+
+def test_wide_integers_whatever_the_chunks():
+    arrays = [squall.dask.integers(10**12, shape=(37, 29), chunks=chunks, seed=1) for chunks in [-1, 5, (37, 7), (1, 29)]]
+    whole, *parted = dask.compute(*arrays)
+    for each in parted:
+        np.testing.assert_array_equal(each, whole)
+    # More than are generated at once.
+    part = squall.dask.integers(10**12, shape=5000, chunks=999, seed=1).compute()
+    assert part.tolist() == reference_integers(0, 10**12, 1, 5000)
 
 
 def test_integers_below():
@@ -229,7 +278,7 @@ def test_integers_below():
         ((3, 3), None, {}, TypeError),
     ],
 )
-def test_integers_that_cannot_be(low, high, options, error):
+def test_invalid_ranges_of_integers(low, high, options, error):
     with pytest.raises(error):
         squall.dask.integers(low, high, 3, **options)
 
@@ -253,6 +302,21 @@ def test_a_permutation_is_one(n):
         assert np.unique(differences).size > differences.size / 3
 
 
+@pytest.mark.parametrize("n", [1000, 65_535, 65_536, 65_537, 10**5])
+def test_permutations_of_n_and_of_one_more_are_independent(n):
+    """Two random permutations agree in one place on average, and in 30 with a probability below 1e-32."""
+    one, other = (squall.dask.permutation(length, seed=1).compute() for length in (n, n + 1))
+    assert (one == other[:n]).sum() < 30
+    # After a shift by one, and where each number is.
+    assert (one == other[1:]).sum() < 30
+    assert (np.argsort(one) == np.argsort(other)[:n]).sum() < 30
+
+
+def test_permutations_of_one_key_depend_on_n():
+    one, other = (_elements.generate_permutation(bytes(32), n, 0, 1000) for n in (10**5, 10**5 + 1))
+    assert (one == other).sum() < 30
+
+
 def test_all_orders_of_a_few_numbers_come():
     for n in [2, 3, 4]:
         orders = {tuple(squall.dask.permutation(n, seed=seed).compute()) for seed in range(400)}
@@ -268,12 +332,12 @@ def test_permutations_of_16_are_of_both_parities():
 
 def test_a_permutation_of_more_than_memory_holds():
     n = (1 << 63) - 1
-    part = _elements.permuted(bytes(32), n, n - 1000, 1000)
+    part = _elements.generate_permutation(bytes(32), n, n - 1000, 1000)
     assert len(set(part.tolist())) == 1000 and part.min() >= 0
     assert part.max() > 1 << 61
 
 
-def test_permutations_that_cannot_be():
+def test_invalid_numbers_of_a_permutation():
     for n, error in [(-1, ValueError), (1 << 63, ValueError), (2.0, TypeError), ([1, 2], TypeError)]:
         with pytest.raises(error):
             squall.dask.permutation(n)

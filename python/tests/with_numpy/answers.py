@@ -21,10 +21,10 @@ def integer(value):
     return tagged(b"i", value.to_bytes((value.bit_length() + 7) // 8, "little"))
 
 
-def key(seed):
-    """The key of a seed without a spawn key."""
+def derived(purpose, seed):
+    """32 bytes for a purpose, of a seed without a spawn key."""
     entropy = tagged(b"l", integer(seed) + tagged(b"l", b""))
-    parts = tagged(b"s", b"squall") + tagged(b"s", b"SeedSequence") + tagged(b"b", entropy)
+    parts = tagged(b"s", b"squall") + tagged(b"s", purpose) + tagged(b"b", entropy)
     return hashlib.shake_256(tagged(b"l", parts)).digest(32)
 
 
@@ -37,5 +37,5 @@ def words(key):
 if __name__ == "__main__":
     seed = SEEDS[sys.argv[1]]
     print(f"seed, {seed:#x}")
-    for number, word in enumerate(words(key(seed))):
+    for number, word in enumerate(words(derived(b"AES256", seed))):
         print(f"{number}, {word:#x}")

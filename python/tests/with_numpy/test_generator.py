@@ -66,15 +66,16 @@ RNG = sq.Generator()
 
 @pytest.fixture
 def keys(monkeypatch):
-    """The keys of many numbers are known; returns the lengths of those that were made."""
-    made = []
+    """The one-time keys are all the same known one; returns a list of those that were used."""
+    used = []
 
-    def token_bytes(length):
-        made.append(length)
-        return KEY
+    def words():
+        used.append(KEY)
+        return sq.AES256(key=KEY)
 
-    monkeypatch.setattr(sq, "_token_bytes", token_bytes)
-    return made
+    monkeypatch.setattr(sq, "_OneTimeWords", words)
+    monkeypatch.setattr(sq, "_one_time_uniforms", lambda size: words()._uniforms(size))
+    return used
 
 
 def expected(name, *arguments, **named):
@@ -137,7 +138,7 @@ def test_many_numbers(name, keys):
         assert drawn.dtype == whole.dtype and np.array_equal(drawn, whole)
     assert np.array_equal(method(*arguments, size=(4, MANY // 4)), whole.reshape(4, MANY // 4, *whole.shape[1:]))
     assert np.array_equal(method(*arguments, size=[2, MANY]), expected(name, *arguments, size=(2, MANY)))
-    assert keys == [32] * 6
+    assert keys == [KEY] * 6
 
 
 @pytest.mark.parametrize("name", SIZED)
@@ -229,6 +230,25 @@ def test_errors_are_numpys(name, arguments, named, error):
     for rng in [np.random.default_rng(), sq.default_rng(), sq.default_rng(5)]:
         with pytest.raises(error):
             getattr(rng, name)(*arguments, **named)
+
+
+def test_one_time_words_are_aes256_under_their_key():
+    bit_generators = [sq._OneTimeWords() for _ in range(20)]
+    keys = [bit_generator._words.get()[0] for bit_generator in bit_generators]
+    assert not repeated([*keys, bytes(32)])
+    for bit_generator, key in zip(bit_generators, keys):
+        assert np.array_equal(bit_generator.random_raw(2000), sq.AES256(key=key).random_raw(2000))
+
+
+def test_one_time_uniforms():
+    """All multiples of 2**-53 below 1 whose bits vary, and no two arrays are the same."""
+    for size in [MANY, (100, 101), 30_000]:
+        one, other = sq._one_time_uniforms(size), sq._one_time_uniforms(size)
+        assert one.shape == np.empty(size).shape and one.dtype == np.float64
+        assert not repeated([*one.ravel()[:100], *other.ravel()[:100]])
+        words = (one.ravel() * 2.0**53).astype(np.uint64)
+        assert np.array_equal(words * 2.0**-53, one.ravel()) and 0 <= one.min() and one.max() < 1
+        assert np.bitwise_or.reduce(words) == 2**53 - 1 and np.bitwise_and.reduce(words) == 0
 
 
 def test_keys_are_not_used_again():
@@ -382,6 +402,9 @@ class TestFill:
         first = int(array)
         squall.fill(array)
         assert array.shape == () and int(array) != first
+        for dtype in ["f8", "S7", "i4,f8"]:
+            squall.fill(array := np.zeros((), dtype))
+            assert any(array.tobytes())
 
     @pytest.mark.parametrize("shape", [(0,), (0, 5), (3, 0, 2)])
     def test_nothing(self, shape):
@@ -412,8 +435,9 @@ class TestFill:
     @pytest.mark.parametrize(
         "dtype", ["O", [("number", "f8"), ("object", "O")], [("O", [("a", "i4"), ("b", "O")])], [("x", "O", 3)]]
     )
-    def test_python_objects_are_not_overwritten(self, dtype):
-        array = np.zeros(5, dtype)
+    @pytest.mark.parametrize("shape", [5, (), (2, 3)])
+    def test_python_objects_are_not_overwritten(self, dtype, shape):
+        array = np.zeros(shape, dtype)
         before = repr(array)
         with pytest.raises(BufferError, match="Python objects"):
             squall.fill(array)
@@ -438,3 +462,16 @@ class TestFill:
 
         squall.fill(tensor := Tensor())
         assert tensor.memory.all()
+
+    def test_a_tensor_whose_numpy_is_a_copy(self):
+        """As of a tensor elsewhere, which `fill` would leave as it is."""
+
+        class Tensor:
+            memory = np.zeros(100)
+
+            def numpy(self):
+                return self.memory.copy()
+
+        with pytest.raises(BufferError, match="copy"):
+            squall.fill(tensor := Tensor())
+        assert not tensor.memory.any()

@@ -2,6 +2,7 @@
 
 import ctypes
 import threading
+import time
 
 import pytest
 
@@ -75,25 +76,42 @@ def test_the_capsule():
 
 @pytest.mark.parametrize("make", [sq.Squall, lambda: sq.AES256(5)])
 def test_the_lock_is_held_by_draws(make):
-    """While another thread has it, nobody draws."""
+    """While another thread has it, nobody draws: each asks for the lock, and has drawn nothing then."""
     bit_generator = make()
     rng = sq.Generator(bit_generator)
     draws = [rng.random, lambda: rng.standard_normal(5), bit_generator.random_raw]
     if isinstance(bit_generator, sq.AES256):
         draws += [lambda: rng.bytes(50), lambda: rng.random(20_000), lambda: bit_generator.state]
         draws += [lambda: bit_generator.advance(1), lambda: rng.bytes(100_000), bit_generator.jumped]
-    done = []
-    with bit_generator.lock:
-        threads = [threading.Thread(target=lambda draw=draw: done.append(draw())) for draw in draws]
-        for thread in threads:
+    for draw in draws:
+        done, begun = [], threading.Event()
+
+        def run():
+            begun.set()
+            done.append(draw())
+
+        thread = threading.Thread(target=run)
+        with bit_generator.lock:
             thread.start()
-        # None can have finished, however long this takes. One that does not wait for the lock would have by then.
-        for thread in threads:
-            thread.join(0.02)
-        assert not done
-    for thread in threads:
+            begun.wait()
+            wait_until_it_sleeps(thread, done)
+            assert not done
         thread.join()
-    assert len(done) == len(draws)
+        assert len(done) == 1
+
+
+def wait_until_it_sleeps(thread, done):
+    """Wait until the thread was off the CPU in a system call for a while in which it had the chance to run, or is done.
+
+    A thread that waits for the lock sleeps in futex(2) with an address that stays; one that waits for the GIL gets it.
+    """
+    seen = 0
+    while seen < 20 and not done:
+        with open(f"/proc/self/task/{thread.native_id}/stat") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+        seen = seen + 1 if state == "S" else 0
+        # Gives the GIL to whoever wants it.
+        time.sleep(0.001)
 
 
 @pytest.mark.parametrize("make", [sq.Squall, lambda: sq.AES256(key=KEY)])

@@ -50,7 +50,8 @@ OF_MT19937 = {
     "TestMultivariateHypergeometric": "repeatability1 repeatability2 repeatability3",
     "TestIntegers": "repeatability repeatability_32bit_boundary repeatability_32bit_boundary_broadcasting",
     "TestRandomDist": """
-        beta binomial bytes chisquare choice_large_sample choice_multidimensional_default_axis choice_noninteger
+        beta binomial bytes chisquare choice_array_size_empty_tuple choice_large_sample
+        choice_multidimensional_default_axis choice_noninteger
         choice_nonuniform_noreplace choice_nonuniform_replace choice_uniform_noreplace choice_uniform_replace
         dirichlet exponential f gamma geometric gumbel hypergeometric integers integers_closed integers_masked laplace logistic
         lognormal logseries multinomial multivariate_normal multivariate_normal_basic_stats negative_binomial
@@ -64,7 +65,7 @@ OF_MT19937 = {
         logseries multinomial negative_binomial noncentral_chisquare noncentral_f noncentral_f_small_df normal pareto
         poisson power rayleigh standard_gamma standard_t triangular uniform vonmises wald weibull zipf
     """,
-    "": "jumped legacy_pickle generator_ctor_old_style_pickle",
+    "": "jumped legacy_pickle generator_ctor_old_style_pickle ragged_shuffle",
 }
 
 

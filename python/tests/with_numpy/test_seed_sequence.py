@@ -2,10 +2,13 @@
 
 import copy
 import pickle
+import sys
+import threading
+import time
 
 import pytest
 
-from answers import integer, key, tagged
+from answers import derived, integer, tagged
 from helpers import need, repeated
 
 np = need("numpy")
@@ -16,8 +19,8 @@ sq = need("squall.random")
 def test_known_answers(seed):
     """Of an implementation that shares no code with squall."""
     state = sq.SeedSequence(seed).generate_state(4, np.uint64)
-    assert state.astype("<u8").tobytes() == key(seed)
-    assert sq.AES256(seed).state["state"]["key"] == key(seed)
+    assert state.astype("<u8").tobytes() == derived(b"SeedSequence", seed)
+    assert sq.AES256(seed).state["state"]["key"] == derived(b"AES256", seed)
     assert tagged(b"i", b"\5") == integer(5)
 
 
@@ -72,7 +75,7 @@ def test_words():
     [((-1,), ValueError), ((1.5,), TypeError), (("1",), TypeError), ((1, np.uint8), ValueError),
      ((1, np.int32), ValueError), ((1, float), ValueError)],
 )  # fmt: skip
-def test_words_that_cannot_be(arguments, error):
+def test_invalid_numbers_and_types_of_words(arguments, error):
     with pytest.raises(error):
         sq.SeedSequence(5).generate_state(*arguments)
 
@@ -82,6 +85,87 @@ def tree(sequence, depth):
     if depth:
         for child in sequence.spawn(4):
             yield from tree(child, depth - 1)
+
+
+@pytest.mark.parametrize("path", [(1.5,), ("1",), (None,), (-1,)])
+def test_invalid_spawn_keys(path):
+    with pytest.raises(ValueError if path == (-1,) else TypeError):
+        sq.SeedSequence(5, spawn_key=path)
+
+
+@pytest.mark.parametrize(
+    ("seed", "change"),
+    [
+        (bytearray(b"seed"), lambda seed: seed.extend(b"more")),
+        ([1, "a"], lambda seed: seed.append(2)),
+        ([[1], 2], lambda seed: seed[0].append(2)),
+        (memoryview(bytearray(b"seed")), lambda seed: seed.__setitem__(0, 0)),
+        (np.arange(5), lambda seed: seed.fill(0)),
+        (np.array(5), lambda seed: seed.fill(0)),
+    ],
+    ids=["bytearray", "list", "list of lists", "memoryview", "array", "array of no dimension"],
+)
+def test_a_seed_that_is_changed_later(seed, change):
+    """Neither the sequence nor its children change, and they are pickled as they are."""
+
+    def words(sequence):
+        (child,) = sequence.spawn(1)
+        return [each.generate_state(4).tolist() for each in (sequence, child)]
+
+    sequences = [sq.SeedSequence(seed) for _ in range(3)]
+    expected = words(sequences[0])
+    change(seed)
+    assert words(sequences[1]) == expected
+    assert words(pickle.loads(pickle.dumps(sequences[2]))) == expected
+    assert words(copy.deepcopy(sq.SeedSequence(sequences[2].entropy))) == expected
+    assert words(sq.SeedSequence(seed)) != expected
+
+
+def test_generators_with_a_seed_of_any_type_are_pickled():
+    for seed in [memoryview(b"seed"), bytearray(b"seed"), [memoryview(b"seed")], np.arange(3)]:
+        rng = pickle.loads(pickle.dumps(sq.default_rng(seed)))
+        assert rng.spawn(1)[0].random() == sq.default_rng(seed).spawn(1)[0].random()
+
+
+def test_the_key_of_aes256_is_no_state_of_other_generators():
+    for make in [sq.SeedSequence, np.random.SeedSequence]:
+        state = make(5).generate_state(4, np.uint64).astype("<u8").tobytes()
+        assert sq.AES256(make(5)).state["state"]["key"] != state
+
+
+class Switching(sq.SeedSequence):
+    """Other threads run whenever the number of children was read, as they may without the GIL."""
+
+    @property
+    def n_children_spawned(self):
+        spawned = self.spawned
+        time.sleep(0)
+        return spawned
+
+    @n_children_spawned.setter
+    def n_children_spawned(self, spawned):
+        self.spawned = spawned
+
+
+def test_threads_spawn_no_child_twice():
+    sequence, paths, together = Switching(5), [], threading.Barrier(8)
+
+    def spawn():
+        together.wait()
+        for _ in range(200):
+            paths.extend(child.spawn_key for child in sequence.spawn(3))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=spawn) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(paths) == [(child,) for child in range(8 * 200 * 3)]
 
 
 def test_the_tree_of_spawn():

@@ -1,8 +1,8 @@
 """Test data on a cluster, verified by its seed.
 
-    python test_data.py DIRECTORY --size 1GiB
-    python test_data.py DIRECTORY --size 1GiB --verify
-    python test_data.py /shared/data --size 1TiB --scheduler tcp://head:8786
+    python verified_data.py DIRECTORY --size 1GiB
+    python verified_data.py DIRECTORY --size 1GiB --verify
+    python verified_data.py /shared/data --size 1TiB --scheduler tcp://head:8786
 
 writes random bytes as a stack of .npy files, from all workers at once, or compares them later: nothing but the seed
 has to be kept. DIRECTORY must be the same for all workers.
@@ -21,7 +21,7 @@ CHUNK = 1 << 26
 
 
 def data(size: int, seed: str) -> da.Array:
-    """Return `size` random bytes as words of 8 bytes."""
+    """Return `size` random bytes, a multiple of 8, as words of 8 bytes."""
     return squall.dask.words(size // 8, CHUNK // 8, seed=seed)
 
 
@@ -32,6 +32,14 @@ def differences(directory: str, size: int, seed: str) -> list[tuple[int, int]]:
     return [(file, int(words)) for file, words in enumerate(wrong) if words]
 
 
+def words_of_8_bytes(text: str) -> int:
+    """Return the size that the command line has, in bytes."""
+    size = parse_bytes(text)
+    if size <= 0 or size % 8:
+        raise argparse.ArgumentTypeError(f"{text} is {size} bytes: it must be a positive multiple of 8")
+    return size
+
+
 def _count(block: np.ndarray) -> np.ndarray:
     return np.array([np.count_nonzero(block)])
 
@@ -39,7 +47,7 @@ def _count(block: np.ndarray) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description="random test data, verified by its seed")
     parser.add_argument("directory")
-    parser.add_argument("--size", type=parse_bytes, required=True, help="such as 1GiB; in words of 8 bytes")
+    parser.add_argument("--size", type=words_of_8_bytes, required=True, help="a multiple of 8 bytes, such as 1GiB")
     parser.add_argument("--seed", default="test data")
     parser.add_argument("--scheduler", help="address of a cluster, instead of this machine's CPUs")
     parser.add_argument("--verify", action="store_true")
