@@ -1,8 +1,8 @@
 //! This program draws through other crates, and is a program that uses squall-getrandom.
 
 mod callers;
-mod results;
 mod linking;
+mod results;
 
 use std::process::ExitCode;
 
