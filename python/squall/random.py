@@ -26,6 +26,7 @@ import numpy as np  # isort: skip
 from . import _forks, _seeds
 from ._squall import SeededWords as _SeededWords
 from ._squall import UnrepeatableWords as _UnrepeatableWords
+from ._squall import fill_one_time_integers as _fill_one_time_integers
 from ._squall import fill_one_time_uniforms as _fill_one_time_uniforms
 from ._squall import token_bytes as _token_bytes
 
@@ -203,6 +204,13 @@ class AES256(np.random.BitGenerator):
             self._words.uniforms(out)
         return out
 
+    def _integers(self, size, low, width):
+        """Return what ``integers`` of NumPy's generator returns, in less time."""
+        out = np.empty(size, np.int64)
+        with self.lock:
+            self._words.integers(out, low, width)
+        return out
+
     def _bytes(self, length):
         """Return what ``bytes`` of NumPy's generator returns, in less time."""
         with self.lock:
@@ -291,6 +299,24 @@ class Generator(np.random.Generator):
             return _one_time_uniforms(size)
         return words._uniforms(size)
 
+    def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
+        """Return integers from `low` to below `high`: see ``numpy.random.Generator.integers``."""
+        words = self.bit_generator
+        bounds = (0, low) if high is None else (low, high)
+        if (
+            dtype is np.int64
+            and isinstance(words, (AES256, Squall))
+            and all(isinstance(bound, int) for bound in bounds)
+            and size is not None
+            and _is_large(size)
+        ):
+            first, last = bounds[0], bounds[1] - (not endpoint)
+            if -(1 << 63) <= first <= last < 1 << 63:
+                if isinstance(words, Squall):
+                    return _one_time_integers(size, first, last - first)
+                return words._integers(size, first, last - first)
+        return _integers(self, low, high, size, dtype, endpoint)
+
     def __reduce__(self):
         return type(self), (self.bit_generator,)
 
@@ -301,6 +327,12 @@ _ONE_TIME_KEY_FROM = 10_000
 def _one_time_uniforms(size):
     out = np.empty(size)
     _fill_one_time_uniforms(out)
+    return out
+
+
+def _one_time_integers(size, low, width):
+    out = np.empty(size, np.int64)
+    _fill_one_time_integers(out, low, width)
     return out
 
 
@@ -329,13 +361,14 @@ def _is_large(size):
 
 
 _random = _use_one_time_key_if_large(np.random.Generator.random, 0)
+_integers = _use_one_time_key_if_large(np.random.Generator.integers, 2)
 
 # The other methods of numpy.random.Generator that take a size, by the number of parameters before it.
 _BEFORE_SIZE = [
     "standard_cauchy standard_exponential standard_normal",
     "chisquare choice dirichlet exponential geometric logseries pareto poisson power rayleigh standard_gamma"
     " standard_t weibull zipf",
-    "beta binomial f gamma gumbel integers laplace logistic lognormal multinomial multivariate_hypergeometric"
+    "beta binomial f gamma gumbel laplace logistic lognormal multinomial multivariate_hypergeometric"
     " multivariate_normal negative_binomial noncentral_chisquare normal uniform vonmises wald",
     "hypergeometric noncentral_f triangular",
 ]

@@ -79,8 +79,12 @@ fn scaled(block: u128, span: u64) -> u64 {
 
 /// Fills `out` with the elements from number `first` on.
 pub fn fill_elements_from(keystream: &Keystream<Aes256>, kind: Kind, first: u128, out: &mut [u8]) {
-    if let Kind::WideInteger { low, span } = kind {
-        return fill_wide_integers_from(keystream, low, span, first, out);
+    match kind {
+        Kind::Word => return fill_words_from(keystream, first, out),
+        Kind::WideInteger { low, span } => {
+            return fill_wide_integers_from(keystream, low, span, first, out);
+        }
+        _ => {}
     }
     let mut first = first;
     let mut rest = out.as_chunks_mut::<8>().0;
@@ -100,6 +104,21 @@ pub fn fill_elements_from(keystream: &Keystream<Aes256>, kind: Kind, first: u128
         rest = later;
     }
     bytes.zeroize();
+}
+
+/// The same for words, which are the keystream itself.
+fn fill_words_from(keystream: &Keystream<Aes256>, first: u128, out: &mut [u8]) {
+    // A block has two words, of which the first may not be wanted.
+    let (half, blocks) = out.split_at_mut(out.len().min(8 * (first % 2) as usize));
+    if !half.is_empty() {
+        let mut block = Zeroizing::new([0; 16]);
+        keystream.fill(first / 2, &mut block[..], Stores::Cached);
+        half.copy_from_slice(&block[8..]);
+    }
+    keystream.fill(first.div_ceil(2), blocks, Stores::Cached);
+    for word in out.as_chunks_mut::<8>().0 {
+        *word = u64::from_le_bytes(*word).to_ne_bytes();
+    }
 }
 
 /// The same for the kind that takes a block an element.

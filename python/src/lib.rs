@@ -4,6 +4,7 @@
 //! without the GIL.
 
 mod bit_generator;
+mod bounded;
 mod buffer;
 mod bytes;
 mod elements;
@@ -35,7 +36,7 @@ mod _squall {
     #[pymodule_export]
     use crate::permutation::permute;
     #[pymodule_export]
-    use crate::seeded::SeededWords;
+    use crate::seeded::{SeededWords, fill_one_time_integers};
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

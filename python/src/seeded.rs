@@ -8,6 +8,7 @@ use squall::hazmat::{Aes256, Keystream, Stores};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::bit_generator::{Words, connect};
+use crate::bounded;
 use crate::buffer::Writable;
 use crate::bytes::NewBytes;
 use crate::elements::{Kind, fill_elements_from, keystream};
@@ -218,6 +219,18 @@ impl SeededWords {
         Ok(())
     }
 
+    /// Fills a buffer of `int64` with numbers from `low` to `low + width`, as NumPy makes them.
+    fn integers(
+        &self,
+        py: Python<'_>,
+        buffer: &Bound<'_, PyAny>,
+        low: i64,
+        width: u64,
+    ) -> PyResult<()> {
+        Writable::borrow(buffer)?.write(py, |out| bounded::fill(self.state(), low, width, out));
+        Ok(())
+    }
+
     /// The next `length` bytes, as NumPy makes them of words of 32 bits.
     fn bytes<'py>(&self, py: Python<'py>, length: isize) -> PyResult<Bound<'py, PyBytes>> {
         NewBytes::new(py, length)?.fill(py, |out| {
@@ -225,4 +238,19 @@ impl SeededWords {
             Ok(())
         })
     }
+}
+
+/// Fills a buffer of `int64` with numbers from `low` to `low + width`, from a random key that is drawn for the call
+/// and erased at its end.
+#[pyfunction]
+pub fn fill_one_time_integers(
+    py: Python<'_>,
+    buffer: &Bound<'_, PyAny>,
+    low: i64,
+    width: u64,
+) -> PyResult<()> {
+    let mut state = Box::new(State::empty());
+    state.draw_key()?;
+    Writable::borrow(buffer)?.write(py, |out| bounded::fill(&mut *state, low, width, out));
+    Ok(())
 }

@@ -75,6 +75,7 @@ def keys(monkeypatch):
 
     monkeypatch.setattr(sq, "_OneTimeWords", words)
     monkeypatch.setattr(sq, "_one_time_uniforms", lambda size: words()._uniforms(size))
+    monkeypatch.setattr(sq, "_one_time_integers", lambda *arguments: words()._integers(*arguments))
     return used
 
 
@@ -104,7 +105,7 @@ def test_the_sizes_place_is_numpys():
                 assert list(inspect.signature(getattr(sq.Generator, name)).parameters) == parameters
     # The table has what is before it.
     places = {name: place for place, names in enumerate(sq._BEFORE_SIZE) for name in names.split()}
-    for name in {*SIZED} - {"random"}:
+    for name in {*SIZED} - {"random", "integers"}:
         parameters = list(inspect.signature(getattr(np.random.Generator, name)).parameters)
         assert places[name] == parameters.index("size") - 1
 
@@ -182,6 +183,41 @@ def test_types_of_integers(dtype, keys):
     assert np.array_equal(drawn, expected("integers", high, size=MANY, dtype=dtype))
     drawn = RNG.integers(0, high - 1, MANY, dtype, True)
     assert np.array_equal(drawn, expected("integers", high, size=MANY, dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    "low, high",
+    [
+        (0, 1),
+        (5, 7),
+        (-3, 3),
+        (0, 1000),
+        (0, 2**31 + 1),
+        (7, 2**32 + 6),
+        (0, 2**32),
+        (0, 2**32 + 1),
+        (-5, 3 * 2**61),
+        (-(2**63), 2**63),
+    ],
+)
+def test_many_integers_are_numpys(low, high):
+    """The numbers, and the words and halves of words that they take."""
+    ours, theirs = sq.Generator(sq.AES256(key=KEY)), np.random.Generator(sq.AES256(key=KEY))
+    for rng in (ours, theirs):
+        rng.integers(10)
+    for size in (MANY, (3, MANY)):
+        assert np.array_equal(ours.integers(low, high, size), theirs.integers(low, high, size))
+        assert ours.bit_generator.state == theirs.bit_generator.state
+    assert np.array_equal(
+        ours.integers(low, high - 1, MANY, endpoint=True), theirs.integers(low, high - 1, MANY, endpoint=True)
+    )
+
+
+def test_integers_out_of_bounds():
+    for rng in (RNG, sq.default_rng(1)):
+        for bounds in [(1, 1), (2, 1), (0, 2**63 + 1), (-(2**63) - 1, 0)]:
+            with pytest.raises(ValueError):
+                rng.integers(*bounds, size=MANY)
 
 
 def test_parameters_that_are_arrays(keys):
