@@ -1,5 +1,6 @@
 //! The library through its public functions, with slow references and answers from outside beside it.
 
+mod allocations;
 mod common;
 mod engines;
 mod rng;
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     let required = std::env::var("SQUALL_REQUIRE_ENGINES").unwrap_or_default();
     let required = suite::engines(&required).expect("SQUALL_REQUIRE_ENGINES names engines");
     let once = [
+        allocations::TESTS,
         engines::TESTS,
         rng::TESTS,
         stream::TESTS,
