@@ -39,6 +39,9 @@
 //! `malloc`. If the environment variable `SQUALL_COUNTERS` names a file of counters, requests are counted
 //! there (`squall status --counters`).
 //!
+//! A sandbox (seccomp) must allow the system calls of a draw, which SECURITY.md of squall's repository lists
+//! under Limits: beside getrandom(2) above all mmap(2) and munmap(2), for each thread's page.
+//!
 //! # Source
 //! getrandom(2) of the Linux manual pages, and `random.c` of Linux for the order in which it checks.
 
