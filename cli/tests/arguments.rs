@@ -6,8 +6,9 @@ use squall_testing::tests;
 
 use crate::common::{SEED, run, squall, text};
 
+/// Fails unless the command refuses these arguments with this message, and prints nothing else.
 #[track_caller]
-fn refused(arguments: &str, message: &str) {
+pub fn refused(arguments: &str, message: &str) {
     let output = run(arguments);
     assert_eq!(text(&output.stderr), format!("squall: {message}\n"));
     assert_eq!(text(&output.stdout), "");

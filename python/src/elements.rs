@@ -11,7 +11,6 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::buffer::Writable;
 use crate::integers::SPACING_53;
-use crate::no_randomness;
 use crate::normal::normal;
 
 /// Words that are generated at once.
@@ -140,17 +139,6 @@ fn fill_wide_integers_from(
         first = first.wrapping_add(elements.len() as u128);
     }
     bytes.zeroize();
-}
-
-/// Fill a buffer of `float64` with numbers from 0 to below 1 under a key that is drawn here and then erased.
-#[pyfunction]
-pub fn fill_one_time_uniforms(py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
-    Writable::borrow(buffer)?.write(py, |out| {
-        let mut key = Zeroizing::new([0; 32]);
-        squall::try_fill(&mut key[..]).map_err(no_randomness)?;
-        fill_elements_from(&keystream(&key[..])?, Kind::Uniform, 0, out);
-        Ok(())
-    })
 }
 
 /// The keystream of a key from Python.

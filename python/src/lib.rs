@@ -28,7 +28,7 @@ mod _squall {
     #[pymodule_export]
     use crate::bytes::{fill, fresh_bytes, token_bytes};
     #[pymodule_export]
-    use crate::elements::{fill_elements, fill_one_time_uniforms};
+    use crate::elements::fill_elements;
     #[pymodule_export]
     use crate::integers::{getrandbits, randbelow, random, shuffle, uuid4_bytes};
     #[pymodule_export]
@@ -36,7 +36,7 @@ mod _squall {
     #[pymodule_export]
     use crate::permutation::permute;
     #[pymodule_export]
-    use crate::seeded::{SeededWords, fill_one_time_integers};
+    use crate::seeded::{SeededWords, fill_one_time_integers, fill_one_time_uniforms};
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

@@ -240,8 +240,29 @@ impl SeededWords {
     }
 }
 
-/// Fills a buffer of `int64` with numbers from `low` to `low + width`, from a random key that is drawn for the call
-/// and erased at its end.
+/// Has `fill` write a buffer from words under a random key, which is drawn for the call and erased at its end.
+fn fill_once(
+    py: Python<'_>,
+    buffer: &Bound<'_, PyAny>,
+    fill: impl FnOnce(&mut State, &mut [u8]) + Send,
+) -> PyResult<()> {
+    Writable::borrow(buffer)?.write(py, |out| {
+        let mut state = Box::new(State::empty());
+        state.draw_key()?;
+        fill(&mut state, out);
+        Ok(())
+    })
+}
+
+/// Fill a buffer of `float64` with numbers from 0 to below 1 under a one-time key.
+#[pyfunction]
+pub fn fill_one_time_uniforms(py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
+    fill_once(py, buffer, |state, out| {
+        state.fill_words(Kind::Uniform, out)
+    })
+}
+
+/// Fill a buffer of `int64` with numbers from `low` to `low + width` under a one-time key.
 #[pyfunction]
 pub fn fill_one_time_integers(
     py: Python<'_>,
@@ -249,8 +270,7 @@ pub fn fill_one_time_integers(
     low: i64,
     width: u64,
 ) -> PyResult<()> {
-    let mut state = Box::new(State::empty());
-    state.draw_key()?;
-    Writable::borrow(buffer)?.write(py, |out| bounded::fill(&mut *state, low, width, out));
-    Ok(())
+    fill_once(py, buffer, |state, out| {
+        bounded::fill(state, low, width, out)
+    })
 }

@@ -1,9 +1,11 @@
 """Helpers: needs of tests, and generators in other processes."""
 
+import contextlib
 import importlib
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -55,6 +57,66 @@ def end_child(act):
         status = 0
     finally:
         os._exit(status)
+
+
+@contextlib.contextmanager
+def held_by_another_thread(lock):
+    """Another thread has `lock` meanwhile."""
+    held, stop = threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            held.set()
+            stop.wait()
+
+    with _thread(hold, held, stop):
+        yield
+
+
+@contextlib.contextmanager
+def another_thread_that(act):
+    """Another thread calls `act` again and again meanwhile; it has done so once before the beginning."""
+    begun, stop = threading.Event(), threading.Event()
+
+    def act_on():
+        while not stop.is_set():
+            act()
+            begun.set()
+
+    with _thread(act_on, begun, stop):
+        yield
+
+
+@contextlib.contextmanager
+def _thread(target, begun, stop):
+    thread = threading.Thread(target=target)
+    thread.start()
+    begun.wait()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def run_in_threads(count, act):
+    """Call `act` in `count` threads that begin together and take turns as often as possible."""
+    together = threading.Barrier(count)
+
+    def begin():
+        together.wait()
+        act()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=begin) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def repeated(values):

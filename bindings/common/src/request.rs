@@ -2,7 +2,9 @@
 //! have. All others are left to the kernel, which knows how to refuse them.
 
 use core::ffi::{c_uint, c_void};
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
+
+use squall::hazmat::keep_errno;
 
 /// All flags of getrandom(2): 1, 2 and 4.
 pub const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
@@ -38,6 +40,13 @@ pub unsafe fn slice_of_request<'a>(address: *mut c_void, length: usize) -> Optio
 #[inline(always)]
 pub fn is_plausible(address: usize) -> bool {
     address.wrapping_sub(MIN_ADDRESS) < END_ADDRESS - MIN_ADDRESS
+}
+
+/// Whether the kernel would serve a request with these flags now, without waiting: the answer to a request of no
+/// bytes, whose flags it checks as those of any other (`random.c` of Linux 5.6 and later). Keeps `errno`.
+pub fn kernel_accepts(flags: c_uint) -> bool {
+    // SAFETY: no bytes are requested. A raw call, which is no cancellation point.
+    keep_errno(|| unsafe { squall::hazmat::getrandom(ptr::null_mut(), 0, flags) }).is_ok()
 }
 
 /// getrandom(2) by the kernel: the number of bytes, or -1 and `errno`.

@@ -28,8 +28,8 @@
 //! kernel would return `EFAULT`.
 //!
 //! # Two definitions
-//! A program can have one function of this name. If another crate defines it too, the linker reports a
-//! duplicate symbol. If libsquall-preload.so is loaded as well, this crate serves the calls of `getrandom`,
+//! A program can have one function of this name. If another crate or library in it defines the name too, the linker
+//! reports a duplicate symbol, or, in some orders of the crates, takes this one. If libsquall-preload.so is loaded as well, this crate serves the calls of `getrandom`,
 //! and the library serves everything else that it replaces. [`is_active`] says whether the calls reach this
 //! crate.
 //!
@@ -51,10 +51,8 @@
 compile_error!("squall-getrandom is for Linux: elsewhere programs have other system calls");
 
 use core::ffi::{c_uint, c_void};
-use core::ptr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use squall::hazmat::keep_errno;
 use squall_bindings::counters::{self, Door};
 use squall_bindings::request;
 
@@ -87,24 +85,25 @@ fn may_serve(flags: c_uint) -> bool {
         && (ACCEPTED_FLAGS.load(Ordering::Relaxed) & 1 << flags != 0 || ask_kernel(flags))
 }
 
-/// The kernel checks the flags of a request of no bytes as those of any other (Linux 5.6 and later). What it
-/// accepts is remembered, because its generator stays ready once it is.
+/// What the kernel accepts is remembered, because its generator stays ready once it is.
 #[cold]
 fn ask_kernel(flags: c_uint) -> bool {
     // Ask first whether the generator is ready: squall would wait for it, whatever the flags.
     if flags != libc::GRND_NONBLOCK && !may_serve(libc::GRND_NONBLOCK) {
         return false;
     }
-    // SAFETY: no bytes are requested.
-    let answer = keep_errno(|| unsafe { squall::hazmat::getrandom(ptr::null_mut(), 0, flags) });
-    if answer.is_ok() {
+    let is_accepted = request::kernel_accepts(flags);
+    if is_accepted {
         ACCEPTED_FLAGS.fetch_or(1 << flags, Ordering::Relaxed);
     }
-    answer.is_ok()
+    is_accepted
 }
 
 /// Called by the loader before the program's own constructors (System V ABI, "Initialization and Termination
 /// Functions").
+///
+/// It is in the module of `getrandom`, and so in its object: the linker, which must take this, cannot leave that out
+/// where another crate defines the same name.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static INITIALISER: extern "C" fn() = initialise;

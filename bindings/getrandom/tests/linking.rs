@@ -12,7 +12,7 @@ use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
     a_static_program_is_reached_by_the_custom_backend: [TEST_ALL, STATIC_LIBC],
-    two_definitions_are_refused_by_the_linker: [TEST_ALL],
+    a_second_definition_in_an_object_is_refused_by_the_linker: [TEST_ALL],
 ];
 
 /// cargo for the program in `static_program`, a workspace of its own, with these flags for the compiler.
@@ -61,7 +61,7 @@ fn requests_of(program: &Path) -> u64 {
     totals.of(Door::Getrandom).requests
 }
 
-fn two_definitions_are_refused_by_the_linker() {
+fn a_second_definition_in_an_object_is_refused_by_the_linker() {
     let folder = tempfile::tempdir().expect("a folder");
     let second = folder.path().join("second.o");
     let source = folder.path().join("second.c");

@@ -8,11 +8,9 @@
 //! all requests ([`crate::sandbox`]).
 
 use core::ffi::{c_int, c_uint};
-use core::ptr;
 use core::sync::atomic::Ordering;
 
-use squall::hazmat::keep_errno;
-use squall_bindings::request::FLAGS;
+use squall_bindings::request::{self, FLAGS};
 
 use crate::agreement::{ACCEPTED_FLAGS, clear_accepted, is_kernel_only, update};
 use crate::{draw, sandbox};
@@ -39,9 +37,7 @@ fn ask_kernel(flags: c_uint) -> bool {
     if is_first_question() && flags != libc::GRND_NONBLOCK && !is_ready() {
         return false;
     }
-    // SAFETY: no bytes are requested. A raw call, which is no cancellation point.
-    let answer = keep_errno(|| unsafe { squall::hazmat::getrandom(ptr::null_mut(), 0, flags) });
-    if answer.is_err() {
+    if !request::kernel_accepts(flags) {
         return false;
     }
     if is_first_question() {

@@ -130,10 +130,15 @@ impl fmt::Display for Seeding {
     }
 }
 
+/// Whether the kernel's generator has its first seed. Never waits.
+fn is_kernel_ready() -> bool {
+    getrandom(&mut [0; 1], GetRandomFlags::NONBLOCK) != Err(Errno::AGAIN)
+}
+
 /// The generation of the kernel's generator; `None` if it is not visible or the generator is not
 /// ready. Never waits.
 fn kernel_generation() -> Option<u64> {
-    if getrandom(&mut [0; 1], GetRandomFlags::NONBLOCK) == Err(Errno::AGAIN) {
+    if !is_kernel_ready() {
         return None;
     }
     // `squall::status` would abort without a source of randomness.

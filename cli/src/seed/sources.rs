@@ -3,12 +3,12 @@
 
 use std::fmt::Write;
 
-use rustix::io::Errno;
-use rustix::rand::{GetRandomFlags, getrandom};
 use squall::entropy::ThisMachine;
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
 use squall::{NoiseSource, Status};
 use squall_tools::{Failure, output};
+
+use super::is_kernel_ready;
 
 /// How many seeds are made. Each takes at least one word of the random instruction.
 const SEEDS: usize = 10_000;
@@ -18,7 +18,7 @@ const BOOTSTRAPS: usize = 100;
 
 /// Reads and shows the sources; fails if one has failed.
 pub fn test() -> Result<(), Failure> {
-    if !is_kernel_ready()? {
+    if !is_kernel_ready() {
         return Err(Failure::Runtime(
             "seed: the kernel's generator is not ready yet: test again later".to_owned(),
         ));
@@ -31,14 +31,6 @@ pub fn test() -> Result<(), Failure> {
         Some(name) => Err(Failure::Runtime(format!(
             "seed: {name} failed its tests: squall goes on without it"
         ))),
-    }
-}
-
-fn is_kernel_ready() -> Result<bool, Failure> {
-    match getrandom(&mut [0; 1], GetRandomFlags::NONBLOCK) {
-        Ok(_) => Ok(true),
-        Err(Errno::AGAIN) => Ok(false),
-        Err(errno) => Err(Failure::Runtime(format!("seed: getrandom: {errno}"))),
     }
 }
 

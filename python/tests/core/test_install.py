@@ -4,14 +4,13 @@ import os
 import random
 import secrets
 import signal
-import sys
 import threading
 import uuid
 
 import pytest
 
 import squall
-from helpers import in_children
+from helpers import held_by_another_thread, in_children, run_in_threads
 
 NAMES = [(os, "urandom"), (random, "_urandom"), (secrets, "_sysrand"), (secrets, "randbits"), (secrets, "choice")]
 
@@ -154,27 +153,19 @@ def test_what_others_replaced_meanwhile_stays(monkeypatch):
 
 
 def test_threads_install_at_once():
-    kernels, together = installed(), threading.Barrier(8)
+    kernels = installed()
 
     def install():
-        together.wait()
         for _ in range(300):
             with squall.install(), squall.install():
                 assert not any(one is other for one, other in zip(installed(), kernels))
 
     errors = []
     before, threading.excepthook = threading.excepthook, errors.append
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=install) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(8, install)
     finally:
         threading.excepthook = before
-        sys.setswitchinterval(interval)
     assert not errors
     assert all(one is other for one, other in zip(installed(), kernels))
 
@@ -198,27 +189,13 @@ def test_a_fork_while_another_thread_installs():
     """The child finds the lock free."""
     from squall import _install
 
-    held, stop = threading.Event(), threading.Event()
-
-    def hold():
-        with _install._lock:
-            held.set()
-            stop.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
-
     def draw():
         signal.alarm(600)
         with squall.install():
             return os.urandom(16)
 
-    try:
+    with held_by_another_thread(_install._lock):
         assert len(in_children(1, draw)[0]) == 16
-    finally:
-        stop.set()
-        thread.join()
 
 
 def test_an_earlier_import_keeps_the_kernels():

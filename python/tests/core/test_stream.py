@@ -10,7 +10,7 @@ import threading
 import pytest
 
 import squall
-from helpers import in_children, need
+from helpers import another_thread_that, in_children, need
 
 KEY = bytes(range(32))
 END = 2**64
@@ -200,18 +200,8 @@ def test_threads_share_a_stream():
 
 def test_a_fork_during_a_read_of_another_thread():
     """Children go on where the stream is: the read has taken its bytes, and holds nothing that they need."""
-    stream, begun, stop = squall.Stream(KEY), threading.Event(), threading.Event()
-    buffer = bytearray(1 << 22)
-
-    def read():
-        while not stop.is_set():
-            stream.readinto(buffer)
-            begun.set()
-
-    reading = threading.Thread(target=read)
-    reading.start()
-    begun.wait()
-    try:
+    stream, buffer = squall.Stream(KEY), bytearray(1 << 22)
+    with another_thread_that(lambda: stream.readinto(buffer)):
         for _ in range(20):
             # A child that waits for a lock for ever is ended by the alarm, and fails.
             (result,) = in_children(1, lambda: signal.alarm(600) or read_here(stream))
@@ -220,9 +210,6 @@ def test_a_fork_during_a_read_of_another_thread():
             expected = squall.Stream(KEY)
             expected.seek(position)
             assert expected.read(16) == data
-    finally:
-        stop.set()
-        reading.join()
 
 
 def read_here(stream):

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 import squall
-from helpers import end_child, in_children, need, repeated
+from helpers import another_thread_that, end_child, held_by_another_thread, in_children, need, repeated
 
 CHILDREN = 200
 
@@ -256,17 +256,6 @@ def test_a_fork_while_another_thread_draws(wrap):
     sq = need("squall.random")
     rng = {"NumPy's": np.random.Generator, "squall's": sq.Generator}[wrap](sq.Squall())
     means = np.zeros(1 << 18)
-    begun, stop = threading.Event(), threading.Event()
-
-    def draw_on():
-        while not stop.is_set():
-            # Of a size that follows from an argument, and so with the bit generator's own words.
-            rng.normal(means)
-            begun.set()
-
-    drawing = threading.Thread(target=draw_on)
-    drawing.start()
-    begun.wait()
 
     def draw():
         # A child that waits for the lock for ever is ended by the alarm, and fails.
@@ -274,11 +263,9 @@ def test_a_fork_while_another_thread_draws(wrap):
         with rng.bit_generator.lock:
             return rng.random(4).tobytes() + rng.bit_generator.random_raw(4).tobytes()
 
-    try:
+    # Of a size that follows from an argument, and so with the bit generator's own words.
+    with another_thread_that(lambda: rng.normal(means)):
         results = [in_children(1, draw)[0] for _ in range(50)]
-    finally:
-        stop.set()
-        drawing.join()
     assert {len(result) for result in results} == {64} and not repeated(results)
 
 
@@ -300,26 +287,13 @@ def test_a_fork_while_another_thread_spawns():
     from squall import _seed_sequences
 
     expected = sq.SeedSequence(5).spawn(1)[0].generate_state(4).tobytes()
-    held, stop = threading.Event(), threading.Event()
-
-    def hold():
-        with _seed_sequences.spawning:
-            held.set()
-            stop.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
 
     def spawn():
         signal.alarm(600)
         return sq.SeedSequence(5).spawn(1)[0].generate_state(4).tobytes()
 
-    try:
+    with held_by_another_thread(_seed_sequences.spawning):
         assert in_children(1, spawn) == [expected]
-    finally:
-        stop.set()
-        thread.join()
 
 
 def test_arrays_of_dask_that_are_made_in_children():

@@ -2,14 +2,12 @@
 
 import copy
 import pickle
-import sys
-import threading
 import time
 
 import pytest
 
 from answers import derived, integer, tagged
-from helpers import need, repeated
+from helpers import need, repeated, run_in_threads
 
 np = need("numpy")
 sq = need("squall.random")
@@ -148,23 +146,13 @@ class Switching(sq.SeedSequence):
 
 
 def test_threads_spawn_no_child_twice():
-    sequence, paths, together = Switching(5), [], threading.Barrier(8)
+    sequence, paths = Switching(5), []
 
     def spawn():
-        together.wait()
         for _ in range(200):
             paths.extend(child.spawn_key for child in sequence.spawn(3))
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=spawn) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    run_in_threads(8, spawn)
     assert sorted(paths) == [(child,) for child in range(8 * 200 * 3)]
 
 
