@@ -3,7 +3,7 @@
 //! The standard library's detection executes CPUID about ten times before its first answer. In a
 //! VM each CPUID traps for several microseconds; together they took half of the time to a process's
 //! first random bytes. Here one is enough for the features that the first bytes need, and two for all
-//! of them; the `sha2` crate executes three of its own. Finding out which hypervisor runs the machine
+//! of them. Finding out which hypervisor runs the machine
 //! takes two or three more; only a process that draws more than a few bytes asks.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};

@@ -64,9 +64,8 @@ const REFILL_INPUT_INTERVAL: u64 = 0x1_0000;
 /// registers. aarch64 has larger frames, and signal stacks of 16 KiB.
 const GENERATING_STACK: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 } << 10;
 
-/// Bytes of stack that seeding may leave secrets on: also words of SHA-512's message schedule, from
-/// which the seed can be computed. Rust gives signal handlers 8 KiB, of which the kernel takes up to
-/// 3.6 for AVX-512's registers.
+/// Bytes of stack that seeding may leave secrets on: SHA-512 works deeper, and leaves single words there.
+/// Rust gives signal handlers 8 KiB, of which the kernel takes up to 3.6 for AVX-512's registers.
 const SEEDING_STACK: usize = if cfg!(target_arch = "aarch64") { 10 } else { 7 } << 9;
 
 /// Attempts at a request whose epoch keeps changing. After that it is served by [`fill_fresh`]:

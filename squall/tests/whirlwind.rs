@@ -8,9 +8,9 @@ pub mod textbook;
 
 use reference::{Functions, Reference};
 use script::ScriptedMachine;
-use squall::entropy::whirlwind::{
-    Functions as Choice, Whirlwind, WithDaviesMeyer, WithSha256, WithSha512,
-};
+use squall::entropy::whirlwind::{Functions as Choice, Whirlwind, WithSha512};
+#[cfg(feature = "whirlwind-alternatives")]
+use squall::entropy::whirlwind::{WithDaviesMeyer, WithSha256};
 use squall::entropy::{Accumulator, Input};
 
 use crate::suite::{Test, tests};
@@ -19,7 +19,9 @@ use crate::suite::{Test, tests};
 macro_rules! for_each_choice {
     ($test:ident) => {{
         $test::<WithSha512>(Functions::Sha512);
+        #[cfg(feature = "whirlwind-alternatives")]
         $test::<WithSha256>(Functions::Sha256);
+        #[cfg(feature = "whirlwind-alternatives")]
         $test::<WithDaviesMeyer>(Functions::DaviesMeyer);
     }};
 }

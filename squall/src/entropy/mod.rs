@@ -38,19 +38,17 @@
 //! forked child.
 
 pub(crate) mod cpu;
-mod hash;
 mod health;
 mod input;
 pub(crate) mod kernel;
 mod machine;
+mod sha512;
 pub mod whirlwind;
 
 pub use input::{Accumulator, INPUT_LEN, Input};
 pub use machine::{HARDWARE_LEN, Machine, ThisMachine};
 
 use core::sync::atomic::{AtomicU64, Ordering};
-
-use sha2::Sha512;
 
 use crate::failpoint::{self, Failpoint};
 use crate::secret::Secret;
@@ -79,7 +77,7 @@ pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
         unless_off(kernel, Failpoint::KernelBytes),
         unless_off(root, Failpoint::RootBytes),
     ];
-    hash::hash::<Sha512>(&parts, &mut seed[..]);
+    sha512::hash(&parts, &mut seed[..]);
 }
 
 /// Replaces the root's bytes where no state may be used: writes a cycle count, and 256 bits from the
@@ -158,7 +156,7 @@ pub(crate) fn has_good_sources() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sha2::Digest;
+    use sha2::{Digest, Sha512};
 
     #[test]
     fn a_seed_is_a_hash_of_both_parts() {

@@ -18,6 +18,8 @@
 //! were in (the paper says 500, which leaves out that a compression takes eight). Everything is
 //! big-endian. No thread waits forever: a lock is taken away from a holder that makes no progress.
 
+#[cfg(feature = "whirlwind-alternatives")]
+mod alternatives;
 mod functions;
 mod lock;
 mod message;
@@ -30,7 +32,9 @@ use core::hint::black_box;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-pub use functions::{Functions, WithDaviesMeyer, WithSha256, WithSha512};
+#[cfg(feature = "whirlwind-alternatives")]
+pub use alternatives::{WithDaviesMeyer, WithSha256};
+pub use functions::{Functions, WithSha512};
 use lock::LockGuard;
 use message::Message;
 use seed::{Seed, SeedBytes};

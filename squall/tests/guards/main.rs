@@ -62,8 +62,6 @@ enum Need {
     Engine(Engine),
     /// Registers that squall clears.
     ClearedRegisters,
-    /// SHA-512 without the CPU's instructions for it, which keep the message schedule in registers.
-    HashInMemory,
 }
 
 impl Need {
@@ -91,30 +89,21 @@ impl Need {
                 cfg!(any(target_arch = "x86_64", target_arch = "aarch64")),
                 "no clearing of registers",
             ),
-            Need::HashInMemory => (!hashes_in_registers(), "the CPU keeps hashes in registers"),
             Need::Engine(engine) => (engine.is_available(), "no such instructions"),
         };
         (!is_met && !self.is_required()).then_some(reason)
     }
 
     /// Whether a case that lacks it must run, and so fails. Tests cannot choose the CPU's engines, nor
-    /// whether the machine is a VM, nor how the CPU computes hashes.
+    /// whether the machine is a VM.
     fn is_required(self) -> bool {
         match self {
             Need::Engine(engine) => std::env::var("SQUALL_REQUIRE_ENGINES")
                 .is_ok_and(|names| names.split(',').any(|name| name == engine.to_string())),
-            Need::HypervisorAnnouncement | Need::HashInMemory => false,
+            Need::HypervisorAnnouncement => false,
             _ => std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some(),
         }
     }
-}
-
-/// Whether squall computes SHA-512 by instructions (FEAT_SHA512).
-fn hashes_in_registers() -> bool {
-    #[cfg(target_arch = "aarch64")]
-    return std::arch::is_aarch64_feature_detected!("sha3");
-    #[cfg(not(target_arch = "aarch64"))]
-    false
 }
 
 /// Whether a hypervisor announces itself, according to the kernel.
@@ -421,8 +410,8 @@ const CASES: &[Case] = &[
     case("stack/no-keys-left/arm-aes/control", || stack::no_keys_left(Engine::ArmAes), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ArmAes)]),
     case("stack/no-keys-left/chacha20", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD, Held).needs(&[Need::Engine(Engine::ChaCha20)]),
     case("stack/no-keys-left/chacha20/control", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ChaCha20)]),
-    case("stack/no-seeds-left", stack::no_seeds_left, &[], Held),
-    case("stack/no-seeds-left/control", stack::no_seeds_left, &[Wiping], Broken).needs(&[Need::HashInMemory]),
+    case("stack/no-seeds-left", stack::no_seeds_left, &[KernelBytes, RootBytes], Held),
+    case("stack/no-seeds-left/control", stack::no_seeds_left, &[KernelBytes, RootBytes, Wiping], Broken),
     case("stack/no-counters-left", stack::no_counters_left, WITH_PAD, Held).needs(&[Need::Engine(NATIVE)]),
     case("stack/no-counters-left/control", stack::no_counters_left, WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(NATIVE)]),
     case("stack/streams-leave-no-keys", stack::streams_leave_no_keys, &[], Held),

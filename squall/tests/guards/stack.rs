@@ -6,6 +6,7 @@
 
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
+use sha2::{Digest, Sha512};
 use squall::Engine;
 use squall::hazmat::Aes256;
 use squall::testing::{KEY_OFFSETS_FOR_TESTING, page_address_for_testing};
@@ -66,17 +67,19 @@ fn counters(state: &[u64]) -> Vec<u64> {
     vec![first, second, second.swap_bytes(), first.swap_bytes()]
 }
 
-/// Neither a request from a new seed nor a seeding leaves the seed or its hash's input on the stack.
+/// Neither a request from a new seed nor a seeding leaves the seed or what it was hashed from. The bytes
+/// of the kernel and of the root are zeros here, so that the seed is known.
 pub fn no_seeds_left() -> Verdict {
     let kinds: [(&str, fn()); 2] = [
         ("fill_fresh", || squall::fill_fresh(&mut [0; 32])),
         ("seeding", || squall::fill(&mut [0; 300])),
     ];
+    let material = seed_material();
     let mut found = Vec::new();
     for (kind, draw) in kinds {
         squall::u32();
         drop_page();
-        found.extend(find_seed_material(&stack_after(draw)).map(|depth| (kind, depth)));
+        found.extend(find(&stack_after(draw), &material).map(|depth| (kind, depth)));
     }
     // In some builds, code after the seeding overwrites its traces.
     if found.is_empty() {
@@ -86,65 +89,47 @@ pub fn no_seeds_left() -> Verdict {
     }
 }
 
-/// The depth in `stack`, in bytes, of something from which the seed can be computed: the message that is
-/// hashed to it, or the last sixteen words of SHA-512's message schedule, from which the message follows
-/// (FIPS 180-4 section 6.4.2).
-fn find_seed_material(stack: &[u64]) -> Option<usize> {
+/// The words of the hash whose first bytes are the seed, as bytes and as numbers; the first words of the
+/// message that is hashed; and the last sixteen of its schedule (FIPS 180-4 section 6.4.2), from which
+/// the message follows.
+fn seed_material() -> Vec<u64> {
     const TAG: &[u8] = b"squall seed 2";
-    let ascending: Vec<u64> = stack.iter().rev().copied().collect();
-    let bytes: Vec<u8> = ascending
-        .iter()
-        .flat_map(|word| word.to_ne_bytes())
-        .collect();
-    let message = bytes.windows(TAG.len()).position(|bytes| bytes == TAG);
-    let schedule = ascending.windows(16).position(|words| {
-        let words: [u64; 16] = words.try_into().expect("sixteen words");
-        let without_constants = std::array::from_fn(|i| words[i].wrapping_sub(LAST_CONSTANTS[i]));
-        [words, without_constants].iter().any(|words| {
-            let message = message_of(words).map(u64::to_be_bytes);
-            message.as_flattened().starts_with(TAG)
-        })
-    });
-    message
-        .map(|at| bytes.len() - at)
-        .or(schedule.map(|at| 8 * (ascending.len() - at)))
+    let message = [TAG, &[0; 96]].concat();
+    let mut block = message.clone();
+    block.push(0x80);
+    block.resize(120, 0);
+    block.extend((8 * message.len() as u64).to_be_bytes());
+    let numbers = |bytes: &[u8]| -> Vec<u64> {
+        let words = bytes.as_chunks().0.iter();
+        words.map(|&word| u64::from_be_bytes(word)).collect()
+    };
+    let schedule = schedule(&numbers(&block));
+    let hash = numbers(&Sha512::digest(&message));
+    let as_bytes = |numbers: &[u64]| -> Vec<u64> { numbers.iter().map(|n| n.to_be()).collect() };
+    [
+        &schedule[..2],
+        &schedule[64..],
+        &hash,
+        &as_bytes(&schedule[..2]),
+        &as_bytes(&hash),
+    ]
+    .concat()
 }
 
-/// The first sixteen words of the message schedule that ends in `words`.
-fn message_of(words: &[u64; 16]) -> [u64; 16] {
+/// The message schedule of this block.
+fn schedule(block: &[u64]) -> Vec<u64> {
     let small_sigma_0 = |x: u64| x.rotate_right(1) ^ x.rotate_right(8) ^ (x >> 7);
     let small_sigma_1 = |x: u64| x.rotate_right(19) ^ x.rotate_right(61) ^ (x >> 6);
-    let mut words = *words;
-    for _ in 16..80 {
-        words.rotate_right(1);
-        // The last word is now the first; the word that it was computed from replaces it.
-        words[0] = words[0]
-            .wrapping_sub(small_sigma_1(words[14]))
-            .wrapping_sub(words[9])
-            .wrapping_sub(small_sigma_0(words[1]));
+    let mut words = block.to_vec();
+    for t in 16..80 {
+        let sum = small_sigma_1(words[t - 2])
+            .wrapping_add(words[t - 7])
+            .wrapping_add(small_sigma_0(words[t - 15]))
+            .wrapping_add(words[t - 16]);
+        words.push(sum);
     }
     words
 }
-
-/// The last sixteen of SHA-512's constants (FIPS 180-4 section 4.2.3).
-const LAST_CONSTANTS: [u64; 16] = [
-    0xca27_3ece_ea26_619c,
-    0xd186_b8c7_21c0_c207,
-    0xeada_7dd6_cde0_eb1e,
-    0xf57d_4f7f_ee6e_d178,
-    0x06f0_67aa_7217_6fba,
-    0x0a63_7dc5_a2c8_98a6,
-    0x113f_9804_bef9_0dae,
-    0x1b71_0b35_131c_471b,
-    0x28db_77f5_2304_7d84,
-    0x32ca_ab7b_40c7_2493,
-    0x3c9e_be0a_15c9_bebc,
-    0x431d_67c4_9c10_0d4c,
-    0x4cc5_d4be_cb3e_42b6,
-    0x597f_299c_fc65_7e2a,
-    0x5fcb_6fab_3ad6_faec,
-    0x6c44_198c_4a47_5817,
-];
 
 /// A stream does not leave its key, which is expanded in place.
 pub fn streams_leave_no_keys() -> Verdict {
