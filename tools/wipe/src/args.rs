@@ -8,10 +8,10 @@ use squall_drives::confirm::Consent;
 use squall_drives::io::Direct;
 use squall_tools::size;
 
-use crate::record::{Method, Scope};
+use crate::record::{ContentKind, Scope};
 
 /// Most passes that may be requested, more than any drive needs.
-const MAX_PASSES: i64 = 35;
+pub(crate) const MAX_PASSES: usize = 35;
 
 /// Most transfers in flight for a drive.
 const MAX_DEPTH: i64 = 64;
@@ -25,6 +25,8 @@ const MAX_DEPTH: i64 = 64;
       overwrites and verifies both at once, after confirmation
   squall wipe --yes --json --serial WD-WX12A3456789 /dev/sdb
       for scripts: the drive with this serial number, without confirmation
+  squall wipe --pass random,zero,one --verify-each /dev/sdb
+      for contracts that name passes: three, each of them verified
   squall wipe --resume /var/lib/squall/wipe/20261122T093000Z-4711.json
       continues after an interruption or a power cut; to give up a job, remove its files instead
 
@@ -45,18 +47,30 @@ pub struct WipeArguments {
     #[arg(value_name = "TARGET", required_unless_present = "resume")]
     pub targets: Vec<PathBuf>,
 
-    /// What to write
-    #[arg(long, value_enum, default_value_t = Method::Random, conflicts_with = "resume")]
-    pub method: Method,
+    /// What each pass writes, in order: random, zero, one, or a byte such as 0x55
+    ///
+    /// Random bytes are the keystream of AES-256 under a fresh key for each drive and pass.
+    #[arg(
+        long = "pass",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "random",
+        conflicts_with = "resume"
+    )]
+    pub passes: Vec<ContentKind>,
 
-    /// How many times to overwrite everything, 1 to 35
+    /// How many times to do all passes, one after the other; at most 35 passes in all
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "resume",
-          value_parser = clap::value_parser!(u32).range(1..=MAX_PASSES))]
-    pub passes: u32,
+          value_parser = clap::value_parser!(u32).range(1..=MAX_PASSES as i64))]
+    pub rounds: u32,
 
     /// How much to read back and compare after the last pass
     #[arg(long, value_enum, default_value_t = Scope::Full, conflicts_with = "resume")]
     pub verify: Scope,
+
+    /// Read back and compare after each pass, and not only after the last
+    #[arg(long, conflicts_with = "resume")]
+    pub verify_each: bool,
 
     /// Have each drive erase itself first: NVMe's Format NVM, or a secure discard
     ///
@@ -90,6 +104,9 @@ pub struct WipeArguments {
     pub keep_key: bool,
 
     #[command(flatten)]
+    pub(crate) paper: PaperArguments,
+
+    #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
     /// Seconds between two checkpoints: the most work that a power cut loses
@@ -119,11 +136,49 @@ pub struct VerifyArguments {
     #[arg(long, value_enum, default_value_t = Scope::Full)]
     pub verify: Scope,
 
+    /// Directory for the reports of the verification [default: that of the first REPORT]
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+
+    /// Who verifies, for the reports
+    #[arg(long, value_name = "NAME", value_parser = paper)]
+    pub operator: Option<String>,
+
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
     #[command(flatten)]
     pub(crate) shown: ShownArguments,
+}
+
+/// What people write on reports.
+#[derive(Args, Clone, Debug)]
+pub struct PaperArguments {
+    /// Who wipes, for the reports
+    #[arg(long, value_name = "NAME", value_parser = paper, conflicts_with = "resume")]
+    pub operator: Option<String>,
+
+    /// Whom the drives belong to, for the reports
+    #[arg(long, value_name = "NAME", value_parser = paper, conflicts_with = "resume")]
+    pub customer: Option<String>,
+
+    /// The number of a drive in an inventory, for its report; for each of several drives SERIAL=TAG
+    #[arg(long, value_name = "TAG", value_parser = paper, conflicts_with = "resume")]
+    pub asset: Vec<String>,
+}
+
+/// Longest text that people write on reports, in characters.
+const MAX_PAPER: usize = 100;
+
+/// A text that fits in one line of a report.
+fn paper(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.chars().count() {
+        0 => Err("it is empty".into()),
+        _ if text.chars().any(char::is_control) => Err("it is more than one line of text".into()),
+        1..=MAX_PAPER => Ok(text.into()),
+        _ => Err(format!("it has more than {MAX_PAPER} characters")),
+    }
 }
 
 /// How bytes are written to a drive and read from it.

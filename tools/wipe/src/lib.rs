@@ -9,12 +9,15 @@
 
 pub mod args;
 mod content;
+mod content_kind;
 mod drive;
 mod event;
 mod filesystem;
 mod journal;
 mod keys;
+mod level;
 mod list;
+mod machine;
 mod open_target;
 mod pipeline;
 mod plan;

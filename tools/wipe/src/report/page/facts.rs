@@ -6,11 +6,12 @@ use squall_drives::Identity;
 use squall_drives::io::QueueKind;
 use squall_tools::units;
 
-use crate::record::{ContentKind, Drive, Job, Method, Outcome, Pass, Purge, Scope, Verification};
+use crate::content_kind;
+use crate::record::{Drive, Job, Outcome, Pass, Purge, Scope, Verification};
 use crate::report::{share, unreadable_bytes};
 
 /// A name and a value.
-type Fact = (&'static str, String);
+pub type Fact = (&'static str, String);
 
 /// Shown in place of a value that is not known.
 const UNKNOWN: &str = "not reported";
@@ -20,15 +21,19 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
         (section("Drive", &target(&drive.target)))
         (section("Overwritten", &overwritten(drive)))
         (section("Verification", &verification(drive)))
+        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &purge_facts(purge))) }
         section {
             h2 { "Method" }
             p { (method(job, drive)) }
             (list(&transfer(job, drive)))
             (passes(&drive.passes))
         }
-        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &purge_facts(purge))) }
-        (section("Tool", &tool(job)))
     }
+}
+
+/// The program, and the machine that it ran on.
+pub fn tool(job: &Job) -> Markup {
+    section("Tool", &tool_facts(job))
 }
 
 /// A time to the second, for people.
@@ -36,15 +41,15 @@ pub fn time(at: Timestamp) -> Markup {
     html! { time datetime=(format!("{at:.0}")) { (timestamp(at)) } }
 }
 
-fn timestamp(at: Timestamp) -> String {
+pub fn timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-fn section(title: &str, facts: &[Fact]) -> Markup {
+pub fn section(title: &str, facts: &[Fact]) -> Markup {
     html! { section { h2 { (title) } (list(facts)) } }
 }
 
-fn list(facts: &[Fact]) -> Markup {
+pub fn list(facts: &[Fact]) -> Markup {
     html! {
         dl.facts {
             @for (name, value) in facts { div { dt { (name) } dd { (value) } } }
@@ -123,15 +128,13 @@ fn method(job: &Job, drive: &Drive) -> String {
         false if is_open => "The keys are kept until the job is resumed and done.",
         false => "The keys were kept no longer than the job needed them, and then destroyed.",
     };
-    match job.plan.method {
-        Method::Random => format!(
-            "Overwritten with the keystream of AES-256 in counter mode (FIPS 197, NIST SP \
-             800-38A), under a fresh random key for each pass. {keys}"
+    let passes = content_kind::in_words(&job.plan.passes);
+    match job.plan.has_keys() {
+        true => format!(
+            "Overwritten {passes} in counter mode (FIPS 197, NIST SP 800-38A), under a fresh \
+             random key for each pass. {keys}"
         ),
-        Method::Zero => "Overwritten with zeros.".into(),
-        Method::Clear => "Clear, as NIST SP 800-88 Rev. 1 (2014) describes it for what a host can \
-                          reach (appendix A): overwritten with zeros, and verified."
-            .into(),
+        false => format!("Overwritten {passes}."),
     }
 }
 
@@ -152,7 +155,7 @@ fn purge_facts(purge: &Purge) -> Vec<Fact> {
 }
 
 fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {
-    let mut facts = vec![("Passes", job.plan.passes.to_string())];
+    let mut facts = vec![("Passes", job.plan.count().to_string())];
     if let Some(transfer) = drive.transfer {
         let path = if transfer.direct {
             "direct, bypassing the page cache"
@@ -189,14 +192,10 @@ fn passes(passes: &[Pass]) -> Markup {
 }
 
 fn line(number: usize, pass: &Pass) -> Markup {
-    let content = match pass.content {
-        ContentKind::Keystream => "keystream",
-        ContentKind::Zeros => "zeros",
-    };
     html! {
         tr {
             th scope="row" { (number) }
-            td { (content) }
+            td { (pass.content.description()) }
             td { (time(pass.began)) }
             td { @match pass.ended { Some(at) => (time(at)), None => "not ended" } }
             td { (took(pass.seconds)) }
@@ -208,15 +207,22 @@ fn line(number: usize, pass: &Pass) -> Markup {
     }
 }
 
-fn tool(job: &Job) -> Vec<Fact> {
+fn tool_facts(job: &Job) -> Vec<Fact> {
     let tool = &job.tool;
-    vec![
+    let mut facts = vec![
         ("Program", format!("{} {}", tool.name, tool.version)),
         ("Engine", tool.engine.clone()),
         ("Kernel", format!("Linux {}", tool.kernel)),
         ("Host", tool.host.clone()),
-        ("Job", job.id.clone()),
-    ]
+    ];
+    if let Some(machine) = &tool.machine {
+        let maker = [&machine.vendor, &machine.product];
+        let maker: Vec<_> = maker.into_iter().flatten().cloned().collect();
+        facts.extend((!maker.is_empty()).then(|| ("Machine", maker.join(" "))));
+        let serial = machine.serial.iter().cloned();
+        facts.extend(serial.map(|serial| ("Its serial number", serial)));
+    }
+    facts
 }
 
 /// A number of bytes, exact and, from 1000 on, also rounded. Numbers stay on a line with their units.
