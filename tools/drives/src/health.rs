@@ -18,7 +18,7 @@ pub struct Health {
     /// Whether the drive finds itself healthy: SMART's status, or no critical warning of NVMe.
     pub healthy: Option<bool>,
     /// Degrees Celsius.
-    pub celsius: Option<i32>,
+    pub celsius: Option<i64>,
     /// Hours that it was powered on.
     pub power_on_hours: Option<u64>,
     /// How often it was powered on.

@@ -151,6 +151,36 @@ pub struct VerifyArguments {
     pub(crate) shown: ShownArguments,
 }
 
+/// Arguments of `squall blank`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  squall blank /dev/sdb /dev/sdc
+      reads both to their ends, or until there is data
+  squall blank --sample --json /dev/sdb
+      reads a tenth, at random places everywhere; one JSON object per drive, for programs
+
+A drive is blank if it is one byte, repeated: zeros, ones, or another. Random bytes are not blank: what
+a random pass has left cannot be told from what is encrypted. For a drive that squall wiped, see squall
+verify.
+
+Exit codes: 0 if every drive is blank, 1 if one is not or could not be read, 2 if nothing was read.")]
+pub struct BlankArguments {
+    /// Drives, partitions, loop devices or files
+    #[arg(value_name = "TARGET", required = true)]
+    pub targets: Vec<PathBuf>,
+
+    /// Read a tenth, at random places everywhere, with both ends
+    #[arg(long)]
+    pub sample: bool,
+
+    #[command(flatten)]
+    pub(crate) transfer: TransferArguments,
+
+    /// Print one JSON object per drive, for programs
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// What people write on reports.
 #[derive(Args, Clone, Debug)]
 pub struct PaperArguments {
@@ -227,4 +257,23 @@ pub struct DrivesArguments {
     /// celsius, uses (why it cannot be wiped), erase. New keys may be added.
     #[arg(long)]
     pub json: bool,
+}
+
+#[cfg(test)]
+pub mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Blank {
+        #[command(flatten)]
+        arguments: BlankArguments,
+    }
+
+    /// The arguments in `line`, which are separated by spaces.
+    pub fn blank_arguments(line: &str) -> BlankArguments {
+        let words = ["blank"].into_iter().chain(line.split_whitespace());
+        Blank::parse_from(words).arguments
+    }
 }

@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 pub mod args;
+mod blank;
 mod content;
 mod content_kind;
 mod drive;
@@ -37,5 +38,6 @@ mod verify;
 mod workers;
 mod write;
 
+pub use blank::blank;
 pub use list::drives;
 pub use run::{verify, wipe};

@@ -64,7 +64,7 @@ pub struct Tool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// What each pass writes, in order.
-    #[schemars(length(min = 1, max = 35))]
+    #[schemars(length(min = 1))]
     pub passes: Vec<ContentKind>,
     /// How much is read back and compared.
     pub verify: Scope,

@@ -110,7 +110,7 @@ fn parsed(data: &[u8]) -> Option<Health> {
         let raw = raw(id)?;
         Some(u32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]]).into())
     };
-    let celsius = |id: u8| Some(i32::from(raw(id)?[0].cast_signed()));
+    let celsius = |id: u8| Some(i64::from(raw(id)?[0].cast_signed()));
     Some(Health {
         celsius: celsius(194).or_else(|| celsius(190)),
         power_on_hours: number(9),

@@ -34,14 +34,14 @@ pub fn health(file: &File) -> Option<Health> {
 }
 
 fn parsed(page: &[u8]) -> Health {
-    const KELVIN: i32 = 273;
+    const KELVIN: i64 = 273;
     let number = |at: usize| {
         page[at..at + 8]
             .iter()
             .rev()
             .fold(0, |n, byte| n << 8 | u64::from(*byte))
     };
-    let kelvin = i32::from(u16::from_le_bytes([page[1], page[2]]));
+    let kelvin = i64::from(u16::from_le_bytes([page[1], page[2]]));
     Health {
         healthy: Some(page[0] == 0),
         celsius: (kelvin > 0).then_some(kelvin - KELVIN),

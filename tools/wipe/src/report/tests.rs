@@ -6,7 +6,7 @@ use serde_json::Value;
 use squall_drives::Kind;
 use squall_testing::schema::Schema;
 
-use super::{Advice, flash_advice, html, record};
+use super::{Advice, flash_advice, html, record, whole};
 use crate::record::{Extent, Job, Means, Note, Outcome};
 use crate::show::fixture;
 
@@ -30,7 +30,11 @@ fn the_schema_knows_every_report() {
     });
     job.drives.push(dead);
     let drives = 0..job.drives.len();
-    let reports: Vec<Value> = drives.map(|drive| json(&job, drive)).collect();
+    let mut reports: Vec<Value> = drives.map(|drive| json(&job, drive)).collect();
+    let mut each = fixture::verification_of(&job, 0);
+    each.drives[0].passes[0].verification = each.drives[0].verification.clone();
+    reports.push(json(&each, 0));
+    reports.push(serde_json::to_value(whole(&job)).expect("JSON"));
     Schema::of::<Job>("schema/wipe-report.schema.json").check(&reports, &[]);
 }
 

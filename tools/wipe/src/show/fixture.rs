@@ -6,7 +6,7 @@ use squall_drives::{Health, Identity, Kind};
 
 use crate::record::{
     ContentKind, Drive, Extent, HealthRecord, JOURNAL, Job, Level, Machine, Means, Note, Outcome,
-    Pass, Plan, Purge, Scope, Tool, Transfer, Verification,
+    Pass, Plan, Purge, Scope, Tool, Transfer, Verification, Wipe,
 };
 
 /// When everything began.
@@ -97,6 +97,25 @@ fn differs() -> Drive {
     let mut drive = drive("/dev/nvme0n1", "S4EVNX0M123456", Outcome::Differs);
     drive.target.model = Some("Samsung SSD 970 EVO Plus 1TB".into());
     drive.target.flash = Some(true);
+    let health = Health {
+        healthy: Some(true),
+        celsius: Some(47),
+        power_on_hours: Some(8_760),
+        power_cycles: Some(312),
+        critical_warning: Some(0),
+        percentage_used: Some(9),
+        available_spare: Some(100),
+        media_errors: Some(0),
+        bytes_written: Some(48_123_456_000_000),
+        ..Health::default()
+    };
+    drive.health.before = Some(health);
+    drive.health.after = Some(Health {
+        healthy: Some(false),
+        critical_warning: Some(4),
+        media_errors: Some(3),
+        ..health
+    });
     let differing = vec![
         Extent {
             offset: 1_048_577,
@@ -114,6 +133,19 @@ fn differs() -> Drive {
         ..verification(SIZE)
     });
     drive
+}
+
+/// The record of a verification of `drive`.
+pub fn verification_of(job: &Job, drive: usize) -> Job {
+    let mut drive = job.drives[drive].clone();
+    drive.wipe = Some(Wipe::of(job));
+    (drive.level, drive.health.before) = (None, None);
+    Job {
+        id: "20270114T081500Z".into(),
+        operator: Some("K. Okafor".into()),
+        drives: vec![drive],
+        ..job.clone()
+    }
 }
 
 fn interrupted() -> Drive {
@@ -180,7 +212,7 @@ fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
     }
 }
 
-fn health(celsius: i32, reallocated: u64) -> Health {
+fn health(celsius: i64, reallocated: u64) -> Health {
     Health {
         healthy: Some(true),
         celsius: Some(celsius),
