@@ -64,7 +64,9 @@ pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
     match all - blank {
         0 => Ok(()),
         _ if all == 1 => Err(Failure::Runtime("the drive is not blank".into())),
-        others => Err(Failure::Runtime(format!("{others} of {all} drives are not blank"))),
+        others => Err(Failure::Runtime(format!(
+            "{others} of {all} drives are not blank"
+        ))),
     }
 }
 
@@ -140,11 +142,22 @@ fn read(
     let (events, _) = channel();
     let events = EventSender::new(0, events);
     let mut looking = Looking::default();
-    let read = pipeline(target, device, progress, interrupt, &options.transfer, &events)
-        .and_then(|mut pipeline| look(&mut pipeline, &regions, &mut looking));
+    let read = pipeline(
+        target,
+        device,
+        progress,
+        interrupt,
+        &options.transfer,
+        &events,
+    )
+    .and_then(|mut pipeline| look(&mut pipeline, &regions, &mut looking));
     read.map_err(why)?;
     let unreadable = looking.unreadable.extents();
-    let answer = Answer::new(target.identity.clone(), looking.surface.contents(), signatures);
+    let answer = Answer::new(
+        target.identity.clone(),
+        looking.surface.contents(),
+        signatures,
+    );
     Ok(Answer {
         blank: answer.blank && unreadable.is_empty(),
         sample: options.sample,
@@ -173,10 +186,12 @@ fn look(
 fn pieces(region: Extent) -> impl Iterator<Item = Extent> {
     let end = region.offset + region.length;
     let offsets = std::iter::successors(Some(region.offset), |at| Some(at + PIECE));
-    offsets.take_while(move |at| *at < end).map(move |offset| Extent {
-        offset,
-        length: PIECE.min(end - offset),
-    })
+    offsets
+        .take_while(move |at| *at < end)
+        .map(move |offset| Extent {
+            offset,
+            length: PIECE.min(end - offset),
+        })
 }
 
 fn pipeline<'a>(
@@ -327,7 +342,10 @@ mod tests {
         };
         line(0, "image: blank: zeros (5.00 kB read)");
         line(1, "image: blank: bytes 0x55 (a sample, 5.00 kB read)");
-        line(2, "image: not blank: data from byte 1,080 on: ext2, ext3 or ext4 (");
+        line(
+            2,
+            "image: not blank: data from byte 1,080 on: ext2, ext3 or ext4 (",
+        );
         let mut answers = answers;
         answers[2].unreadable.push(Extent {
             offset: 0,
@@ -344,7 +362,10 @@ mod tests {
             length: 2 * PIECE + 1,
         })
         .collect();
-        let ends: Vec<_> = pieces.iter().map(|piece| (piece.offset, piece.length)).collect();
+        let ends: Vec<_> = pieces
+            .iter()
+            .map(|piece| (piece.offset, piece.length))
+            .collect();
         assert_eq!(ends, [(5, PIECE), (5 + PIECE, PIECE), (5 + 2 * PIECE, 1)]);
     }
 }

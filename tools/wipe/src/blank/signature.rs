@@ -24,7 +24,11 @@ const KNOWN: [(&str, usize, &[u8]); 25] = [
     ("XFS", 0, b"XFSB"),
     ("Btrfs", 0x10040, b"_BHRfS_M"),
     ("F2FS", 0x400, b"\x10\x20\xf5\xf2"),
-    ("bcache or bcachefs", 0x1018, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca"),
+    (
+        "bcache or bcachefs",
+        0x1018,
+        b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca",
+    ),
     ("NTFS", 3, b"NTFS    "),
     ("exFAT", 3, b"EXFAT   "),
     ("FAT", 54, b"FAT12   "),
@@ -48,7 +52,9 @@ const KNOWN: [(&str, usize, &[u8]); 25] = [
 /// The signatures in `start`, the beginning of a target.
 pub fn found(start: &[u8]) -> Vec<Signature> {
     let is_there = |(_, offset, magic): &&(&str, usize, &[u8])| {
-        start.get(*offset..).is_some_and(|rest| rest.starts_with(magic))
+        start
+            .get(*offset..)
+            .is_some_and(|rest| rest.starts_with(magic))
     };
     let signature = |&(name, offset, _): &(&'static str, usize, &[u8])| Signature {
         name,

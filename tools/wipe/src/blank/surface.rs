@@ -72,7 +72,11 @@ impl Surface {
     }
 
     fn note(&mut self, offset: u64, block: &[u8], look: Look) {
-        if self.firsts.get(&look).is_some_and(|first| first.offset <= offset) {
+        if self
+            .firsts
+            .get(&look)
+            .is_some_and(|first| first.offset <= offset)
+        {
             return;
         }
         let equal = block.iter().take_while(|byte| **byte == block[0]);
@@ -91,9 +95,7 @@ impl Surface {
         match firsts[..] {
             [] => Contents::Unknown,
             [(Look::Data, first), ..] => match first.start {
-                (byte, count @ LEAST..) => {
-                    Contents::Data(Look::Same(byte), first.offset + count)
-                }
+                (byte, count @ LEAST..) => Contents::Data(Look::Same(byte), first.offset + count),
                 _ => Contents::Data(Look::Data, first.offset),
             },
             [(look, _)] => Contents::Uniform(*look),

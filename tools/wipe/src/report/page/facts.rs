@@ -26,7 +26,7 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
             h2 { "Method" }
             p { (method(job, drive)) }
             (list(&transfer(job, drive)))
-            (passes(&drive.passes))
+            (passes(drive))
         }
     }
 }
@@ -39,6 +39,13 @@ pub fn tool(job: &Job) -> Markup {
 /// A time to the second, for people.
 pub fn time(at: Timestamp) -> Markup {
     html! { time datetime=(format!("{at:.0}")) { (timestamp(at)) } }
+}
+
+/// A time to the second, without the time zone.
+fn short_time(at: Timestamp) -> Markup {
+    html! {
+        time datetime=(format!("{at:.0}")) { (at.strftime("%Y-%m-%d %H:%M:%S").to_string()) }
+    }
 }
 
 pub fn timestamp(at: Timestamp) -> String {
@@ -128,13 +135,13 @@ fn method(job: &Job, drive: &Drive) -> String {
         false if is_open => "The keys are kept until the job is resumed and done.",
         false => "The keys were kept no longer than the job needed them, and then destroyed.",
     };
-    let passes = content_kind::in_words(&job.plan.passes);
+    let overwritten = format!("Overwritten {}.", content_kind::in_words(&job.plan.passes));
     match job.plan.has_keys() {
         true => format!(
-            "Overwritten {passes} in counter mode (FIPS 197, NIST SP 800-38A), under a fresh \
-             random key for each pass. {keys}"
+            "{overwritten} The keystream is in counter mode (FIPS 197, NIST SP 800-38A), under a \
+             fresh random key for each pass. {keys}"
         ),
-        false => format!("Overwritten {passes}."),
+        false => overwritten,
     }
 }
 
@@ -172,18 +179,33 @@ fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {
     facts
 }
 
-fn passes(passes: &[Pass]) -> Markup {
+fn passes(drive: &Drive) -> Markup {
+    let passes = &drive.passes;
+    let are_verified = passes.iter().any(|pass| pass.verification.is_some());
+    let found = |index: usize| match index + 1 == passes.len() {
+        true => drive
+            .verification
+            .as_ref()
+            .or(passes[index].verification.as_ref()),
+        false => passes[index].verification.as_ref(),
+    };
     html! {
         @if !passes.is_empty() {
             div.scroll tabindex="0" role="region" aria-label="Passes" {
-                table {
+                table.passes {
                     thead { tr {
-                        @for title in ["Pass", "Content", "Began", "Ended", "Took", "Rate"] {
+                        @for title in ["Pass", "Content", "Began (UTC)", "Ended (UTC)", "Took", "Rate"] {
                             th scope="col" { (title) }
                         }
+                        @if are_verified { th scope="col" { "Read back" } }
                     } }
                     tbody {
-                        @for (index, pass) in passes.iter().enumerate() { (line(index + 1, pass)) }
+                        @for (index, pass) in passes.iter().enumerate() {
+                            tr {
+                                (cells(index + 1, pass))
+                                @if are_verified { td { (read_back(found(index))) } }
+                            }
+                        }
                     }
                 }
             }
@@ -191,19 +213,31 @@ fn passes(passes: &[Pass]) -> Markup {
     }
 }
 
-fn line(number: usize, pass: &Pass) -> Markup {
+fn cells(number: usize, pass: &Pass) -> Markup {
     html! {
-        tr {
-            th scope="row" { (number) }
-            td { (pass.content.description()) }
-            td { (time(pass.began)) }
-            td { @match pass.ended { Some(at) => (time(at)), None => "not ended" } }
-            td { (took(pass.seconds)) }
-            td {
-                @if pass.seconds > 0.0 { (units::rate(pass.offset as f64 / pass.seconds)) }
-                @else { "–" }
-            }
+        th scope="row" { (number) }
+        td { (pass.content) }
+        td { (short_time(pass.began)) }
+        td { @match pass.ended { Some(at) => (short_time(at)), None => "not ended" } }
+        td { (took(pass.seconds)) }
+        td {
+            @if pass.seconds > 0.0 { (units::rate(pass.offset as f64 / pass.seconds)) }
+            @else { "–" }
         }
+    }
+}
+
+/// What a verification has found.
+fn read_back(found: Option<&Verification>) -> String {
+    let Some(found) = found else {
+        return "–".into();
+    };
+    let unreadable = unreadable_bytes(found);
+    match (found.differing_bytes, unreadable) {
+        (0, 0) if found.ended.is_none() => "not ended".into(),
+        (0, 0) => "as written".into(),
+        (0, unreadable) => format!("{} unreadable", bytes(unreadable)),
+        (differing, _) => format!("{} differ", bytes(differing)),
     }
 }
 

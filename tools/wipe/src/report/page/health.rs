@@ -9,7 +9,11 @@ use crate::report::share;
 /// The section on the drive's health; nothing if the drive says nothing.
 pub fn section(drive: &Drive) -> Markup {
     let (before, after) = (drive.health.before.as_ref(), drive.health.after.as_ref());
-    let moments: Vec<_> = [("Before", before), ("After", after)]
+    let end = match drive.wipe {
+        Some(_) => "Now",
+        None => "After",
+    };
+    let moments: Vec<_> = [("Before", before), (end, after)]
         .into_iter()
         .filter_map(|(when, health)| Some((when, figures(health?))))
         .collect();

@@ -36,13 +36,14 @@ pub fn html(job: &Job, reports: &[PathBuf]) -> String {
                     } }
                     tbody {
                         @for (number, (drive, report)) in (1..).zip(job.drives.iter().zip(reports)) {
-                            (row(number, drive, report))
+                            (row(job, number, drive, report))
                         }
                     }
                 }
             }
             p.note.below {
-                "Levels are those of NIST SP 800-88 Rev. 2, for whole drives that were verified."
+                "Levels are those of NIST SP 800-88 Rev. 2, for whole drives that were verified. "
+                "The names of records begin with " (job.id) "-."
             }
         }
         (facts::tool(job))
@@ -96,7 +97,7 @@ fn verdict(job: &Job) -> (String, Grade) {
             let parts = words
                 .iter()
                 .map(|(word, count)| format!("{count} {}", word.to_lowercase()));
-            parts.collect::<Vec<_>>().join(", ")
+            parts.collect::<Vec<_>>().join("; ")
         }
     };
     let grades: Vec<_> = job.drives.iter().map(verdict::grade).collect();
@@ -112,11 +113,12 @@ fn verdict(job: &Job) -> (String, Grade) {
     (word, grade)
 }
 
-fn row(number: usize, drive: &Drive, report: &Path) -> Markup {
+fn row(job: &Job, number: usize, drive: &Drive, report: &Path) -> Markup {
     let target = &drive.target;
     let level = drive.level.map_or("none", Level::name);
     let file = report.with_extension("html");
     let file = file.file_name().unwrap_or_default().to_string_lossy();
+    let shown = file.strip_prefix(&format!("{}-", job.id)).unwrap_or(&file);
     html! {
         tr {
             td { (number) }
@@ -128,7 +130,7 @@ fn row(number: usize, drive: &Drive, report: &Path) -> Markup {
             td { (units::volume(target.size)) }
             td { (verdict::word(drive)) }
             td { (level) }
-            td { a href=(file) { (file) } }
+            td { (shown) }
         }
     }
 }

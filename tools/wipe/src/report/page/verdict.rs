@@ -63,12 +63,15 @@ fn level(drive: &Drive) -> Markup {
             "every place that the host can address was overwritten, and verified."
         }
         (Some(Level::Purge), _) => "the drive also sanitized itself, as it reports.",
-        (None, Kind::Disk) => "not all of it was overwritten and verified.",
+        (None, Kind::Disk) => "it was not completely overwritten and verified.",
         (None, _) => "levels are for whole drives.",
     };
     let name = drive.level.map_or("none", Level::name);
     html! {
         "Level of NIST SP 800-88 Rev. 2: " strong { (name) } "; " (means)
+        @if drive.level.is_some() {
+            " Whether that suffices for what it held (validation) is for its owner to decide."
+        }
     }
 }
 
