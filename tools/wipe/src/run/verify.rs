@@ -41,9 +41,9 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     let mut job = new_job(reported[0].pending.plan.clone(), drives);
     job.operator = options.operator.clone();
     let journal = Journal::unsaved(&directory, job);
-    let (customers, pending): (Vec<_>, Vec<_>) = reported
+    let (ours, pending): (Vec<_>, Vec<_>) = reported
         .into_iter()
-        .map(|one| (one.customer, one.pending))
+        .map(|one| ((one.pending.plan.clone(), one.customer), one.pending))
         .unzip();
     let workers = Workers {
         journal: &journal,
@@ -55,9 +55,9 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     let shown = workers.run(&pending, |worker| worker.verify());
     let job = journal.job().clone();
     let mut reported = Ok(());
-    for (number, customer) in customers.into_iter().enumerate() {
+    for (number, (plan, customer)) in ours.into_iter().enumerate() {
         let report = Job {
-            plan: pending[number].plan.clone(),
+            plan,
             customer,
             drives: vec![job.drives[number].clone()],
             ..job.clone()
