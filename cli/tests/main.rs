@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         run::secure::TESTS,
         seed::TESTS,
         seed::units::TESTS,
+        wipe::blank::TESTS,
         wipe::contents::TESTS,
         wipe::errors::TESTS,
         wipe::limits::TESTS,

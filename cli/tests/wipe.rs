@@ -1,5 +1,6 @@
 //! Tests `squall wipe` and `squall verify` as a user runs them, on files and on real loop devices.
 
+pub mod blank;
 pub mod contents;
 pub mod errors;
 pub mod interrupted;

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::{Args, Subcommand};
 use squall_tools::Failure;
 
-use super::{BENCH, DMCRYPT, DRIVES, VERIFY, WIPE};
+use super::{BENCH, BLANK, DMCRYPT, DRIVES, VERIFY, WIPE};
 
 #[derive(Subcommand)]
 pub enum Tool {
@@ -18,6 +18,8 @@ pub enum Tool {
     Wipe(AnyArguments),
     #[command(about = VERIFY, disable_help_flag = true)]
     Verify(AnyArguments),
+    #[command(about = BLANK, disable_help_flag = true)]
+    Blank(AnyArguments),
     #[command(about = DMCRYPT, disable_help_flag = true)]
     Dmcrypt(AnyArguments),
 }
@@ -34,6 +36,7 @@ pub fn run(tool: &Tool) -> Result<(), Failure> {
         Tool::Drives(_) => "drives",
         Tool::Wipe(_) => "wipe",
         Tool::Verify(_) => "verify",
+        Tool::Blank(_) => "blank",
         Tool::Dmcrypt(_) => "dmcrypt",
     };
     Err(Failure::Usage(format!(

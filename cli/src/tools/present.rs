@@ -4,9 +4,9 @@ use clap::Subcommand;
 use squall_bench::args::BenchArguments;
 use squall_dmcrypt::args::DmcryptArguments;
 use squall_tools::Failure;
-use squall_wipe::args::{DrivesArguments, VerifyArguments, WipeArguments};
+use squall_wipe::args::{BlankArguments, DrivesArguments, VerifyArguments, WipeArguments};
 
-use super::{BENCH, DMCRYPT, DRIVES, VERIFY, WIPE};
+use super::{BENCH, BLANK, DMCRYPT, DRIVES, VERIFY, WIPE};
 use crate::status::Report;
 
 #[derive(Subcommand)]
@@ -19,6 +19,8 @@ pub enum Tool {
     Wipe(WipeArguments),
     #[command(about = VERIFY)]
     Verify(VerifyArguments),
+    #[command(about = BLANK)]
+    Blank(BlankArguments),
     #[command(about = DMCRYPT)]
     Dmcrypt(DmcryptArguments),
 }
@@ -29,6 +31,7 @@ pub fn run(tool: &Tool) -> Result<(), Failure> {
         Tool::Drives(options) => squall_wipe::drives(options),
         Tool::Wipe(options) => squall_wipe::wipe(options),
         Tool::Verify(options) => squall_wipe::verify(options),
+        Tool::Blank(options) => squall_wipe::blank(options),
         Tool::Dmcrypt(options) => squall_dmcrypt::run(options),
     }
 }

@@ -48,7 +48,7 @@ fn random_passes_are_the_keystream_of_their_keys() {
 fn a_kept_key_is_a_seed_of_squall_stream() {
     let workspace = Workspace::new();
     let target = workspace.target("target", 100_001);
-    run_to_end(workspace.wipe("--keep-key --passes 2", &[&target])).succeeded();
+    run_to_end(workspace.wipe("--keep-key --rounds 2", &[&target])).succeeded();
     let key = &workspace.files("key")[0];
     let mode = fs::metadata(key).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -63,13 +63,19 @@ fn a_kept_key_is_a_seed_of_squall_stream() {
     run_to_end(workspace.verify("")).refused("its key is missing");
 }
 
-fn zeros_are_zeros_and_need_no_key() {
-    for method in ["zero", "clear"] {
+fn constant_bytes_need_no_key() {
+    for (pass, expected) in [
+        ("zero", 0),
+        ("one", 0xff),
+        ("0x55", 0x55),
+        ("random,0x5A", 0x5a),
+    ] {
         let workspace = Workspace::new();
         let target = workspace.target("target", 3 * MIB + 7);
-        let options = format!("--method {method} --keep-key");
+        let options = format!("--pass {pass} --keep-key");
         let done = run_to_end(workspace.wipe(&options, &[&target])).succeeded();
-        assert!(contents(&target, 3 * MIB + 7).iter().all(|byte| *byte == 0));
+        let found = contents(&target, 3 * MIB + 7);
+        assert!(found.iter().all(|byte| *byte == expected), "{pass}");
         assert!(workspace.files("key").is_empty());
         assert_eq!(done.events("ended")[0]["outcome"], "verified");
     }
@@ -113,7 +119,7 @@ fn a_dry_run_writes_nothing() {
 pub const TESTS: &[Test] = tests![
     random_passes_are_the_keystream_of_their_keys,
     a_kept_key_is_a_seed_of_squall_stream,
-    zeros_are_zeros_and_need_no_key,
+    constant_bytes_need_no_key,
     keys_end_with_the_job,
     two_runs_have_two_keys,
     a_dry_run_writes_nothing,

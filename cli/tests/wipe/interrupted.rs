@@ -39,7 +39,7 @@ fn wait_for_checkpoint(running: &mut Running) -> u64 {
 fn a_killed_run_resumes_at_its_checkpoint() {
     let workspace = Workspace::new();
     let target = workspace.target("target", SIZE);
-    let mut running = Running::start(workspace.wipe(&format!("{SLOW} --passes 2"), &[&target]));
+    let mut running = Running::start(workspace.wipe(&format!("{SLOW} --rounds 2"), &[&target]));
     let offset = wait_for_checkpoint(&mut running);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
@@ -74,6 +74,40 @@ fn a_killed_run_resumes_at_its_checkpoint() {
     let report = read(&workspace.reports()[0]);
     assert_eq!(report["drives"][0]["outcome"]["outcome"], "verified");
     assert_eq!(report["drives"][0]["passes"].as_array().unwrap().len(), 2);
+}
+
+/// Neither a pass nor a verification that is over is repeated, and one that is under way goes on.
+fn a_killed_verification_of_a_pass_resumes_at_its_checkpoint() {
+    let workspace = Workspace::new();
+    let target = workspace.target("target", SIZE);
+    let options = "--pass zero,random,0x55 --verify-each --rate-limit 8MiB --checkpoint 1";
+    let mut running = Running::start(workspace.wipe(options, &[&target]));
+    assert_eq!(running.until("verification")["number"], 1);
+    let offset = wait_for_checkpoint(&mut running);
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    assert!(contents(&target, SIZE).iter().all(|byte| *byte == 0));
+
+    let done = run_to_end(workspace.resume("")).succeeded();
+    let numbers = |name| -> Vec<_> {
+        let events = done.events(name);
+        events.iter().map(|event| event["number"].clone()).collect()
+    };
+    assert_eq!(numbers("pass"), [2, 3]);
+    assert_eq!(numbers("verification"), [1, 2, 3]);
+    let resumed = done.events("verification")[0]["offset"].as_u64().unwrap();
+    assert!(resumed >= offset, "{resumed}");
+    assert!(contents(&target, SIZE).iter().all(|byte| *byte == 0x55));
+    let report = read(&workspace.reports()[0]);
+    let drive = &report["drives"][0];
+    assert_eq!(drive["outcome"]["outcome"], "verified");
+    for found in [
+        &drive["passes"][0]["verification"],
+        &drive["passes"][1]["verification"],
+        &drive["verification"],
+    ] {
+        assert_eq!(found["compared"], SIZE, "{found}");
+    }
 }
 
 fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_resume() {
@@ -197,7 +231,7 @@ fn journals_that_were_changed_are_refused() {
     let target = workspace.target("target", SIZE);
     start_and_kill(&workspace, "--verify none", &[&target]);
     let journal = fs::read(workspace.journal()).unwrap();
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 6] = [
         ("name of a job", |job| job["id"] = "/tmp/evil".into()),
         ("beyond the target", |job| {
             job["drives"][0]["passes"][0]["offset"] = (1_u64 << 41).into()
@@ -205,7 +239,10 @@ fn journals_that_were_changed_are_refused() {
         ("beyond the target", |job| {
             job["drives"][0]["passes"][0]["seconds"] = (-5).into()
         }),
-        ("no passes", |job| job["plan"]["passes"] = 0.into()),
+        ("no passes", |job| job["plan"]["passes"] = json!([])),
+        ("beyond the target", |job| {
+            job["drives"][0]["passes"][0]["content"] = "0x55".into()
+        }),
         ("another version", |job| {
             job["format"] = "squall-wipe-journal/9".into()
         }),
@@ -301,6 +338,7 @@ fn replaced(target: &Path, size: usize) {
 
 pub const TESTS: &[Test] = tests![
     a_killed_run_resumes_at_its_checkpoint,
+    a_killed_verification_of_a_pass_resumes_at_its_checkpoint,
     a_first_signal_stops_at_a_checkpoint_and_says_how_to_resume,
     a_drive_that_is_done_is_not_touched_again,
     another_target_is_not_resumed,

@@ -68,10 +68,7 @@ fn verification_reads_the_medium_and_not_the_cache() {
         let workspace = Workspace::new();
         let medium = image(&workspace, "medium", 4 * MIB);
         let device = Loop::attach(&["--direct-io=on"], &medium);
-        let options = format!(
-            "--method zero --direct {direct} {}",
-            serials(&[&device.path])
-        );
+        let options = format!("--pass zero --direct {direct} {}", serials(&[&device.path]));
         run_to_end(workspace.wipe(&options, &[&device.path])).succeeded();
         // Now the page cache holds the device's zeros, as long as somebody has the device open, and the
         // medium holds something else.

@@ -1,7 +1,13 @@
 //! Damage that `squall verify` finds and must not miss.
 
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
 use squall_testing::suite::Test;
 use squall_testing::tests;
+
+use crate::common::squall;
 
 use super::workspace::{Workspace, contents, flip, read, run_to_end};
 
@@ -28,7 +34,7 @@ fn one_flipped_byte_is_found_at_its_offset() {
 fn every_differing_range_is_found_in_one_run() {
     let workspace = Workspace::new();
     let target = workspace.target("target", 8 * MIB);
-    run_to_end(workspace.wipe("--method zero", &[&target])).succeeded();
+    run_to_end(workspace.wipe("--pass zero", &[&target])).succeeded();
     let offsets = [17, 40, 2_000_000, 7_999_999];
     offsets.iter().for_each(|offset| flip(&target, *offset));
     let found = run_to_end(workspace.verify("")).failed("not as they were written");
@@ -47,7 +53,7 @@ fn every_differing_range_is_found_in_one_run() {
 fn a_sample_finds_damage_that_is_everywhere() {
     let workspace = Workspace::new();
     let target = workspace.target("target", 8 * MIB);
-    let done = run_to_end(workspace.wipe("--method zero --verify sample", &[&target])).succeeded();
+    let done = run_to_end(workspace.wipe("--pass zero --verify sample", &[&target])).succeeded();
     let report = read(&workspace.reports()[0]);
     let compared = report["drives"][0]["verification"]["compared"]
         .as_u64()
@@ -58,8 +64,64 @@ fn a_sample_finds_damage_that_is_everywhere() {
     run_to_end(workspace.verify("--verify sample")).failed("not as they were written");
 }
 
+fn a_verification_leaves_a_report() {
+    let workspace = Workspace::new();
+    let target = workspace.target("target", MIB);
+    let options = "--keep-key --operator Rivera --customer Northwind --asset A-7";
+    run_to_end(workspace.wipe(options, &[&target])).succeeded();
+    run_to_end(workspace.verify("--operator Okafor")).succeeded();
+    flip(&target, 5);
+    run_to_end(workspace.verify("")).failed("not as they were written");
+    let reports = workspace.verifications();
+    let wipe = read(&workspace.reports()[0]);
+    let [good, bad] = [read(&reports[0]), read(&reports[1])];
+    assert_eq!(good["operator"], "Okafor");
+    assert_eq!(bad["operator"], Value::Null);
+    for (report, outcome) in [(good, "verified"), (bad, "differs")] {
+        let drive = &report["drives"][0];
+        assert_eq!(report["customer"], "Northwind");
+        assert_eq!(drive["asset"], "A-7");
+        assert_eq!(drive["outcome"]["outcome"], outcome);
+        assert_eq!(drive["wipe"]["job"], wipe["id"]);
+        assert_eq!(drive["wipe"]["operator"], "Rivera");
+    }
+    let page = fs::read_to_string(reports[1].with_extension("html")).unwrap();
+    assert!(page.contains("Record of a verification") && page.contains("Differs"));
+
+    let verify = |paths: &[&Path]| {
+        let mut command = squall("verify --json");
+        run_to_end({
+            command.args(paths);
+            command
+        })
+    };
+    verify(&[&reports[0]]).refused("the report of a verification");
+    let report = &workspace.reports()[0];
+    verify(&[report, report]).refused("which another of these reports is about too");
+}
+
+/// The report of a job is one of all its drives, and names the keys of each.
+fn the_report_of_a_job_can_be_verified() {
+    let workspace = Workspace::new();
+    let targets = ["one", "two"].map(|name| workspace.target(name, MIB));
+    let paths = [targets[0].as_path(), &targets[1]];
+    run_to_end(workspace.wipe("--keep-key", &paths)).succeeded();
+    let reports = workspace.job_reports();
+    assert_eq!(reports.len(), 1);
+    assert_eq!(read(&reports[0])["drives"].as_array().unwrap().len(), 2);
+    let page = fs::read_to_string(reports[0].with_extension("html")).unwrap();
+    assert!(page.contains("Record of a job") && page.contains("Verified"));
+    let mut command = squall("verify --json");
+    command.arg(&reports[0]);
+    let done = run_to_end(command).succeeded();
+    assert_eq!(done.events("ended").len(), 2);
+    assert_eq!(workspace.verifications().len(), 2);
+}
+
 pub const TESTS: &[Test] = tests![
     one_flipped_byte_is_found_at_its_offset,
     every_differing_range_is_found_in_one_run,
     a_sample_finds_damage_that_is_everywhere,
+    a_verification_leaves_a_report,
+    the_report_of_a_job_can_be_verified,
 ];

@@ -88,10 +88,26 @@ impl Workspace {
         paths
     }
 
-    /// The drives' reports, without the journal.
+    /// The reports of wiped drives.
     pub fn reports(&self) -> Vec<PathBuf> {
         let mut paths = self.files("json");
-        paths.retain(|path| !is_journal(path));
+        let is_other = |path: &PathBuf| ends(path, "-job") || ends(path, "-verified");
+        paths.retain(|path| !is_journal(path) && !is_other(path));
+        paths
+    }
+
+    /// The reports of verifications, the oldest first.
+    pub fn verifications(&self) -> Vec<PathBuf> {
+        let mut paths = self.files("json");
+        paths.retain(|path| ends(path, "-verified"));
+        paths.sort_by_key(|path| fs::metadata(path).and_then(|about| about.modified()).ok());
+        paths
+    }
+
+    /// The reports of whole jobs.
+    pub fn job_reports(&self) -> Vec<PathBuf> {
+        let mut paths = self.files("json");
+        paths.retain(|path| ends(path, "-job"));
         paths
     }
 
@@ -113,6 +129,12 @@ impl Workspace {
 fn is_journal(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     stem.split('-').count() == 2
+}
+
+/// Whether the name of the file at `path` ends so, before its extension.
+fn ends(path: &Path, end: &str) -> bool {
+    let name = path.file_stem().unwrap_or_default();
+    name.to_string_lossy().ends_with(end)
 }
 
 /// Runs a command to its end.

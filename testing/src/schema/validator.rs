@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 const NOTES: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
 /// Formats of numbers, whose bounds are also given by `minimum` and `maximum`.
-const NUMBERS: [&str; 5] = ["double", "uint", "uint8", "uint32", "uint64"];
+const NUMBERS: [&str; 6] = ["double", "int64", "uint", "uint8", "uint32", "uint64"];
 
 #[derive(Debug)]
 pub struct Validator {

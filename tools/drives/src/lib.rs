@@ -9,11 +9,13 @@
 
 pub mod confirm;
 pub mod guards;
+mod health;
 mod identity;
 pub mod io;
 mod purpose;
 mod target;
 
+pub use health::Health;
 pub use identity::{Identity, Kind};
 pub use purpose::Purpose;
 pub use target::device::Number;

@@ -8,10 +8,10 @@ use squall_drives::confirm::Consent;
 use squall_drives::io::Direct;
 use squall_tools::size;
 
-use crate::record::{Method, Scope};
+use crate::record::{ContentKind, Scope};
 
 /// Most passes that may be requested, more than any drive needs.
-const MAX_PASSES: i64 = 35;
+pub(crate) const MAX_PASSES: usize = 35;
 
 /// Most transfers in flight for a drive.
 const MAX_DEPTH: i64 = 64;
@@ -25,6 +25,8 @@ const MAX_DEPTH: i64 = 64;
       overwrites and verifies both at once, after confirmation
   squall wipe --yes --json --serial WD-WX12A3456789 /dev/sdb
       for scripts: the drive with this serial number, without confirmation
+  squall wipe --pass random,zero,one --verify-each /dev/sdb
+      for contracts that name passes: three, each of them verified
   squall wipe --resume /var/lib/squall/wipe/20261122T093000Z-4711.json
       continues after an interruption or a power cut; to give up a job, remove its files instead
 
@@ -45,18 +47,30 @@ pub struct WipeArguments {
     #[arg(value_name = "TARGET", required_unless_present = "resume")]
     pub targets: Vec<PathBuf>,
 
-    /// What to write
-    #[arg(long, value_enum, default_value_t = Method::Random, conflicts_with = "resume")]
-    pub method: Method,
+    /// What each pass writes, in order: random, zero, one, or a byte such as 0x55
+    ///
+    /// Random bytes are the keystream of AES-256 under a fresh key for each drive and pass.
+    #[arg(
+        long = "pass",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "random",
+        conflicts_with = "resume"
+    )]
+    pub passes: Vec<ContentKind>,
 
-    /// How many times to overwrite everything, 1 to 35
+    /// How many times to do all passes, one after the other; at most 35 passes in all
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "resume",
-          value_parser = clap::value_parser!(u32).range(1..=MAX_PASSES))]
-    pub passes: u32,
+          value_parser = clap::value_parser!(u32).range(1..=MAX_PASSES as i64))]
+    pub rounds: u32,
 
     /// How much to read back and compare after the last pass
     #[arg(long, value_enum, default_value_t = Scope::Full, conflicts_with = "resume")]
     pub verify: Scope,
+
+    /// Read back and compare after each pass, and not only after the last
+    #[arg(long, conflicts_with = "resume")]
+    pub verify_each: bool,
 
     /// Have each drive erase itself first: NVMe's Format NVM, or a secure discard
     ///
@@ -90,6 +104,9 @@ pub struct WipeArguments {
     pub keep_key: bool,
 
     #[command(flatten)]
+    pub(crate) paper: PaperArguments,
+
+    #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
     /// Seconds between two checkpoints: the most work that a power cut loses
@@ -119,11 +136,79 @@ pub struct VerifyArguments {
     #[arg(long, value_enum, default_value_t = Scope::Full)]
     pub verify: Scope,
 
+    /// Directory for the reports of the verification [default: that of the first REPORT]
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+
+    /// Who verifies, for the reports
+    #[arg(long, value_name = "NAME", value_parser = paper)]
+    pub operator: Option<String>,
+
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
     #[command(flatten)]
     pub(crate) shown: ShownArguments,
+}
+
+/// Arguments of `squall blank`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  squall blank /dev/sdb /dev/sdc
+      reads both to their ends, or until there is data
+  squall blank --sample --json /dev/sdb
+      reads a tenth, at random places everywhere; one JSON object per drive, for programs
+
+A drive is blank if it is one byte, repeated: zeros, ones, or another. Random bytes are not blank: what
+a random pass has left cannot be told from what is encrypted. For a drive that squall wiped, see squall
+verify.
+
+Exit codes: 0 if every drive is blank, 1 if one is not or could not be read, 2 if nothing was read.")]
+pub struct BlankArguments {
+    /// Drives, partitions, loop devices or files
+    #[arg(value_name = "TARGET", required = true)]
+    pub targets: Vec<PathBuf>,
+
+    /// Read a tenth, at random places everywhere, with both ends
+    #[arg(long)]
+    pub sample: bool,
+
+    #[command(flatten)]
+    pub(crate) transfer: TransferArguments,
+
+    /// Print one JSON object per drive, for programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What people write on reports.
+#[derive(Args, Clone, Debug)]
+pub struct PaperArguments {
+    /// Who wipes, for the reports
+    #[arg(long, value_name = "NAME", value_parser = paper, conflicts_with = "resume")]
+    pub operator: Option<String>,
+
+    /// Whom the drives belong to, for the reports
+    #[arg(long, value_name = "NAME", value_parser = paper, conflicts_with = "resume")]
+    pub customer: Option<String>,
+
+    /// The number of a drive in an inventory, for its report; for each of several drives SERIAL=TAG
+    #[arg(long, value_name = "TAG", value_parser = paper, conflicts_with = "resume")]
+    pub asset: Vec<String>,
+}
+
+/// Longest text that people write on reports, in characters.
+const MAX_PAPER: usize = 100;
+
+/// A text that fits in one line of a report.
+fn paper(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.chars().count() {
+        0 => Err("it is empty".into()),
+        _ if text.chars().any(char::is_control) => Err("it is more than one line of text".into()),
+        1..=MAX_PAPER => Ok(text.into()),
+        _ => Err(format!("it has more than {MAX_PAPER} characters")),
+    }
 }
 
 /// How bytes are written to a drive and read from it.
@@ -172,4 +257,23 @@ pub struct DrivesArguments {
     /// celsius, uses (why it cannot be wiped), erase. New keys may be added.
     #[arg(long)]
     pub json: bool,
+}
+
+#[cfg(test)]
+pub mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Blank {
+        #[command(flatten)]
+        arguments: BlankArguments,
+    }
+
+    /// The arguments in `line`, which are separated by spaces.
+    pub fn blank_arguments(line: &str) -> BlankArguments {
+        let words = ["blank"].into_iter().chain(line.split_whitespace());
+        Blank::parse_from(words).arguments
+    }
 }

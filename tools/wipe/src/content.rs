@@ -9,15 +9,15 @@ use crate::record::ContentKind;
 pub enum Content {
     /// Keystream under the pass's key, which the box keeps in one place.
     Keystream(Box<Stream>),
-    /// Zeros.
-    Zeros,
+    /// This byte everywhere.
+    Byte(u8),
 }
 
 impl Content {
     /// What a pass of this kind writes; `None` if it needs a key and there is none.
     pub fn of(kind: ContentKind, key: Option<&Key>) -> Option<Content> {
         match kind {
-            ContentKind::Zeros => Some(Content::Zeros),
+            ContentKind::Byte(byte) => Some(Content::Byte(byte)),
             ContentKind::Keystream => Some(Content::Keystream(Box::new(Stream::new(key?)))),
         }
     }
@@ -30,12 +30,12 @@ impl Content {
                 // A target is shorter than 2^64 bytes, the stream's length.
                 stream.fill(out).expect("an offset within the stream");
             }
-            Content::Zeros => out.fill(0),
+            Content::Byte(byte) => out.fill(*byte),
         }
     }
 
     /// Whether the bytes are the same at every offset, so that a buffer is filled only once.
     pub fn is_constant(&self) -> bool {
-        matches!(self, Content::Zeros)
+        matches!(self, Content::Byte(_))
     }
 }

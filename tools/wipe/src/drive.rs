@@ -6,8 +6,8 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use squall_drives::Target;
 use squall_drives::io::{Buffer, Device};
+use squall_drives::{Health, Target};
 use squall_tools::Interrupt;
 use squall_tools::failure::cause;
 use squall_tools::pace::Pace;
@@ -22,7 +22,7 @@ use crate::pipeline::{Pipeline, TRANSFER};
 use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{
-    ContentKind, Drive, Extent, Outcome, Pass, Plan, Scope, Transfer, Verification,
+    ContentKind, Drive, Extent, Level, Outcome, Pass, Plan, Scope, Transfer, Verification,
 };
 use crate::sample::samples;
 use crate::task::Stop;
@@ -48,7 +48,7 @@ pub struct Worker<'a> {
     /// Whether the user wants to stop.
     pub interrupt: &'a Interrupt,
     /// What was asked for.
-    pub plan: Plan,
+    pub plan: &'a Plan,
     /// How bytes are transferred.
     pub transfer: &'a TransferArguments,
     /// Time between two checkpoints.
@@ -59,18 +59,38 @@ impl Worker<'_> {
     /// Overwrites what has not been overwritten yet, and verifies.
     pub fn wipe(&self) {
         self.finish(|pipeline| {
+            self.read_health();
             self.purge()?;
-            for number in self.first_pass()..=self.plan.passes {
+            let last = self.plan.count();
+            for number in 1..=last {
                 self.overwrite(pipeline, number)?;
+                if self.plan.verify_each && number < last {
+                    self.compare(pipeline, number)?;
+                }
             }
             self.device.forget_partitions();
-            self.compare(pipeline, self.plan.verify)
+            self.compare(pipeline, last)
         });
+    }
+
+    /// Records the health of a drive to which nothing was done yet.
+    fn read_health(&self) {
+        let is_new = self.update(|drive| {
+            let has_purge = drive
+                .purge
+                .as_ref()
+                .is_some_and(|purge| purge.began.is_some());
+            drive.passes.is_empty() && !has_purge
+        });
+        if is_new {
+            let health = Health::read(self.target, self.device.file());
+            self.update(|drive| drive.health.before = health);
+        }
     }
 
     /// Only verifies.
     pub fn verify(&self) {
-        self.finish(|pipeline| self.compare(pipeline, self.plan.verify));
+        self.finish(|pipeline| self.compare(pipeline, self.plan.count()));
     }
 
     fn finish(&self, work: impl FnOnce(&mut Pipeline<'_>) -> Result<(), Stop>) {
@@ -79,7 +99,15 @@ impl Worker<'_> {
             Ok(()) => self.journal.update(self.number, outcome),
             Err(stop) => stop.into(),
         };
-        self.update(|drive| drive.outcome = Some(outcome.clone()));
+        let health = match outcome {
+            Outcome::Vanished => None,
+            _ => Health::read(self.target, self.device.file()),
+        };
+        self.update(|drive| {
+            drive.health.after = health;
+            drive.outcome = Some(outcome.clone());
+            drive.level = Level::of(drive);
+        });
         self.save();
         self.progress.end();
         self.events.send(EventKind::Ended(outcome));
@@ -110,19 +138,10 @@ impl Worker<'_> {
         })
     }
 
-    /// The first unfinished pass; one after the last if all are finished.
-    fn first_pass(&self) -> u32 {
-        let finished = |drive: &mut Drive| {
-            let finished = drive.passes.iter().filter(|pass| pass.ended.is_some());
-            finished.count() as u32
-        };
-        self.update(finished) + 1
-    }
-
+    /// Writes the pass of this number, or what an earlier run has left of it.
     fn overwrite(&self, pipeline: &mut Pipeline<'_>, number: u32) -> Result<(), Stop> {
         let key = self.keys.and_then(|keys| keys.of_pass(number));
-        let mut content = self.content(key)?;
-        let kind = self.plan.method.content();
+        let (kind, mut content) = self.content(number, key)?;
         let index = number as usize - 1;
         let begun = self.update(|drive| {
             if drive.passes.len() == index {
@@ -130,6 +149,9 @@ impl Worker<'_> {
             }
             drive.passes[index].clone()
         });
+        if begun.ended.is_some() {
+            return Ok(());
+        }
         let size = self.target.identity.size;
         self.progress
             .begin(Phase::Writing(number), begun.offset, size);
@@ -153,8 +175,14 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn compare(&self, pipeline: &mut Pipeline<'_>, scope: Scope) -> Result<(), Stop> {
-        let size = self.target.identity.size;
+    /// Compares what the pass of this number has written, or what an earlier run has left to compare.
+    fn compare(&self, pipeline: &mut Pipeline<'_>, number: u32) -> Result<(), Stop> {
+        let (size, scope) = (self.target.identity.size, self.plan.verify);
+        let begun = self.verification(number, |found| found.clone());
+        let is_overwritten = self.update(|drive| drive.passes.len() > number as usize);
+        if is_overwritten || begun.as_ref().is_some_and(|begun| begun.ended.is_some()) {
+            return Ok(());
+        }
         let regions = match scope {
             Scope::None => return Ok(()),
             Scope::Full => vec![Extent {
@@ -163,12 +191,14 @@ impl Worker<'_> {
             }],
             Scope::Sample => samples(size, squall::u64),
         };
-        let mut content = self.content(self.keys.and_then(Keys::last))?;
+        let key = |keys| match number == self.plan.count() {
+            true => Keys::last(keys),
+            false => keys.of_pass(number),
+        };
+        let (_, mut content) = self.content(number, self.keys.and_then(key))?;
         // Samples are chosen anew when a job is resumed.
-        let begun = self.update(|drive| match &drive.verification {
-            Some(begun) if scope == Scope::Full => begun.clone(),
-            _ => new_verification(scope),
-        });
+        let begun = begun.filter(|_| scope == Scope::Full);
+        let begun = begun.unwrap_or_else(|| new_verification(scope));
         let offset = begun.offset;
         let left: Vec<_> = regions
             .iter()
@@ -176,8 +206,9 @@ impl Worker<'_> {
             .collect();
         let total: u64 = regions.iter().map(|region| region.length).sum();
         let to_do: u64 = left.iter().map(|region| region.length).sum();
-        self.progress.begin(Phase::Verifying, total - to_do, total);
-        self.events.send(EventKind::Verification { offset });
+        self.progress
+            .begin(Phase::Verifying(number), total - to_do, total);
+        self.events.send(EventKind::Verification { number, offset });
         let clock = Instant::now();
         let mut save = |offset, found: &Found| {
             let seconds = begun.seconds + clock.elapsed().as_secs_f64();
@@ -186,7 +217,7 @@ impl Worker<'_> {
                 seconds,
                 ..begun.clone()
             };
-            self.update(|drive| drive.verification = Some(found.onto(now)));
+            self.verification(number, |place| *place = Some(found.onto(now)));
             self.save();
         };
         verify::compare(
@@ -196,17 +227,35 @@ impl Worker<'_> {
             Found::resumed(&begun),
             &mut save,
         )?;
-        self.update(|drive| {
-            if let Some(verification) = &mut drive.verification {
-                verification.ended = Some(Timestamp::now());
+        self.verification(number, |found| {
+            if let Some(found) = found {
+                found.ended = Some(Timestamp::now());
             }
         });
+        self.save();
         Ok(())
     }
 
-    fn content(&self, key: Option<&Key>) -> Result<Content, Stop> {
-        let content = Content::of(self.plan.method.content(), key);
+    /// What the pass of this number writes.
+    fn content(&self, number: u32, key: Option<&Key>) -> Result<(ContentKind, Content), Stop> {
+        let kind = self.plan.content(number);
+        let content = kind.and_then(|kind| Some((kind, Content::of(kind, key)?)));
         content.ok_or_else(|| Stop::Failed("its key is missing".into()))
+    }
+
+    /// Reads or changes the record of the verification after the pass of this number.
+    fn verification<T>(
+        &self,
+        number: u32,
+        change: impl FnOnce(&mut Option<Verification>) -> T,
+    ) -> T {
+        let is_last = number == self.plan.count();
+        self.update(|drive| {
+            change(match is_last {
+                true => &mut drive.verification,
+                false => &mut drive.passes[number as usize - 1].verification,
+            })
+        })
     }
 
     fn update<T>(&self, change: impl FnOnce(&mut Drive) -> T) -> T {
@@ -257,6 +306,7 @@ fn new_pass(content: ContentKind) -> Pass {
         seconds: 0.0,
         offset: 0,
         unwritten: Vec::new(),
+        verification: None,
     }
 }
 
@@ -285,22 +335,31 @@ fn outcome(drive: &mut Drive) -> Outcome {
 }
 
 fn outcome_of_overwriting(drive: &Drive) -> Outcome {
+    let earlier = drive.passes.iter();
+    let earlier =
+        earlier.filter_map(|pass| Some((&pass.unwritten[..], pass.verification.as_ref()?)));
     let unwritten = drive.passes.last().map_or(&[][..], |pass| &pass.unwritten);
-    let refused = Ranges::before(unwritten, u64::MAX);
-    let Some(verification) = &drive.verification else {
-        return match unwritten {
-            [] => Outcome::Overwritten,
-            _ => Outcome::Incomplete,
-        };
-    };
-    let is_refused = |extent: &Extent| refused.covers(*extent);
-    let differs =
-        verification.differing_unlisted > 0 || !verification.differing.iter().all(is_refused);
-    match (differs, unwritten, &verification.unreadable[..]) {
+    let last = drive.verification.as_ref().map(|found| (unwritten, found));
+    let found: Vec<_> = earlier.chain(last).collect();
+    let differs = found
+        .iter()
+        .any(|(unwritten, found)| differs_elsewhere(found, unwritten));
+    let is_read =
+        |found: &Verification| found.unreadable.is_empty() && is_fully_compared(drive, found);
+    let are_read = found.iter().all(|(_, found)| is_read(found));
+    match (differs, unwritten, are_read, last) {
         (true, ..) => Outcome::Differs,
-        (false, [], []) if is_fully_compared(drive, verification) => Outcome::Verified,
+        (false, [], true, Some(_)) => Outcome::Verified,
+        (false, [], true, None) => Outcome::Overwritten,
         _ => Outcome::Incomplete,
     }
+}
+
+/// Whether other bytes differ than those that the pass could not write.
+fn differs_elsewhere(found: &Verification, unwritten: &[Extent]) -> bool {
+    let refused = Ranges::before(unwritten, u64::MAX);
+    let is_refused = |extent: &Extent| refused.covers(*extent);
+    found.differing_unlisted > 0 || !found.differing.iter().all(is_refused)
 }
 
 /// Whether as much was compared as asked: for a full verification, every byte.

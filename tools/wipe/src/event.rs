@@ -40,8 +40,11 @@ pub enum EventKind {
         /// The offset at which it begins.
         offset: u64,
     },
-    /// The verification has begun, or goes on after an interruption.
+    /// The verification of a pass has begun, or goes on after an interruption.
     Verification {
+        /// The number of the pass, counted from 1.
+        #[schemars(range(min = 1))]
+        number: u32,
         /// The offset at which it begins.
         offset: u64,
     },

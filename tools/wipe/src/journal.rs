@@ -11,12 +11,13 @@ use squall_tools::Failure;
 use squall_tools::failure::at;
 use tempfile::Builder;
 
-use crate::record::{Drive, Extent, FORMAT, JOURNAL, Job, Pass, Verification};
+use crate::record::{ContentKind, Drive, Extent, FORMAT, JOURNAL, Job, Pass, Verification};
 
 /// A job, and the file that records its progress.
 pub struct Journal {
-    /// The file; `None` if nothing is saved.
-    path: Option<PathBuf>,
+    path: PathBuf,
+    /// Whether the file is written. If not, its path only says where reports go.
+    is_saved: bool,
     job: Mutex<Job>,
     /// Held while the file is written, so that no older state replaces a newer one. Updates of
     /// `job` do not wait for it.
@@ -26,15 +27,13 @@ pub struct Journal {
 impl Journal {
     /// Begins a journal that is saved in `directory`.
     pub fn create(directory: &Path, job: Job) -> Journal {
-        let path = directory.join(format!("{}.json", job.id));
         let job = Job {
             format: JOURNAL.into(),
             ..job
         };
         Journal {
-            path: Some(path),
-            job: Mutex::new(job),
-            saving: Mutex::new(()),
+            is_saved: true,
+            ..Journal::unsaved(directory, job)
         }
     }
 
@@ -49,24 +48,26 @@ impl Journal {
             )));
         }
         Ok(Journal {
-            path: Some(path.to_owned()),
+            path: path.to_owned(),
+            is_saved: true,
             job: Mutex::new(read(path, JOURNAL)?),
             saving: Mutex::new(()),
         })
     }
 
-    /// A journal that is never saved.
-    pub fn in_memory(job: Job) -> Journal {
+    /// A journal that is never saved, of a job whose reports go to `directory`.
+    pub fn unsaved(directory: &Path, job: Job) -> Journal {
         Journal {
-            path: None,
+            path: directory.join(format!("{}.json", job.id)),
+            is_saved: false,
             job: Mutex::new(job),
             saving: Mutex::new(()),
         }
     }
 
-    /// The path of the file; empty if nothing is saved.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
-        self.path.as_deref().unwrap_or(Path::new(""))
+        &self.path
     }
 
     /// The directory of the file.
@@ -76,10 +77,13 @@ impl Journal {
 
     /// The path of a drive's report, beside the journal.
     pub fn report_path(&self, drive: usize) -> PathBuf {
-        let job = self.job();
-        let name = label(&job.drives[drive].target);
-        let file = format!("{}-{:02}-{name}.json", job.id, drive + 1);
-        self.path().with_file_name(file)
+        report_path(self.directory(), &self.job(), drive)
+    }
+
+    /// The path of the report of the whole job.
+    pub fn job_report_path(&self) -> PathBuf {
+        let file = format!("{}-job.json", self.job().id);
+        self.directory().join(file)
     }
 
     /// The job as it is now, locked.
@@ -94,19 +98,30 @@ impl Journal {
 
     /// Saves the journal, so that it survives a power cut.
     pub fn save(&self) -> io::Result<()> {
-        let Some(path) = &self.path else {
+        if !self.is_saved {
             return Ok(());
-        };
+        }
         let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = serde_json::to_string_pretty(&*self.job())?;
         text.push('\n');
-        replace(path, text.as_bytes(), 0o600)
+        replace(&self.path, text.as_bytes(), 0o600)
     }
 
     /// Removes the file when the job is over.
     pub fn remove(&self) -> Result<(), Failure> {
         std::fs::remove_file(self.path()).map_err(at(self.path()))
     }
+}
+
+/// The path of a drive's report in `directory`.
+pub fn report_path(directory: &Path, job: &Job, drive: usize) -> PathBuf {
+    let name = label(&job.drives[drive].target);
+    let what = match job.drives[drive].wipe {
+        Some(_) => "-verified",
+        None => "",
+    };
+    let number = drive + 1;
+    directory.join(format!("{}-{number:02}-{name}{what}.json", job.id))
 }
 
 /// What a target's files are named after: its serial number, or else its own name.
@@ -156,7 +171,7 @@ fn inconsistency(job: &Job) -> Option<&'static str> {
     if job.id.is_empty() || !job.id.chars().all(is_id) {
         return Some("not the name of a job");
     }
-    if job.plan.passes == 0 {
+    if job.plan.passes.is_empty() {
         return Some("no passes");
     }
     job.drives.iter().find_map(|drive| {
@@ -166,17 +181,16 @@ fn inconsistency(job: &Job) -> Option<&'static str> {
             extent.length > 0 && end.is_some_and(|end| end <= size)
         };
         let passes = &drive.passes;
-        let verification = drive.verification.as_ref();
         let are_finished = passes.iter().rev().skip(1).all(|pass| pass.ended.is_some());
-        if passes.len() > job.plan.passes as usize || !are_finished {
+        if passes.len() > job.plan.passes.len() || !are_finished {
             return Some("passes that were not asked for");
         }
-        let is_whole = |pass: &Pass| {
+        let is_whole = |(pass, content): (&Pass, &ContentKind)| {
             let is_finished = pass.ended.is_none() || pass.offset == size;
-            let is_sound = pass.seconds >= 0.0 && pass.content == job.plan.method.content();
+            let is_sound = pass.seconds >= 0.0 && pass.content == *content;
             is_finished && is_sound && pass.offset <= size && pass.unwritten.iter().all(is_within)
         };
-        if !passes.iter().all(is_whole) {
+        if !passes.iter().zip(&job.plan.passes).all(is_whole) {
             return Some("a pass beyond the target");
         }
         let is_inside = |verification: &Verification| {
@@ -186,7 +200,7 @@ fn inconsistency(job: &Job) -> Option<&'static str> {
                 .chain(&verification.unreadable);
             verification.offset <= size && found.into_iter().all(is_within)
         };
-        if verification.is_none_or(is_inside) {
+        if drive.verifications().all(is_inside) {
             None
         } else {
             Some("a verification beyond the target")
@@ -229,7 +243,7 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 }
 
 /// The directory of the file at `path`.
-fn directory(path: &Path) -> &Path {
+pub fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

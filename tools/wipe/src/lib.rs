@@ -8,13 +8,17 @@
 #![deny(unsafe_code)]
 
 pub mod args;
+mod blank;
 mod content;
+mod content_kind;
 mod drive;
 mod event;
 mod filesystem;
 mod journal;
 mod keys;
+mod level;
 mod list;
+mod machine;
 mod open_target;
 mod pipeline;
 mod plan;
@@ -34,5 +38,6 @@ mod verify;
 mod workers;
 mod write;
 
+pub use blank::blank;
 pub use list::drives;
 pub use run::{verify, wipe};

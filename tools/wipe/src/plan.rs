@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use squall_drives::{Identity, Kind, Target};
 use squall_tools::{Failure, text, units};
 
+use crate::content_kind;
 use crate::purge;
-use crate::record::{Means, Method, Plan, Scope};
+use crate::record::{Means, Plan, Scope};
 use crate::report;
 use crate::show::json::{Event, FORMAT, Line};
 
@@ -31,7 +32,11 @@ pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
     }
     add(
         &mut text,
-        &format!("{}; {}", passes(plan), verification(plan.verify)),
+        &format!(
+            "to be overwritten {}; {}",
+            content_kind::in_words(&plan.passes),
+            verification(plan)
+        ),
     );
     for advice in advice(targets) {
         add(&mut text, &format!("note: {advice}"));
@@ -47,7 +52,7 @@ pub fn event(targets: &[Target], plan: &Plan, purge: bool) -> Result<String, Fai
     let event = Event::Plan {
         format: FORMAT,
         drives: targets.iter().map(|target| &target.identity).collect(),
-        plan: *plan,
+        plan,
         purge,
         means: means.collect(),
     };
@@ -102,23 +107,15 @@ fn erase(target: &Target) -> Option<String> {
     }
 }
 
-fn passes(plan: &Plan) -> String {
-    let content = match plan.method {
-        Method::Random => "keystream of AES-256",
-        Method::Zero => "zeros",
-        Method::Clear => "zeros, as Clear of NIST SP 800-88 Rev. 1",
+fn verification(plan: &Plan) -> String {
+    let when = match plan.verify_each {
+        true => "after each pass",
+        false => "then",
     };
-    match plan.passes {
-        1 => format!("to be overwritten once with {content}"),
-        passes => format!("to be overwritten {passes} times with {content}"),
-    }
-}
-
-fn verification(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Full => "then every byte is read back and compared",
-        Scope::Sample => "then a tenth, at random places, is read back and compared",
-        Scope::None => "nothing is read back",
+    match plan.verify {
+        Scope::Full => format!("{when} every byte is read back and compared"),
+        Scope::Sample => format!("{when} a tenth, at random places, is read back and compared"),
+        Scope::None => "nothing is read back".into(),
     }
 }
 

@@ -10,8 +10,8 @@ pub enum Phase {
     Waiting,
     /// The drive is overwritten, in the pass of this number, counted from 1.
     Writing(u32),
-    /// The drive is read back and compared.
-    Verifying,
+    /// The drive is read back and compared with what the pass of this number has written.
+    Verifying(u32),
     /// The drive has ended, whatever the outcome.
     Ended,
 }
@@ -19,7 +19,7 @@ pub enum Phase {
 /// The progress of one drive.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// A [`Phase`] as a number: 0 waiting, 1 verifying, 2 ended, 3 and up for pass 1 and up.
+    /// A [`Phase`] as a number: its kind, and [`KINDS`] times the number of the pass.
     phase: AtomicU32,
     /// Bytes of the phase that are done, including refused ones.
     done: AtomicU64,
@@ -93,20 +93,23 @@ impl Progress {
     }
 }
 
+/// The number of kinds of phases.
+const KINDS: u32 = 4;
+
 fn word(phase: Phase) -> u32 {
     match phase {
         Phase::Waiting => 0,
-        Phase::Verifying => 1,
-        Phase::Ended => 2,
-        Phase::Writing(pass) => 2 + pass,
+        Phase::Ended => 1,
+        Phase::Writing(pass) => 2 + KINDS * pass,
+        Phase::Verifying(pass) => 3 + KINDS * pass,
     }
 }
 
 fn phase(word: u32) -> Phase {
-    match word {
+    match word % KINDS {
         0 => Phase::Waiting,
-        1 => Phase::Verifying,
-        2 => Phase::Ended,
-        _ => Phase::Writing(word - 2),
+        1 => Phase::Ended,
+        2 => Phase::Writing(word / KINDS),
+        _ => Phase::Verifying(word / KINDS),
     }
 }

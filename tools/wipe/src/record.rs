@@ -1,4 +1,4 @@
-//! Defines the record of a job, and with it the methods, purges, passes and outcomes that a job can have.
+//! Defines the record of a job, and with it the plans, purges, passes and outcomes that a job can have.
 //!
 //! The journal, from which a job is resumed, and the report of each drive have the same layout. A record
 //! contains no secrets.
@@ -9,8 +9,12 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use squall_drives::Identity;
 use squall_drives::io::QueueKind;
+use squall_drives::{Health, Identity};
+
+pub use crate::content_kind::ContentKind;
+pub use crate::level::Level;
+pub use crate::machine::Machine;
 
 /// Name and version of a report's layout.
 pub const FORMAT: &str = "squall-wipe/1";
@@ -29,6 +33,10 @@ pub struct Job {
     pub tool: Tool,
     /// When the job began, and its process ID; the names of its files begin with this.
     pub id: String,
+    /// Who wipes or verifies.
+    pub operator: Option<String>,
+    /// Whom the drives belong to.
+    pub customer: Option<String>,
     /// What was asked for.
     pub plan: Plan,
     /// One record for each target, in the order of the command line.
@@ -48,46 +56,43 @@ pub struct Tool {
     pub kernel: String,
     /// The machine's name.
     pub host: String,
+    /// The machine.
+    pub machine: Option<Machine>,
 }
 
 /// What was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// What each pass writes.
-    pub method: Method,
-    /// The number of passes.
-    #[schemars(range(min = 1, max = 35))]
-    pub passes: u32,
+    /// What each pass writes, in order.
+    #[schemars(length(min = 1))]
+    pub passes: Vec<ContentKind>,
     /// How much is read back and compared.
     pub verify: Scope,
+    /// Whether it is read back after each pass, and not only after the last.
+    pub verify_each: bool,
     /// Whether the keys are kept after the job.
     pub keep_key: bool,
 }
 
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Keystream of AES-256 under a key that is drawn for each drive and pass
-    Random,
-    /// Zeros
-    Zero,
-    /// Zeros, and verified: Clear of NIST SP 800-88 Rev. 1
-    Clear,
-}
-
-impl Method {
-    /// What a pass writes.
-    pub fn content(self) -> ContentKind {
-        match self {
-            Method::Random => ContentKind::Keystream,
-            Method::Zero | Method::Clear => ContentKind::Zeros,
-        }
+impl Plan {
+    /// The number of passes.
+    pub fn count(&self) -> u32 {
+        self.passes.len() as u32
     }
 
-    /// Whether each of its passes has a key.
-    pub fn has_keys(self) -> bool {
-        self.content() == ContentKind::Keystream
+    /// What pass `number` writes, counted from 1.
+    pub fn content(&self, number: u32) -> Option<ContentKind> {
+        self.passes.get(number.checked_sub(1)? as usize).copied()
+    }
+
+    /// Whether one of its passes has a key. Then each has one.
+    pub fn has_keys(&self) -> bool {
+        self.passes.contains(&ContentKind::Keystream)
+    }
+
+    /// Whether what is on the drive in the end can only be compared with a key.
+    pub fn ends_with_key(&self) -> bool {
+        self.passes.last() == Some(&ContentKind::Keystream)
     }
 }
 
@@ -97,20 +102,10 @@ impl Method {
 pub enum Scope {
     /// Every byte
     Full,
-    /// A tenth, spread as NIST SP 800-88 Rev. 1 asks for, with both ends
+    /// A tenth, at random places everywhere, with both ends
     Sample,
     /// Nothing
     None,
-}
-
-/// What a pass writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ContentKind {
-    /// Byte `i` of the target is byte `i` of `squall::Stream` under the pass's key.
-    Keystream,
-    /// Zeros.
-    Zeros,
 }
 
 /// One target, and what happened to it.
@@ -118,18 +113,56 @@ pub enum ContentKind {
 pub struct Drive {
     /// The target's identity.
     pub target: Identity,
+    /// Its number in the owner's inventory.
+    pub asset: Option<String>,
+    /// The job that wiped it, if this is the record of a later verification.
+    pub wipe: Option<Wipe>,
     /// The finished passes and the one under way.
     pub passes: Vec<Pass>,
     /// The verification, once it has begun.
     pub verification: Option<Verification>,
     /// How the drive ended; `None` while it is under way.
     pub outcome: Option<Outcome>,
+    /// The level of sanitization that it has reached.
+    pub level: Option<Level>,
+    /// What the drive says of its health.
+    pub health: HealthRecord,
     /// The drive's own erase before the first pass, if one was asked for.
     pub purge: Option<Purge>,
     /// How bytes were transferred; `None` until the drive begins.
     pub transfer: Option<Transfer>,
     /// Remarks: slowness, losses, what overwriting cannot reach.
     pub notes: Vec<Note>,
+}
+
+/// What a drive says of its health.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HealthRecord {
+    /// Before anything was written to it.
+    pub before: Option<Health>,
+    /// When its part of the job ended.
+    pub after: Option<Health>,
+}
+
+/// The job that wiped a drive, in the record of a later verification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Wipe {
+    /// The ID of that job.
+    pub job: String,
+    /// The program that wiped, and its machine.
+    pub tool: Tool,
+    /// Who wiped.
+    pub operator: Option<String>,
+}
+
+impl Wipe {
+    pub fn of(job: &Job) -> Wipe {
+        Wipe {
+            job: job.id.clone(),
+            tool: job.tool.clone(),
+            operator: job.operator.clone(),
+        }
+    }
 }
 
 /// A drive's own erase.
@@ -198,9 +231,11 @@ pub struct Pass {
     pub offset: u64,
     /// Ranges that could not be overwritten.
     pub unwritten: Vec<Extent>,
+    /// What was compared after it, if each pass is verified. That of the last pass is the drive's.
+    pub verification: Option<Verification>,
 }
 
-/// What was compared after the last pass.
+/// What was compared after a pass.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
     /// How much was to be compared.
@@ -309,13 +344,23 @@ impl Drive {
     pub fn new(target: Identity) -> Drive {
         Drive {
             target,
+            asset: None,
+            wipe: None,
             passes: Vec::new(),
             verification: None,
             outcome: None,
+            level: None,
+            health: HealthRecord::default(),
             purge: None,
             transfer: None,
             notes: Vec::new(),
         }
+    }
+
+    /// The verifications after its passes, with the drive's last.
+    pub fn verifications(&self) -> impl Iterator<Item = &Verification> {
+        let of_passes = self.passes.iter().map(|pass| &pass.verification);
+        of_passes.chain([&self.verification]).flatten()
     }
 
     /// Bytes that the last pass did not overwrite: those refused, and those not reached.

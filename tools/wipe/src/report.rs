@@ -10,15 +10,21 @@ use crate::record::{FORMAT, Job, Verification};
 
 pub use advice::{Advice, flash_advice};
 pub use page::html;
+pub use page::job::html as job_html;
 
 /// The report on the drive of this number: the job, with this drive alone.
 pub fn record(job: &Job, drive: usize) -> Job {
     Job {
-        format: FORMAT.into(),
-        tool: job.tool.clone(),
-        id: job.id.clone(),
-        plan: job.plan,
         drives: vec![job.drives[drive].clone()],
+        ..whole(job)
+    }
+}
+
+/// The report on all drives of a job.
+pub fn whole(job: &Job) -> Job {
+    Job {
+        format: FORMAT.into(),
+        ..job.clone()
     }
 }
 

@@ -16,25 +16,46 @@ use crate::show::json::{Event, Line};
 /// File mode of reports.
 const MODE: u32 = 0o644;
 
-/// Writes the report of each drive of `job`, as JSON and as a page. A report that cannot be written
-/// goes to standard output, and is a failure; the others are written all the same.
+/// Writes the report of each drive of `job`, and one of the whole job if it has several drives; each as
+/// JSON and as a page. A report that cannot be written goes to standard output, and is a failure; the
+/// others are written all the same.
 pub fn write(journal: &Journal, job: &Job, style: OutputStyle) -> Result<(), Failure> {
     let mut result = Ok(());
     for drive in 0..job.drives.len() {
-        let path = journal.report_path(drive);
-        let record = report::record(job, drive);
-        let page = report::html(job, drive);
-        if let Err(error) = put(&path, &record, &page) {
-            let shown = print(&record, style);
-            let reason = format!(
-                "{}: {}: the report is on standard output",
-                path.display(),
-                cause(&error)
-            );
-            result = result.and(shown).and(Err(Failure::Runtime(reason)));
-        }
+        let written = write_one(
+            &journal.report_path(drive),
+            &report::record(job, drive),
+            style,
+        );
+        result = result.and(written);
+    }
+    if job.drives.len() > 1 {
+        let record = report::whole(job);
+        let files: Vec<_> = (0..job.drives.len())
+            .map(|drive| journal.report_path(drive))
+            .collect();
+        let page = report::job_html(&record, &files);
+        let written = put_or_print(&journal.job_report_path(), &record, &page, style);
+        result = result.and(written);
     }
     result
+}
+
+/// Writes `record`, the report of one drive, to `path`, and a page beside it.
+pub fn write_one(path: &Path, record: &Job, style: OutputStyle) -> Result<(), Failure> {
+    put_or_print(path, record, &report::html(record, 0), style)
+}
+
+fn put_or_print(path: &Path, record: &Job, page: &str, style: OutputStyle) -> Result<(), Failure> {
+    let Err(error) = put(path, record, page) else {
+        return Ok(());
+    };
+    let reason = format!(
+        "{}: {}: the report is on standard output",
+        path.display(),
+        cause(&error)
+    );
+    print(record, style).and(Err(Failure::Runtime(reason)))
 }
 
 fn put(path: &Path, record: &Job, page: &str) -> io::Result<()> {

@@ -40,6 +40,7 @@ pub fn in_pieces<T: Task>(
 ) -> Result<(), Stop> {
     let sector = u64::from(open.target.identity.sector);
     let mut buffer = Buffer::new(extent.length as usize);
+    task.begin(&mut buffer);
     let mut left = vec![extent];
     while let Some(part) = left.pop() {
         if open.interrupt.is_noted() {

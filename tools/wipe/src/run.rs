@@ -1,5 +1,6 @@
 //! A run of `squall wipe` or `squall verify`, from the command line to the reports.
 
+mod assets;
 mod begin;
 mod finish;
 mod recognise;
@@ -21,7 +22,7 @@ use squall_tools::{Failure, Interrupt, output};
 use crate::args::{TransferArguments, WipeArguments};
 use crate::journal::Journal;
 use crate::plan;
-use crate::record::{Drive, FORMAT, Job, Plan, Tool};
+use crate::record::{Drive, FORMAT, Job, Machine, Plan, Tool};
 use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Workers};
 
@@ -107,8 +108,11 @@ fn new_job(plan: Plan, drives: Vec<Drive>) -> Job {
             engine: Engine::best_aes().name().into(),
             kernel: text(machine.release()),
             host: text(machine.nodename()),
+            machine: Machine::this(),
         },
         id: format!("{now}-{}", std::process::id()),
+        operator: None,
+        customer: None,
         plan,
         drives,
     }

@@ -1,5 +1,6 @@
-//! Chooses the tenth of a target that is compared (NIST SP 800-88 Rev. 1, section 4.7.2).
+//! Chooses the tenth of a target that is compared.
 //!
+//! The places are those that NIST SP 800-88 Rev. 1 described in section 4.7.2, before Rev. 2 withdrew it.
 //! A target has a thousand subsections. Two samples are taken in each. They do not overlap, and
 //! each is a twentieth of the subsection. The first and last bytes are compared too.
 

@@ -6,7 +6,7 @@ mod cost;
 pub mod fixture;
 pub mod json;
 mod log;
-mod meter;
+pub mod meter;
 mod row;
 mod run;
 mod screen;

@@ -9,7 +9,10 @@ pub trait Task {
     /// Whether bytes go to the drive or come from it.
     const DIRECTION: Direction;
 
-    /// Fills in the bytes that go to `offset`.
+    /// Fills a new buffer with what is the same at every offset.
+    fn begin(&mut self, _buffer: &mut [u8]) {}
+
+    /// Fills in the bytes that go to `offset`, unless they are the same at every offset.
     fn prepare(&mut self, offset: u64, bytes: &mut [u8]);
 
     /// Handles `bytes` that went to `offset` or came from there.

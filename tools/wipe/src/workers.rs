@@ -38,7 +38,7 @@ pub struct PendingDrive {
 
 /// The drives with these `numbers` in the job, each with its target, open device and keys.
 pub fn pending(
-    plan: Plan,
+    plan: &Plan,
     numbers: impl IntoIterator<Item = usize>,
     targets: Vec<Target>,
     devices: Vec<Device>,
@@ -47,7 +47,7 @@ pub fn pending(
     let all = numbers.into_iter().zip(targets).zip(devices).zip(keys);
     let drive = |(((number, target), device), keys)| PendingDrive {
         number,
-        plan,
+        plan: plan.clone(),
         target,
         device,
         keys,
@@ -133,7 +133,7 @@ impl Workers<'_> {
             progress,
             events: EventSender::new(drive.number, sender.clone()),
             interrupt: self.interrupt,
-            plan: drive.plan,
+            plan: &drive.plan,
             transfer: self.transfer,
             interval: self.interval,
         }

@@ -22,11 +22,6 @@ pub fn pass(
     unwritten: Ranges,
     save: Save<'_>,
 ) -> Result<(), Stop> {
-    if content.is_constant() {
-        for buffer in &mut pipeline.buffers {
-            content.fill(0, buffer);
-        }
-    }
     let region = Extent {
         offset: from,
         length: pipeline.open.target.identity.size - from,
@@ -38,6 +33,9 @@ pub fn pass(
         unwritten,
         save,
     };
+    for buffer in &mut pipeline.buffers {
+        task.begin(buffer);
+    }
     pipeline.run(&[region], &mut task)
 }
 
@@ -51,6 +49,12 @@ struct Writing<'a> {
 
 impl Task for Writing<'_> {
     const DIRECTION: Direction = Direction::Write;
+
+    fn begin(&mut self, buffer: &mut [u8]) {
+        if self.content.is_constant() {
+            self.content.fill(0, buffer);
+        }
+    }
 
     fn prepare(&mut self, offset: u64, bytes: &mut [u8]) {
         if !self.content.is_constant() {

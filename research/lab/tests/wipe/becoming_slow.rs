@@ -22,7 +22,7 @@ fn a_drive_that_becomes_slow_or_stalls_is_noted() {
     }
     // The control runs until the other two have been noticed.
     session.map("steady", &format!("0 {} zero", 3 * sectors));
-    let options = "--method zero --verify none --depth 1 --rate-limit 8MiB";
+    let options = "--pass zero --verify none --depth 1 --rate-limit 8MiB";
     let running = session.start("slow", options, &["slows", "stalls", "steady"]);
     let far = |event: &Value| event["done"].as_u64() > Some(180 * MIB);
     session.until(&running, 0, far);

@@ -30,7 +30,7 @@ pub fn of_devices(
     let mut contestants = vec![squall(directory, "squall wipe", "random", &[device])?];
     contestants.push(squall(
         directory,
-        "squall wipe --method zero",
+        "squall wipe --pass zero",
         "zero",
         &[device],
     )?);
@@ -46,7 +46,7 @@ pub fn random_and_zeros(
 ) -> Result<[Contestant; 2], Failure> {
     Ok([
         squall(directory, "squall wipe", "random", &[target])?,
-        squall(directory, "squall wipe --method zero", "zero", &[target])?,
+        squall(directory, "squall wipe --pass zero", "zero", &[target])?,
     ])
 }
 
@@ -101,13 +101,13 @@ fn nwipe(device: &Path) -> Contestant {
 fn squall(
     directory: &TargetDirectory,
     name: &str,
-    method: &str,
+    pass: &str,
     targets: &[&Path],
 ) -> Result<Contestant, Failure> {
     let program = program()?;
     let mut command = Command::new(program);
     command
-        .args(["wipe", "--yes", "--verify", "none", "--method", method])
+        .args(["wipe", "--yes", "--verify", "none", "--pass", pass])
         .arg("--report")
         .arg(directory.path("reports"))
         .args(targets);

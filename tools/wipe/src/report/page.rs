@@ -5,6 +5,8 @@
 
 mod errors;
 mod facts;
+mod health;
+pub mod job;
 mod limits;
 mod verdict;
 
@@ -20,24 +22,59 @@ pub fn html(job: &Job, drive: usize) -> String {
     let title = format!("{}: {}", verdict::word(drive), name(drive));
     let content = html! {
         header {
-            p.kicker { "Record of a wipe" }
+            p.kicker { (kicker(drive)) }
             h1 { (name(drive)) }
-            p.note { "Job " (job.id) " on " (job.tool.host) }
+            (facts::list(&heading(job, drive)))
         }
         (verdict::section(job, drive))
         (facts::sections(job, drive))
-        (errors::sections(drive))
+        (health::section(drive))
+        (errors::section(drive))
         (notes(drive))
         (limits::section(drive))
-        (signature())
+        (facts::tool(job))
+        (signature(job, "This record describes the drive that is named above and was in my hands."))
+        (footer(job))
+        (errors::ranges(drive))
+    };
+    squall_tools::page::page(&title, STYLE, &content)
+}
+
+fn kicker(drive: &Drive) -> &'static str {
+    match drive.wipe {
+        Some(_) => "Record of a verification",
+        None => "Record of a wipe",
+    }
+}
+
+/// What tells this page from others.
+fn heading(job: &Job, drive: &Drive) -> Vec<facts::Fact> {
+    let mut facts = vec![("Job", job.id.clone())];
+    facts.extend(
+        drive
+            .wipe
+            .iter()
+            .map(|wipe| ("Wiped by job", wipe.job.clone())),
+    );
+    for (name, value) in [
+        ("Customer", &job.customer),
+        ("Asset", &drive.asset),
+        ("Operator", &job.operator),
+    ] {
+        facts.extend(value.iter().map(|value| (name, value.clone())));
+    }
+    facts
+}
+
+fn footer(job: &Job) -> Markup {
+    html! {
         footer.note {
             p {
                 "Made by " (job.tool.name) " " (job.tool.version) ". The same is in the JSON file "
                 "beside this page, with every number exact."
             }
         }
-    };
-    squall_tools::page::page(&title, STYLE, &content)
+    }
 }
 
 /// The drive's model and serial number, or else its path.
@@ -69,16 +106,16 @@ fn notes(drive: &Drive) -> Markup {
     }
 }
 
-/// Lines to sign on.
-fn signature() -> Markup {
+/// Lines to sign `statement` on, with the operator's name.
+fn signature(job: &Job, statement: &str) -> Markup {
     html! {
         section.signature {
             h2 { "Signature" }
-            p.note { "This record describes the drive that is named above and was in my hands." }
+            p.note { (statement) }
             dl.lines {
-                @for what in ["Name", "Date", "Signature"] {
-                    div { dt { (what) } dd {} }
-                }
+                div { dt { "Name" } dd { @if let Some(name) = &job.operator { (name) } } }
+                div { dt { "Date" } dd {} }
+                div { dt { "Signature" } dd {} }
             }
         }
     }

@@ -2,12 +2,15 @@
 
 mod browser;
 
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 use squall_drives::Kind;
 use squall_testing::schema::Schema;
 
-use super::{Advice, flash_advice, html, record};
-use crate::record::{Extent, Job, Means, Note, Outcome};
+use super::{Advice, flash_advice, html, job_html, record, whole};
+use crate::journal;
+use crate::record::{ContentKind, Extent, Job, Means, Note, Outcome, Pass};
 use crate::show::fixture;
 
 /// Every outcome, and a drive that is under way.
@@ -30,7 +33,11 @@ fn the_schema_knows_every_report() {
     });
     job.drives.push(dead);
     let drives = 0..job.drives.len();
-    let reports: Vec<Value> = drives.map(|drive| json(&job, drive)).collect();
+    let mut reports: Vec<Value> = drives.map(|drive| json(&job, drive)).collect();
+    let mut each = fixture::verification_of(&job, 0);
+    each.drives[0].passes[0].verification = each.drives[0].verification.clone();
+    reports.push(json(&each, 0));
+    reports.push(serde_json::to_value(whole(&job)).expect("JSON"));
     Schema::of::<Job>("schema/wipe-report.schema.json").check(&reports, &[]);
 }
 
@@ -245,4 +252,100 @@ fn hostile_names_stay_text() {
             .count()
             > 10
     );
+}
+
+/// All passes of a contract, each of them verified.
+fn three_passes() -> Job {
+    let mut job = fixture::job();
+    job.plan.passes = vec![
+        ContentKind::Keystream,
+        ContentKind::ZEROS,
+        ContentKind::Byte(0x55),
+    ];
+    job.plan.verify_each = true;
+    let drive = &mut job.drives[0];
+    drive.passes = job
+        .plan
+        .passes
+        .iter()
+        .map(|content| Pass {
+            content: *content,
+            verification: drive.verification.clone(),
+            ..drive.passes[0].clone()
+        })
+        .collect();
+    drive.passes[2].verification = None;
+    job
+}
+
+#[test]
+fn each_pass_says_what_was_read_back() {
+    let mut job = three_passes();
+    let page = html(&job, 0);
+    assert!(page.contains("with keystream of AES-256, then zeros, then bytes 0x55."));
+    assert_eq!(page.matches("<td>as written</td>").count(), 3);
+    assert!(!html(&fixture::job(), 0).contains("Read back"));
+    let found = &mut job.drives[0].passes[1].verification;
+    let found = found.as_mut().expect("a verification");
+    (found.differing, found.differing_bytes) = (vec![SECTOR], 512);
+    let page = html(&job, 0);
+    assert!(page.contains("<td>512\u{a0}bytes differ</td>"));
+    assert!(page.contains("Not as written after pass 2: 1 range, listed at the end."));
+}
+
+const SECTOR: Extent = Extent {
+    offset: 0,
+    length: 512,
+};
+
+#[test]
+fn pages_say_who_for_whom_and_with_what() {
+    let job = fixture::job();
+    let page = html(&job, 0);
+    for (name, value) in [
+        ("Customer", "Northwind Clinic"),
+        ("Asset", "NW-004711"),
+        ("Operator", "M. Rivera"),
+        ("Machine", "LENOVO ThinkStation P3"),
+        ("Its serial number", "PF4ABCDE"),
+    ] {
+        let fact = format!("<dt>{name}</dt><dd>{value}</dd>");
+        assert!(page.contains(&fact), "{fact}");
+    }
+    assert!(page.contains("Level of NIST SP 800-88 Rev. 2: <strong>Clear</strong>;"));
+    assert!(html(&job, 6).contains("<strong>none</strong>; levels are for whole drives."));
+    let page = html(&fixture::verification_of(&job, 0), 0);
+    assert!(page.contains("Record of a verification") && !page.contains("Level of"));
+    assert!(page.contains("<dt>Wiped by job</dt><dd>20261122T093000Z</dd>"));
+}
+
+/// What a drive does not report has no column.
+#[test]
+fn health_is_what_the_drive_reports() {
+    let job = fixture::job();
+    let magnetic = html(&job, 0);
+    assert!(magnetic.contains("<td>34\u{a0}°C</td>") && magnetic.contains("<td>41\u{a0}°C</td>"));
+    assert!(magnetic.contains(">Reallocated<") && !magnetic.contains(">Life used<"));
+    let flash = html(&job, 2);
+    assert!(flash.contains("<td>warning 0x04</td>") && flash.contains("<td>48.1\u{a0}TB</td>"));
+    assert!(flash.contains(">Life used<") && !flash.contains(">Reallocated<"));
+    assert!(!html(&job, 6).contains("as the drive reports it"));
+}
+
+#[test]
+fn the_page_of_a_job_has_all_its_drives() {
+    let mut job = fixture::job();
+    let files = |job: &Job| -> Vec<PathBuf> {
+        let drives = 0..job.drives.len();
+        let path = |drive| journal::report_path(Path::new("/reports"), job, drive);
+        drives.map(path).collect()
+    };
+    let page = job_html(&whole(&job), &files(&job));
+    assert!(page.contains("<td>01-WD-WX12A3456789.html</td>"), "{page}");
+    assert!(page.contains("1 verified; 1 incomplete; 1 differs;") && page.contains("verdict bad"));
+    assert_eq!(page.matches("<td>Clear</td>").count(), 1);
+    job.drives = vec![job.drives[0].clone(), job.drives[0].clone()];
+    let page = job_html(&whole(&job), &files(&job));
+    assert!(page.contains("<p class=\"word\">Verified</p>") && page.contains("verdict good"));
+    assert!(page.contains("Of 2 drives with 8.00 TB in all."));
 }

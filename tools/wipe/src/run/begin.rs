@@ -6,11 +6,11 @@ use squall_drives::{Kind, Target, confirm, guards};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, show_plan};
-use crate::args::WipeArguments;
+use super::{PURPOSE, Prepared, assets, new_job, open_all, protect_memory, say, show_plan};
+use crate::args::{MAX_PASSES, WipeArguments};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
-use crate::record::{Drive, Means, Method, Plan, Purge, Scope};
+use crate::record::{Drive, Job, Means, Plan, Purge, Scope};
 use crate::workers::pending;
 use crate::{filesystem, purge};
 
@@ -20,6 +20,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let find = |path: &PathBuf| Target::find(path);
     let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
     guards::check(&targets, &PURPOSE)?;
+    let assets = assets::of(&targets, &options.paper.asset)?;
     if options.dry_run && options.purge {
         // Only a drive that is open for writing can be asked whether it can erase itself.
         let devices = open_all(&targets, &options.transfer)?;
@@ -39,37 +40,51 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     guards::check(&targets, &PURPOSE)?;
     let purges = purge::choose(options.purge, &options.consent, &targets, &devices)?;
     let drives = targets.iter().zip(purges);
-    let drives = drives
+    let mut drives: Vec<_> = drives
         .map(|(target, means)| new_drive(target, means))
         .collect();
-    let journal = Journal::create(&directory, new_job(plan, drives));
+    for (drive, asset) in drives.iter_mut().zip(assets) {
+        drive.asset = asset;
+    }
+    let job = Job {
+        operator: options.paper.operator.clone(),
+        customer: options.paper.customer.clone(),
+        ..new_job(plan.clone(), drives)
+    };
+    let journal = Journal::create(&directory, job);
     if filesystem::is_in_memory(&directory) {
         let directory = directory.display();
         say(&format!(
             "note: {directory} is in memory: after a power cut the job cannot be resumed"
         ));
     }
-    let keys = draw_keys(&journal, plan, targets.len())?;
+    let keys = draw_keys(&journal, &plan, targets.len())?;
     if let Err(error) = journal.save() {
         keys::destroy(keys);
         return Err(at(journal.path())(error));
     }
-    let pending_drives = pending(plan, 0.., targets, devices, keys);
+    let pending_drives = pending(&plan, 0.., targets, devices, keys);
     Ok(Some((journal, pending_drives)))
 }
 
 /// The plan that the options ask for. Fails if they contradict each other.
 fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
-    if options.method == Method::Clear && options.verify == Scope::None {
+    if options.verify_each && options.verify == Scope::None {
         return Err(Failure::Usage(
-            "--method clear: Clear of NIST SP 800-88 requires a verification: use --verify full or sample"
-                .into(),
+            "--verify-each would compare nothing: use --verify full or sample".into(),
         ));
     }
+    let passes = options.passes.repeat(options.rounds as usize);
+    if passes.len() > MAX_PASSES {
+        return Err(Failure::Usage(format!(
+            "{} passes in all are too many: at most {MAX_PASSES} are possible",
+            passes.len()
+        )));
+    }
     Ok(Plan {
-        method: options.method,
-        passes: options.passes,
+        passes,
         verify: options.verify,
+        verify_each: options.verify_each,
         keep_key: options.keep_key,
     })
 }
@@ -90,12 +105,12 @@ fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
 }
 
 /// Draws the keys of all drives. If some cannot be saved, all are destroyed.
-fn draw_keys(journal: &Journal, plan: Plan, drives: usize) -> Result<Vec<Option<Keys>>, Failure> {
+fn draw_keys(journal: &Journal, plan: &Plan, drives: usize) -> Result<Vec<Option<Keys>>, Failure> {
     let mut drawn = Vec::new();
     for drive in 0..drives {
         let path = keys::path_for_report(&journal.report_path(drive));
-        let has_keys = plan.method.has_keys();
-        let keys = has_keys.then(|| Keys::draw(path, plan.passes)).transpose();
+        let has_keys = plan.has_keys();
+        let keys = has_keys.then(|| Keys::draw(path, plan.count())).transpose();
         match keys {
             Ok(keys) => drawn.push(keys),
             Err(failure) => {

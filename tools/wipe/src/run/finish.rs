@@ -18,7 +18,8 @@ pub fn finish(journal: &Journal, style: OutputStyle) -> Result<(), Failure> {
     for (number, drive) in job.drives.iter().enumerate() {
         if !drive.is_resumable() {
             let keys = keys::path_for_report(&journal.report_path(number));
-            ended = ended.and(keys::remove(&keys, job.plan.keep_key));
+            let is_kept = job.plan.keep_key && job.plan.ends_with_key();
+            ended = ended.and(keys::remove(&keys, is_kept));
         }
     }
     if !job.drives.iter().any(Drive::is_resumable) {

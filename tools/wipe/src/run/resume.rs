@@ -25,7 +25,7 @@ pub fn prepare(
     style: OutputStyle,
 ) -> Result<Option<Prepared>, Failure> {
     let journal = Journal::open(path)?;
-    let plan = journal.job().plan;
+    let plan = journal.job().plan.clone();
     let left = unfinished(&journal);
     if left.is_empty() {
         // The job was killed after its last drive had ended.
@@ -52,7 +52,7 @@ pub fn prepare(
     for (number, target) in numbers.iter().zip(&targets) {
         journal.update(*number, |drive| reopen(drive, target));
     }
-    let pending_drives = pending(plan, numbers, targets, devices, keys);
+    let pending_drives = pending(&plan, numbers, targets, devices, keys);
     Ok(Some((journal, pending_drives)))
 }
 
@@ -89,15 +89,15 @@ fn find_attached(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<T
 }
 
 fn keys_of(journal: &Journal, number: usize) -> Result<Option<Keys>, Failure> {
-    let plan = journal.job().plan;
     let path = keys::path_for_report(&journal.report_path(number));
-    let has_keys = plan.method.has_keys();
-    has_keys.then(|| Keys::load(path, plan.passes)).transpose()
+    let plan = &journal.job().plan;
+    let has_keys = plan.has_keys();
+    has_keys.then(|| Keys::load(path, plan.count())).transpose()
 }
 
 /// Marks the drive as not ended, and records its path and number, which may be new.
 fn reopen(drive: &mut Drive, target: &Target) {
-    drive.outcome = None;
+    (drive.outcome, drive.level) = (None, None);
     drive.target.path = target.identity.path.clone();
     drive.target.number = target.identity.number.clone();
 }

@@ -1,19 +1,29 @@
-//! `squall verify` compares drives with what their reports say was written to them.
+//! `squall verify` compares drives with what their reports say was written to them, and leaves reports itself.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use squall_drives::io::{Access, Device};
+use squall_tools::failure::at;
 use squall_tools::{Failure, Interrupt};
 
-use super::{as_refusal, new_job, protect_memory};
-use crate::args::{TransferArguments, VerifyArguments};
+use super::{as_refusal, new_job, protect_memory, say};
+use crate::args::VerifyArguments;
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
-use crate::record::{Drive, FORMAT, Job, Outcome, Plan, Scope};
+use crate::record::{Drive, FORMAT, Job, Outcome, Pass, Plan, Scope, Wipe};
 use crate::recorded_drive;
+use crate::reports;
 use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Workers};
+
+/// What a report says about a drive that is to be verified.
+struct Reported {
+    /// Whom the drive belongs to.
+    customer: Option<String>,
+    drive: Drive,
+    pending: PendingDrive,
+}
 
 /// Runs `squall verify`.
 pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
@@ -24,10 +34,17 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     }
     let style = OutputStyle::choose(options.shown.json).map_err(as_refusal)?;
     protect_memory();
-    let (drives, pending) = reported(options).map_err(as_refusal)?;
+    let directory = directory(options).map_err(as_refusal)?;
+    let reported = reported(options).map_err(as_refusal)?;
     let interrupt = Interrupt::watch("the verification was not finished")?;
-    let plan = pending[0].plan;
-    let journal = Journal::in_memory(new_job(plan, drives));
+    let drives = reported.iter().map(|one| one.drive.clone()).collect();
+    let mut job = new_job(reported[0].pending.plan.clone(), drives);
+    job.operator = options.operator.clone();
+    let journal = Journal::unsaved(&directory, job);
+    let (ours, pending): (Vec<_>, Vec<_>) = reported
+        .into_iter()
+        .map(|one| ((one.pending.plan.clone(), one.customer), one.pending))
+        .unzip();
     let workers = Workers {
         journal: &journal,
         transfer: &options.transfer,
@@ -36,82 +53,140 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
         style,
     };
     let shown = workers.run(&pending, |worker| worker.verify());
-    shown.and(check_outcomes(&journal.job()))
+    let job = journal.job().clone();
+    let mut reported = Ok(());
+    for (number, (plan, customer)) in ours.into_iter().enumerate() {
+        let report = Job {
+            plan,
+            customer,
+            drives: vec![job.drives[number].clone()],
+            ..job.clone()
+        };
+        let path = journal.report_path(number);
+        reported = reported.and(reports::write_one(&path, &report, style));
+    }
+    if reported.is_ok() {
+        say(&format!("reports: {}", directory.display()));
+    }
+    shown.and(reported).and(check_outcomes(&job))
+}
+
+/// Where reports go: as asked, or beside the first one that is verified. Fails if nothing can be written
+/// there, before hours are spent on it.
+fn directory(options: &VerifyArguments) -> Result<PathBuf, Failure> {
+    let directory = match &options.report {
+        Some(directory) => {
+            journal::make_directory(directory)?;
+            directory
+        }
+        None => journal::directory(&options.reports[0]),
+    };
+    let writable = tempfile::tempfile_in(directory).map_err(at(directory));
+    writable.map_err(|failure| {
+        let why = failure.into_text();
+        Failure::Runtime(format!(
+            "{why}: nothing was compared: choose a directory for reports with --report DIR"
+        ))
+    })?;
+    Ok(directory.to_owned())
 }
 
 /// The drives in the reports.
-fn reported(options: &VerifyArguments) -> Result<(Vec<Drive>, Vec<PendingDrive>), Failure> {
-    let (mut drives, mut pending) = (Vec::new(), Vec::new());
+fn reported(options: &VerifyArguments) -> Result<Vec<Reported>, Failure> {
+    let mut found: Vec<Reported> = Vec::new();
     for path in &options.reports {
         let job = journal::read(path, FORMAT)?;
         let plan = Plan {
             verify: options.verify,
-            ..job.plan
+            verify_each: false,
+            ..job.plan.clone()
         };
-        for drive in job.drives {
-            let number = drives.len();
-            pending.push(pending_drive(
-                path,
-                number,
-                &drive,
-                plan,
-                &options.transfer,
-            )?);
-            drives.push(Drive {
-                verification: None,
-                outcome: None,
-                // The erase says nothing about the bytes that are compared.
-                purge: None,
-                ..drive
+        for (index, drive) in job.drives.iter().enumerate() {
+            check_wipe(path, drive, &plan)?;
+            let target = recorded_drive::find(&drive.target)?;
+            let number = &target.identity.number;
+            if let Some(other) = found.iter().find(|one| one.drive.target.number == *number) {
+                return Err(Failure::Usage(format!(
+                    "{}: it is about {}, which another of these reports is about too: name one",
+                    path.display(),
+                    other.drive.target.path.display()
+                )));
+            }
+            let keys = plan
+                .ends_with_key()
+                .then(|| key(path, &job, index))
+                .transpose()?;
+            let device = Device::open(&target, Access::Read, options.transfer.direct)?;
+            found.push(Reported {
+                customer: job.customer.clone(),
+                drive: to_verify(&job, drive, &target.identity.number),
+                pending: PendingDrive {
+                    number: found.len(),
+                    plan: plan.clone(),
+                    target,
+                    device,
+                    keys,
+                },
             });
         }
     }
-    if pending.is_empty() {
+    if found.is_empty() {
         Err(Failure::Usage("no drive in these reports".into()))
     } else {
-        Ok((drives, pending))
+        Ok(found)
     }
 }
 
-fn pending_drive(
-    path: &Path,
-    number: usize,
-    drive: &Drive,
-    plan: Plan,
-    transfer: &TransferArguments,
-) -> Result<PendingDrive, Failure> {
-    let is_finished = drive.passes.len() == plan.passes as usize
-        && drive.passes.iter().all(|pass| pass.ended.is_some());
-    if !is_finished {
-        let path = path.display();
+/// Fails unless the report at `path` is about a drive whose passes are finished.
+fn check_wipe(path: &Path, drive: &Drive, plan: &Plan) -> Result<(), Failure> {
+    let path = path.display();
+    if let Some(wipe) = &drive.wipe {
         return Err(Failure::Usage(format!(
-            "{path}: its passes are not finished: resume the job first"
+            "{path}: the report of a verification: name that of the wipe, which begins with {}",
+            wipe.job
         )));
     }
-    let keys = plan
-        .method
-        .has_keys()
-        .then(|| key(path, plan))
-        .transpose()?;
-    let target = recorded_drive::find(&drive.target)?;
-    let device = Device::open(&target, Access::Read, transfer.direct)?;
-    Ok(PendingDrive {
-        number,
-        plan,
-        target,
-        device,
-        keys,
-    })
+    let is_finished = drive.passes.len() == plan.passes.len()
+        && drive.passes.iter().all(|pass| pass.ended.is_some());
+    match is_finished {
+        true => Ok(()),
+        false => Err(Failure::Usage(format!(
+            "{path}: its passes are not finished: resume the job first"
+        ))),
+    }
 }
 
-/// Loads the key of the last pass, the only one that is kept.
-fn key(path: &Path, plan: Plan) -> Result<Keys, Failure> {
-    let place = keys::path_for_report(path);
+/// The record of `drive` of `job` before it is verified. Its own erase says nothing about the bytes that are
+/// compared, and what was found after its passes is in its own report.
+fn to_verify(job: &Job, drive: &Drive, number: &str) -> Drive {
+    let mut target = drive.target.clone();
+    target.number = number.to_owned();
+    let passes = drive.passes.iter().map(|pass| Pass {
+        verification: None,
+        ..pass.clone()
+    });
+    Drive {
+        target,
+        passes: passes.collect(),
+        asset: drive.asset.clone(),
+        wipe: Some(Wipe::of(job)),
+        ..Drive::new(drive.target.clone())
+    }
+}
+
+/// Loads the key of the last pass of a drive, the only one that is kept.
+fn key(path: &Path, job: &Job, drive: usize) -> Result<Keys, Failure> {
+    let report = match job.drives.len() {
+        1 => path.to_owned(),
+        // The report of a whole job lies beside those of its drives.
+        _ => journal::report_path(journal::directory(path), job, drive),
+    };
+    let place = keys::path_for_report(&report);
     if place.exists() {
         return Keys::load(place, 1);
     }
     let path = path.display();
-    Err(Failure::Usage(if plan.keep_key {
+    Err(Failure::Usage(if job.plan.keep_key {
         format!("{path}: its key is missing: put it at {}", place.display())
     } else {
         format!(

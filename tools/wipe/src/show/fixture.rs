@@ -2,11 +2,11 @@
 
 use jiff::{Timestamp, ToSpan};
 use squall_drives::io::QueueKind;
-use squall_drives::{Identity, Kind};
+use squall_drives::{Health, Identity, Kind};
 
 use crate::record::{
-    ContentKind, Drive, Extent, JOURNAL, Job, Means, Method, Note, Outcome, Pass, Plan, Purge,
-    Scope, Tool, Transfer, Verification,
+    ContentKind, Drive, Extent, HealthRecord, JOURNAL, Job, Level, Machine, Means, Note, Outcome,
+    Pass, Plan, Purge, Scope, Tool, Transfer, Verification, Wipe,
 };
 
 /// When everything began.
@@ -30,12 +30,19 @@ pub fn job() -> Job {
             engine: "vaes512".into(),
             kernel: "6.12.48".into(),
             host: "eraser-3".into(),
+            machine: Some(Machine {
+                vendor: Some("LENOVO".into()),
+                product: Some("ThinkStation P3".into()),
+                serial: Some("PF4ABCDE".into()),
+            }),
         },
         id: "20261122T093000Z".into(),
+        operator: Some("M. Rivera".into()),
+        customer: Some("Northwind Clinic".into()),
         plan: Plan {
-            method: Method::Random,
-            passes: 1,
+            passes: vec![ContentKind::Keystream],
             verify: Scope::Full,
+            verify_each: false,
             keep_key: false,
         },
         drives: vec![
@@ -53,6 +60,7 @@ pub fn job() -> Job {
 fn verified() -> Drive {
     let mut drive = drive("/dev/sdb", "WD-WX12A3456789", Outcome::Verified);
     drive.verification = Some(verification(SIZE));
+    drive.level = Some(Level::Clear);
     drive
 }
 
@@ -89,6 +97,25 @@ fn differs() -> Drive {
     let mut drive = drive("/dev/nvme0n1", "S4EVNX0M123456", Outcome::Differs);
     drive.target.model = Some("Samsung SSD 970 EVO Plus 1TB".into());
     drive.target.flash = Some(true);
+    let health = Health {
+        healthy: Some(true),
+        celsius: Some(47),
+        power_on_hours: Some(8_760),
+        power_cycles: Some(312),
+        critical_warning: Some(0),
+        percentage_used: Some(9),
+        available_spare: Some(100),
+        media_errors: Some(0),
+        bytes_written: Some(48_123_456_000_000),
+        ..Health::default()
+    };
+    drive.health.before = Some(health);
+    drive.health.after = Some(Health {
+        healthy: Some(false),
+        critical_warning: Some(4),
+        media_errors: Some(3),
+        ..health
+    });
     let differing = vec![
         Extent {
             offset: 1_048_577,
@@ -106,6 +133,19 @@ fn differs() -> Drive {
         ..verification(SIZE)
     });
     drive
+}
+
+/// The record of a verification of `drive`.
+pub fn verification_of(job: &Job, drive: usize) -> Job {
+    let mut drive = job.drives[drive].clone();
+    drive.wipe = Some(Wipe::of(job));
+    (drive.level, drive.health.before) = (None, None);
+    Job {
+        id: "20270114T081500Z".into(),
+        operator: Some("K. Okafor".into()),
+        drives: vec![drive],
+        ..job.clone()
+    }
 }
 
 fn interrupted() -> Drive {
@@ -136,6 +176,7 @@ fn overwritten() -> Drive {
     let target = &mut drive.target;
     (target.kind, target.number) = (Kind::File, "64769:131073".into());
     (target.model, target.serial, target.wwid, target.flash) = (None, None, None, None);
+    (drive.asset, drive.health) = (None, HealthRecord::default());
     let text = "it is on btrfs, which writes elsewhere: old copies of it may be left".into();
     drive.notes.push(Note { at: at(1), text });
     drive
@@ -150,16 +191,37 @@ fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
         seconds: 25_200.0,
         offset: SIZE,
         unwritten: Vec::new(),
+        verification: None,
     };
     let (direct, queue) = (true, QueueKind::Ring);
     Drive {
         target: identity(path, serial),
+        asset: Some("NW-004711".into()),
+        wipe: None,
         passes: vec![pass],
         verification: None,
         outcome: Some(outcome),
+        level: None,
+        health: HealthRecord {
+            before: Some(health(34, 0)),
+            after: Some(health(41, 8)),
+        },
         purge: None,
         transfer: Some(Transfer { direct, queue }),
         notes: Vec::new(),
+    }
+}
+
+fn health(celsius: i64, reallocated: u64) -> Health {
+    Health {
+        healthy: Some(true),
+        celsius: Some(celsius),
+        power_on_hours: Some(31_204),
+        power_cycles: Some(87),
+        reallocated_sectors: Some(reallocated),
+        pending_sectors: Some(0),
+        uncorrectable_sectors: Some(0),
+        ..Health::default()
     }
 }
 

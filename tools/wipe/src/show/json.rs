@@ -47,7 +47,7 @@ impl View for Json<'_> {
             format: FORMAT,
             job: &job.id,
             tool: &job.tool,
-            plan: job.plan,
+            plan: &job.plan,
             drives: drives.map(|drive| identity(&drive.target)).collect(),
         };
         self.line(now, event)
@@ -71,8 +71,10 @@ impl View for Json<'_> {
         }
         self.last = Some(age);
         for row in run.rows.iter().filter(|row| row.is_at_work()) {
-            let (drive, progress) = (row.into(), progress(row));
-            self.line(now, Event::Progress { drive, progress })?;
+            if let Some(progress) = progress(row) {
+                let drive = row.into();
+                self.line(now, Event::Progress { drive, progress })?;
+            }
         }
         Ok(())
     }
@@ -102,17 +104,19 @@ fn identity(identity: &Identity) -> Identity {
     }
 }
 
-fn progress(row: &Row) -> Progress {
+/// `None` for a drive that is not at work.
+fn progress(row: &Row) -> Option<Progress> {
     let (phase, pass) = match row.reading.phase {
-        Phase::Writing(number) => (PhaseName::Pass, Some(number)),
-        _ => (PhaseName::Verification, None),
+        Phase::Verifying(number) => (PhaseName::Verification, number),
+        Phase::Writing(number) => (PhaseName::Pass, number),
+        Phase::Waiting | Phase::Ended => return None,
     };
     let left = row.left();
     let seconds_left = match left {
         Left::Seconds(seconds) => Some(seconds),
         Left::Stalled | Left::Unknown => None,
     };
-    Progress {
+    Some(Progress {
         phase,
         pass,
         done: row.reading.done,
@@ -124,7 +128,7 @@ fn progress(row: &Row) -> Progress {
         refused_bytes: row.reading.refused,
         differing_bytes: row.reading.differing,
         celsius: row.celsius,
-    }
+    })
 }
 
 /// Rounded to whole bytes or seconds.

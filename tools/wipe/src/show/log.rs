@@ -42,8 +42,9 @@ impl View for Log<'_> {
 
     fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure> {
         let text = match what {
-            EventKind::Pass { offset, .. } | EventKind::Verification { offset } => {
-                Some(phase(row, what, *offset))
+            EventKind::Pass { number, offset } => Some(begins(&row.pass(*number), *offset)),
+            EventKind::Verification { number, offset } => {
+                Some(begins(&row.verification(*number), *offset))
             }
             _ => self.words.of(row, what),
         };
@@ -74,12 +75,8 @@ impl View for Log<'_> {
     }
 }
 
-/// Says that a pass or the verification begins or goes on.
-fn phase(row: &Row, what: &EventKind, offset: u64) -> String {
-    let name = match what {
-        EventKind::Pass { number, .. } => row.pass(*number),
-        _ => "verify".into(),
-    };
+/// Says that a pass or a verification begins or goes on.
+fn begins(name: &str, offset: u64) -> String {
     match offset {
         0 => format!("{name} begins"),
         _ => format!("{name} resumes at {offset}"),

@@ -56,7 +56,7 @@ impl Row {
             meter: Meter::default(),
             celsius: None,
             outcome: drive.outcome.clone(),
-            plan: job.plan,
+            plan: job.plan.clone(),
             size: identity.size,
             earlier: dealt_with(drive),
         }
@@ -75,7 +75,8 @@ impl Row {
 
     /// Whether it is being written or verified.
     pub fn is_at_work(&self) -> bool {
-        self.outcome.is_none() && matches!(self.reading.phase, Phase::Writing(_) | Phase::Verifying)
+        self.outcome.is_none()
+            && matches!(self.reading.phase, Phase::Writing(_) | Phase::Verifying(_))
     }
 
     /// Bytes a second over the last seconds, while it is at work.
@@ -96,18 +97,30 @@ impl Row {
     fn bytes_left(&self) -> u64 {
         let Snapshot { done, total, .. } = self.reading;
         let of_phase = total.saturating_sub(done);
-        let passes = |count: u32| self.size.saturating_mul(u64::from(count));
         match self.reading.phase {
-            Phase::Waiting => {
-                let all = passes(self.plan.passes).saturating_add(self.compared());
-                all.saturating_sub(self.earlier)
+            Phase::Waiting => self.after(0).saturating_sub(self.earlier),
+            Phase::Writing(number) => {
+                let is_compared = self.plan.verify_each || number == self.plan.count();
+                let compared = if is_compared { self.compared() } else { 0 };
+                of_phase
+                    .saturating_add(compared)
+                    .saturating_add(self.after(number))
             }
-            Phase::Writing(number) => passes(self.plan.passes.saturating_sub(number))
-                .saturating_add(of_phase)
-                .saturating_add(self.compared()),
-            Phase::Verifying => of_phase,
+            Phase::Verifying(number) => of_phase.saturating_add(self.after(number)),
             Phase::Ended => 0,
         }
+    }
+
+    /// Bytes that are written and compared after pass `number` and its verification.
+    fn after(&self, number: u32) -> u64 {
+        let left = self.plan.count().saturating_sub(number);
+        let compared = if self.plan.verify_each {
+            left
+        } else {
+            left.min(1)
+        };
+        let written = self.size.saturating_mul(left.into());
+        written.saturating_add(self.compared().saturating_mul(compared.into()))
     }
 
     /// Bytes that a verification is expected to compare.
@@ -127,14 +140,22 @@ impl Row {
         match self.reading.phase {
             Phase::Waiting => "waiting".into(),
             Phase::Writing(number) => self.pass(number),
-            Phase::Verifying => "verify".into(),
+            Phase::Verifying(number) => self.verification(number),
             Phase::Ended => "ended".into(),
         }
     }
 
     /// The pass of this number for people: `pass 1/3`.
     pub fn pass(&self, number: u32) -> String {
-        format!("pass {number}/{}", self.plan.passes)
+        format!("pass {number}/{}", self.plan.count())
+    }
+
+    /// The verification of the pass of this number for people: `verify`, or `verify 1/3` if there are more.
+    pub fn verification(&self, number: u32) -> String {
+        match self.plan.verify_each && self.plan.count() > 1 {
+            true => format!("verify {number}/{}", self.plan.count()),
+            false => "verify".into(),
+        }
     }
 
     /// How much of the phase is done, in whole percents.
@@ -191,16 +212,14 @@ pub fn word(outcome: &Outcome) -> &'static str {
 /// Bytes that all phases of a drive have written, given up or compared.
 pub fn dealt_with(drive: &Drive) -> u64 {
     let written: u64 = drive.passes.iter().map(|pass| pass.offset).sum();
-    let compared = drive
-        .verification
-        .as_ref()
-        .map_or(0, |verification| verification.compared);
+    let compared: u64 = drive.verifications().map(|found| found.compared).sum();
     written.saturating_add(compared)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::ContentKind;
     use crate::show::fixture;
 
     /// A job that has not begun.
@@ -226,7 +245,7 @@ mod tests {
     #[test]
     fn time_left_is_that_of_the_whole_drive() {
         let mut job = job();
-        job.plan.passes = 3;
+        job.plan.passes = vec![ContentKind::Keystream; 3];
         let size = job.drives[0].target.size;
         let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
         assert_eq!(row.bytes_left(), 4 * size);
@@ -238,10 +257,28 @@ mod tests {
         assert_eq!(row.left(), Left::Seconds(50.0));
         row.update(
             Duration::from_secs(10),
-            reading(Phase::Verifying, 0, size, size / 2),
+            reading(Phase::Verifying(3), 0, size, size / 2),
         );
         assert_eq!(row.bytes_left(), size);
         assert_eq!(row.left(), Left::Unknown, "a phase begins anew");
+    }
+
+    /// If each pass is verified, so are all that remain.
+    #[test]
+    fn time_left_includes_each_verification() {
+        let mut job = job();
+        job.plan.passes = vec![ContentKind::ZEROS; 3];
+        job.plan.verify_each = true;
+        let size = job.drives[0].target.size;
+        let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
+        assert_eq!(row.bytes_left(), 6 * size);
+        row.update(Duration::ZERO, reading(Phase::Writing(1), 0, size, 0));
+        assert_eq!(row.bytes_left(), 6 * size);
+        row.update(Duration::ZERO, reading(Phase::Verifying(2), 0, size, 0));
+        assert_eq!(
+            (row.bytes_left(), row.phase()),
+            (3 * size, "verify 2/3".into())
+        );
     }
 
     #[test]
@@ -249,10 +286,10 @@ mod tests {
         let job = job();
         let size = job.drives[0].target.size;
         let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
-        row.update(Duration::ZERO, reading(Phase::Verifying, 0, size, 0));
+        row.update(Duration::ZERO, reading(Phase::Verifying(1), 0, size, 0));
         row.update(
             Duration::from_secs(10),
-            reading(Phase::Verifying, size / 2, size, size / 2),
+            reading(Phase::Verifying(1), size / 2, size, size / 2),
         );
         assert!(row.now().is_some());
         row.outcome = Some(Outcome::Vanished);

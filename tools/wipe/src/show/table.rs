@@ -4,7 +4,7 @@ use squall_tools::columns::{columns, lines};
 use squall_tools::text::in_a_line;
 use squall_tools::units;
 
-use crate::record::{Drive, Job, Method, Outcome, Scope};
+use crate::record::{ContentKind, Drive, Job, Outcome, Scope};
 use crate::report::{Advice, share, unreadable_bytes};
 
 use super::row::{dealt_with, errors, word};
@@ -36,21 +36,28 @@ pub fn plan(job: &Job) -> String {
         1 => "1 target".into(),
         count => format!("{count} targets"),
     };
-    let method = match job.plan.method {
-        Method::Random => "random",
-        Method::Zero => "zero",
-        Method::Clear => "clear",
-    };
-    let passes = match job.plan.passes {
-        1 => "1 pass".into(),
-        count => format!("{count} passes"),
-    };
     let verify = match job.plan.verify {
         Scope::Full => "every byte to be verified",
         Scope::Sample => "a sample to be verified",
         Scope::None => "not to be verified",
     };
-    format!("{drives}, {method}, {passes}, {verify}")
+    let each = match job.plan.verify_each {
+        true => " after each pass",
+        false => "",
+    };
+    format!("{drives}, {}, {verify}{each}", passes(&job.plan.passes))
+}
+
+/// All passes, or the one and its number if they are equal.
+fn passes(passes: &[ContentKind]) -> String {
+    let words: Vec<_> = passes.iter().map(ContentKind::to_string).collect();
+    match passes {
+        [one] => format!("{one}, 1 pass"),
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => {
+            format!("{first}, {} passes", passes.len())
+        }
+        _ => format!("{} passes ({})", passes.len(), words.join(", ")),
+    }
 }
 
 /// The table, the totals and the advice.
@@ -131,9 +138,12 @@ fn row(job: &Job, drive: &Drive) -> [String; 8] {
 
 /// Seconds that it took in all runs.
 fn seconds(drive: &Drive) -> f64 {
-    let verification = drive.verification.as_ref();
     let passes: f64 = drive.passes.iter().map(|pass| pass.seconds).sum();
-    passes + verification.map_or(0.0, |verification| verification.seconds)
+    passes
+        + drive
+            .verifications()
+            .map(|found| found.seconds)
+            .sum::<f64>()
 }
 
 fn faults(drive: &Drive) -> Option<String> {

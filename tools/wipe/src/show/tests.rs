@@ -262,7 +262,10 @@ fn the_schema_knows_every_event() {
             means,
             failure: None,
         },
-        EventKind::Verification { offset: 0 },
+        EventKind::Verification {
+            number: 1,
+            offset: 0,
+        },
         EventKind::Checkpoint { offset: 4096 },
         EventKind::Unreadable(extent),
         EventKind::Differing(extent),

@@ -1,33 +1,81 @@
-//! Tables of the ranges that a drive refused, or that hold other bytes than were written.
+//! The ranges that a drive refused, or that hold other bytes than were written: how many, and all of them
+//! in tables at the end.
 
 use maud::{Markup, html};
 
-use crate::record::{Drive, Extent};
+use crate::record::{Drive, Extent, Pass, Verification};
 use crate::report::share;
 
 /// The most ranges of a kind that are printed. The JSON file has all.
 const MOST: usize = 200;
 
-/// The section on errors: a table for each kind, or a sentence if there are none.
-pub fn sections(drive: &Drive) -> Markup {
-    let pass = drive.passes.last();
-    let unwritten = pass.map_or(&[][..], |pass| &pass.unwritten);
-    let (unreadable, differing, unlisted) = match &drive.verification {
-        Some(verification) => (
-            &verification.unreadable[..],
-            &verification.differing[..],
-            verification.differing_unlisted,
-        ),
-        None => (&[][..], &[][..], 0),
-    };
-    let is_clean = unwritten.is_empty() && unreadable.is_empty() && differing.is_empty();
+/// Ranges of a kind.
+struct Ranges<'a> {
+    title: String,
+    listed: &'a [Extent],
+    unlisted: u64,
+}
+
+/// All kinds of ranges that there are: those of the last pass, and those that verifications found.
+fn kinds(drive: &Drive) -> Vec<Ranges<'_>> {
+    let unwritten = drive.passes.last().map_or(&[][..], |pass| &pass.unwritten);
+    let mut kinds = vec![Ranges {
+        title: "Not overwritten".into(),
+        listed: unwritten,
+        unlisted: 0,
+    }];
+    let of_passes = (1..).zip(&drive.passes);
+    let of_passes = of_passes.filter_map(|(number, pass): (u32, &Pass)| {
+        Some((format!(" after pass {number}"), pass.verification.as_ref()?))
+    });
+    let last = drive
+        .verification
+        .iter()
+        .map(|found| (String::new(), found));
+    let all: Vec<(String, &Verification)> = of_passes.chain(last).collect();
+    for (when, found) in all {
+        kinds.push(Ranges {
+            title: format!("Not readable{when}"),
+            listed: &found.unreadable,
+            unlisted: 0,
+        });
+        kinds.push(Ranges {
+            title: format!("Not as written{when}"),
+            listed: &found.differing,
+            unlisted: found.differing_unlisted,
+        });
+    }
+    kinds.retain(|kind| !kind.listed.is_empty());
+    kinds
+}
+
+/// The section on errors: how many there are of each kind, or a sentence if there are none.
+pub fn section(drive: &Drive) -> Markup {
+    let kinds = kinds(drive);
     html! {
         section {
             h2 { "Errors" }
-            @if is_clean { p { (clean(drive)) } }
-            (kind("Not overwritten", unwritten, 0))
-            (kind("Not readable", unreadable, 0))
-            (kind("Not as written", differing, unlisted))
+            @if kinds.is_empty() { p { (clean(drive)) } }
+            @for kind in &kinds {
+                @let count = kind.listed.len() as u64 + kind.unlisted;
+                p.counted {
+                    (kind.title) ": " (share::grouped_digits(count))
+                    @if count == 1 { " range" } @else { " ranges" } ", listed at the end."
+                }
+            }
+        }
+    }
+}
+
+/// The tables of ranges, which follow everything else.
+pub fn ranges(drive: &Drive) -> Markup {
+    let kinds = kinds(drive);
+    html! {
+        @if !kinds.is_empty() {
+            section.annex {
+                h2 { "Ranges with errors" }
+                @for kind in &kinds { (table(kind)) }
+            }
         }
     }
 }
@@ -41,32 +89,35 @@ fn clean(drive: &Drive) -> &'static str {
     }
 }
 
-fn kind(title: &str, extents: &[Extent], unlisted: u64) -> Markup {
-    let shown = &extents[..extents.len().min(MOST)];
-    let in_file = extents.len() - shown.len();
+fn table(kind: &Ranges) -> Markup {
+    let Ranges {
+        title,
+        listed,
+        unlisted,
+    } = kind;
+    let shown = &listed[..listed.len().min(MOST)];
+    let in_file = listed.len() - shown.len();
     html! {
-        @if !extents.is_empty() {
-            h3 { (title) }
-            div.scroll.ranges tabindex="0" role="region" aria-label=(title) {
-                table.figures {
-                    thead { tr {
-                        th scope="col" { "First byte" }
-                        th scope="col" { "Bytes" }
-                    } }
-                    tbody {
-                        @for Extent { offset, length } in shown {
-                            tr { td { (share::grouped_digits(*offset)) } td { (share::grouped_digits(*length)) } }
-                        }
+        h3 { (title) }
+        div.scroll.ranges tabindex="0" role="region" aria-label=(title) {
+            table.figures {
+                thead { tr {
+                    th scope="col" { "First byte" }
+                    th scope="col" { "Bytes" }
+                } }
+                tbody {
+                    @for Extent { offset, length } in shown {
+                        tr { td { (share::grouped_digits(*offset)) } td { (share::grouped_digits(*length)) } }
                     }
                 }
             }
-            @if in_file > 0 {
-                p.note.below { (share::grouped_digits(in_file as u64)) " more ranges are in the JSON file." }
-            }
-            @if unlisted > 0 {
-                p.note.below {
-                    (share::grouped_digits(unlisted)) " more ranges were counted and not recorded."
-                }
+        }
+        @if in_file > 0 {
+            p.note.below { (share::grouped_digits(in_file as u64)) " more ranges are in the JSON file." }
+        }
+        @if *unlisted > 0 {
+            p.note.below {
+                (share::grouped_digits(*unlisted)) " more ranges were counted and not recorded."
             }
         }
     }

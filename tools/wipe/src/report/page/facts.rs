@@ -6,11 +6,12 @@ use squall_drives::Identity;
 use squall_drives::io::QueueKind;
 use squall_tools::units;
 
-use crate::record::{ContentKind, Drive, Job, Method, Outcome, Pass, Purge, Scope, Verification};
+use crate::content_kind;
+use crate::record::{Drive, Job, Outcome, Pass, Purge, Scope, Verification};
 use crate::report::{share, unreadable_bytes};
 
 /// A name and a value.
-type Fact = (&'static str, String);
+pub type Fact = (&'static str, String);
 
 /// Shown in place of a value that is not known.
 const UNKNOWN: &str = "not reported";
@@ -20,15 +21,19 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
         (section("Drive", &target(&drive.target)))
         (section("Overwritten", &overwritten(drive)))
         (section("Verification", &verification(drive)))
+        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &purge_facts(purge))) }
         section {
             h2 { "Method" }
             p { (method(job, drive)) }
             (list(&transfer(job, drive)))
-            (passes(&drive.passes))
+            (passes(drive))
         }
-        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &purge_facts(purge))) }
-        (section("Tool", &tool(job)))
     }
+}
+
+/// The program, and the machine that it ran on.
+pub fn tool(job: &Job) -> Markup {
+    section("Tool", &tool_facts(job))
 }
 
 /// A time to the second, for people.
@@ -36,15 +41,22 @@ pub fn time(at: Timestamp) -> Markup {
     html! { time datetime=(format!("{at:.0}")) { (timestamp(at)) } }
 }
 
-fn timestamp(at: Timestamp) -> String {
+/// A time to the second, without the time zone.
+fn short_time(at: Timestamp) -> Markup {
+    html! {
+        time datetime=(format!("{at:.0}")) { (at.strftime("%Y-%m-%d %H:%M:%S").to_string()) }
+    }
+}
+
+pub fn timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-fn section(title: &str, facts: &[Fact]) -> Markup {
+pub fn section(title: &str, facts: &[Fact]) -> Markup {
     html! { section { h2 { (title) } (list(facts)) } }
 }
 
-fn list(facts: &[Fact]) -> Markup {
+pub fn list(facts: &[Fact]) -> Markup {
     html! {
         dl.facts {
             @for (name, value) in facts { div { dt { (name) } dd { (value) } } }
@@ -123,15 +135,13 @@ fn method(job: &Job, drive: &Drive) -> String {
         false if is_open => "The keys are kept until the job is resumed and done.",
         false => "The keys were kept no longer than the job needed them, and then destroyed.",
     };
-    match job.plan.method {
-        Method::Random => format!(
-            "Overwritten with the keystream of AES-256 in counter mode (FIPS 197, NIST SP \
-             800-38A), under a fresh random key for each pass. {keys}"
+    let overwritten = format!("Overwritten {}.", content_kind::in_words(&job.plan.passes));
+    match job.plan.has_keys() {
+        true => format!(
+            "{overwritten} The keystream is in counter mode (FIPS 197, NIST SP 800-38A), under a \
+             fresh random key for each pass. {keys}"
         ),
-        Method::Zero => "Overwritten with zeros.".into(),
-        Method::Clear => "Clear, as NIST SP 800-88 Rev. 1 (2014) describes it for what a host can \
-                          reach (appendix A): overwritten with zeros, and verified."
-            .into(),
+        false => overwritten,
     }
 }
 
@@ -152,7 +162,7 @@ fn purge_facts(purge: &Purge) -> Vec<Fact> {
 }
 
 fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {
-    let mut facts = vec![("Passes", job.plan.passes.to_string())];
+    let mut facts = vec![("Passes", job.plan.count().to_string())];
     if let Some(transfer) = drive.transfer {
         let path = if transfer.direct {
             "direct, bypassing the page cache"
@@ -169,18 +179,33 @@ fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {
     facts
 }
 
-fn passes(passes: &[Pass]) -> Markup {
+fn passes(drive: &Drive) -> Markup {
+    let passes = &drive.passes;
+    let are_verified = passes.iter().any(|pass| pass.verification.is_some());
+    let found = |index: usize| match index + 1 == passes.len() {
+        true => drive
+            .verification
+            .as_ref()
+            .or(passes[index].verification.as_ref()),
+        false => passes[index].verification.as_ref(),
+    };
     html! {
         @if !passes.is_empty() {
             div.scroll tabindex="0" role="region" aria-label="Passes" {
-                table {
+                table.passes {
                     thead { tr {
-                        @for title in ["Pass", "Content", "Began", "Ended", "Took", "Rate"] {
+                        @for title in ["Pass", "Content", "Began (UTC)", "Ended (UTC)", "Took", "Rate"] {
                             th scope="col" { (title) }
                         }
+                        @if are_verified { th scope="col" { "Read back" } }
                     } }
                     tbody {
-                        @for (index, pass) in passes.iter().enumerate() { (line(index + 1, pass)) }
+                        @for (index, pass) in passes.iter().enumerate() {
+                            tr {
+                                (cells(index + 1, pass))
+                                @if are_verified { td { (read_back(found(index))) } }
+                            }
+                        }
                     }
                 }
             }
@@ -188,35 +213,50 @@ fn passes(passes: &[Pass]) -> Markup {
     }
 }
 
-fn line(number: usize, pass: &Pass) -> Markup {
-    let content = match pass.content {
-        ContentKind::Keystream => "keystream",
-        ContentKind::Zeros => "zeros",
-    };
+fn cells(number: usize, pass: &Pass) -> Markup {
     html! {
-        tr {
-            th scope="row" { (number) }
-            td { (content) }
-            td { (time(pass.began)) }
-            td { @match pass.ended { Some(at) => (time(at)), None => "not ended" } }
-            td { (took(pass.seconds)) }
-            td {
-                @if pass.seconds > 0.0 { (units::rate(pass.offset as f64 / pass.seconds)) }
-                @else { "–" }
-            }
+        th scope="row" { (number) }
+        td { (pass.content) }
+        td { (short_time(pass.began)) }
+        td { @match pass.ended { Some(at) => (short_time(at)), None => "not ended" } }
+        td { (took(pass.seconds)) }
+        td {
+            @if pass.seconds > 0.0 { (units::rate(pass.offset as f64 / pass.seconds)) }
+            @else { "–" }
         }
     }
 }
 
-fn tool(job: &Job) -> Vec<Fact> {
+/// What a verification has found.
+fn read_back(found: Option<&Verification>) -> String {
+    let Some(found) = found else {
+        return "–".into();
+    };
+    let unreadable = unreadable_bytes(found);
+    match (found.differing_bytes, unreadable) {
+        (0, 0) if found.ended.is_none() => "not ended".into(),
+        (0, 0) => "as written".into(),
+        (0, unreadable) => format!("{} unreadable", bytes(unreadable)),
+        (differing, _) => format!("{} differ", bytes(differing)),
+    }
+}
+
+fn tool_facts(job: &Job) -> Vec<Fact> {
     let tool = &job.tool;
-    vec![
+    let mut facts = vec![
         ("Program", format!("{} {}", tool.name, tool.version)),
         ("Engine", tool.engine.clone()),
         ("Kernel", format!("Linux {}", tool.kernel)),
         ("Host", tool.host.clone()),
-        ("Job", job.id.clone()),
-    ]
+    ];
+    if let Some(machine) = &tool.machine {
+        let maker = [&machine.vendor, &machine.product];
+        let maker: Vec<_> = maker.into_iter().flatten().cloned().collect();
+        facts.extend((!maker.is_empty()).then(|| ("Machine", maker.join(" "))));
+        let serial = machine.serial.iter().cloned();
+        facts.extend(serial.map(|serial| ("Its serial number", serial)));
+    }
+    facts
 }
 
 /// A number of bytes, exact and, from 1000 on, also rounded. Numbers stay on a line with their units.

@@ -2,11 +2,13 @@
 
 use maud::{Markup, html};
 
-use crate::record::{Drive, Job, Outcome, Scope};
+use squall_drives::Kind;
+
+use crate::record::{Drive, Job, Level, Outcome, Scope};
 use crate::report::{share, unreadable_bytes};
 
 /// How good an outcome is.
-enum Grade {
+pub enum Grade {
     Good,
     Doubtful,
     Bad,
@@ -29,7 +31,16 @@ pub fn word(drive: &Drive) -> &'static str {
 
 /// The mark, the word and the sentence.
 pub fn section(job: &Job, drive: &Drive) -> Markup {
-    let (class, mark) = match grade(drive) {
+    let sentences = html! {
+        p { (sentence(job, drive)) }
+        @if drive.wipe.is_none() { p.level { (level(drive)) } }
+    };
+    framed(&grade(drive), word(drive), &sentences)
+}
+
+/// A verdict in its frame.
+pub fn framed(grade: &Grade, word: &str, sentences: &Markup) -> Markup {
+    let (class, mark) = match grade {
         Grade::Good => ("verdict good", "✓"),
         Grade::Doubtful => ("verdict doubtful", "!"),
         Grade::Bad => ("verdict bad", "✗"),
@@ -38,14 +49,33 @@ pub fn section(job: &Job, drive: &Drive) -> Markup {
         div class=(class) {
             span.mark aria-hidden="true" { (mark) }
             div {
-                p.word { (word(drive)) }
-                p { (sentence(job, drive)) }
+                p.word { (word) }
+                (sentences)
             }
         }
     }
 }
 
-fn grade(drive: &Drive) -> Grade {
+/// The level of sanitization that was reached, and what that means.
+fn level(drive: &Drive) -> Markup {
+    let means = match (drive.level, drive.target.kind) {
+        (Some(Level::Clear), _) => {
+            "every place that the host can address was overwritten, and verified."
+        }
+        (Some(Level::Purge), _) => "the drive also sanitized itself, as it reports.",
+        (None, Kind::Disk) => "it was not completely overwritten and verified.",
+        (None, _) => "levels are for whole drives.",
+    };
+    let name = drive.level.map_or("none", Level::name);
+    html! {
+        "Level of NIST SP 800-88 Rev. 2: " strong { (name) } "; " (means)
+        @if drive.level.is_some() {
+            " Whether that suffices for what it held (validation) is for its owner to decide."
+        }
+    }
+}
+
+pub fn grade(drive: &Drive) -> Grade {
     match drive.outcome {
         Some(Outcome::Verified) => Grade::Good,
         None | Some(Outcome::Overwritten | Outcome::Interrupted) => Grade::Doubtful,

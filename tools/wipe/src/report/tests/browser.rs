@@ -5,16 +5,22 @@ use std::process::{Command, Stdio};
 
 use squall_testing::browser::{CHROMIUM, check, print};
 
-use super::outcomes;
-use crate::report::html;
+use super::{outcomes, three_passes};
+use crate::report::{html, job_html};
+use crate::show::fixture;
 
 #[test]
 #[ignore = "needs chromium: `make test-all` runs it"]
 fn every_page_is_whole_on_every_screen() {
     let job = outcomes();
-    let pages: Vec<_> = (0..job.drives.len())
+    let mut pages: Vec<_> = (0..job.drives.len())
         .map(|drive| html(&job, drive))
         .collect();
+    pages.push(html(&three_passes(), 0));
+    let files: Vec<_> = (0..job.drives.len())
+        .map(|drive| format!("/reports/{}-{drive}.json", job.id).into())
+        .collect();
+    pages.push(job_html(&job, &files));
     let pages: Vec<_> = pages.iter().map(String::as_str).collect();
     check(CHROMIUM, &pages);
 }
@@ -35,6 +41,38 @@ fn what_is_printed_names_the_drive_and_its_outcome() {
         }
         // On paper, a table that scrolls on a screen is shown to its last range.
         assert_eq!(text.contains("16,302,080"), drive == 1);
+    }
+}
+
+/// One sheet has everything but tables of errors: what was wiped, the verdict, and the lines to sign on.
+#[test]
+#[ignore = "needs chromium: `make test-all` runs it"]
+fn everything_but_ranges_fits_on_one_sheet() {
+    let job = outcomes();
+    let drives = 0..job.drives.len();
+    let mut pages: Vec<_> = drives.map(|drive| (job.clone(), drive)).collect();
+    pages.push((three_passes(), 0));
+    pages.push((fixture::verification_of(&job, 0), 0));
+    let mut flash = three_passes();
+    flash.drives[0].target.flash = Some(true);
+    flash.drives[0].purge = Some(fixture::purge(Some("the drive refused")));
+    pages.push((flash, 0));
+    for (job, drive) in pages {
+        let Some(text) = text(&print(CHROMIUM, &html(&job, drive))) else {
+            return;
+        };
+        let sheets: Vec<_> = text.split_terminator('\u{c}').collect();
+        let serial = job.drives[drive].target.serial.as_deref().unwrap_or("");
+        for expected in [
+            serial,
+            "Verification",
+            "Signature",
+            "with every number exact",
+        ] {
+            assert!(sheets[0].contains(expected), "{expected}: {text}");
+        }
+        let has_ranges = sheets.len() > 1;
+        assert_eq!(has_ranges, text.contains("Ranges with errors"), "{text}");
     }
 }
 

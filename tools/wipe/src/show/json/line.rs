@@ -48,7 +48,7 @@ pub enum Event<'a> {
         #[schemars(extend("const" = FORMAT))]
         format: &'static str,
         drives: Vec<&'a Identity>,
-        plan: Plan,
+        plan: &'a Plan,
         /// Whether each drive is to erase itself first.
         purge: bool,
         /// How each of the drives could erase itself, as far as it is known before it is open.
@@ -60,7 +60,7 @@ pub enum Event<'a> {
         format: &'static str,
         job: &'a str,
         tool: &'a Tool,
-        plan: Plan,
+        plan: &'a Plan,
         /// In the order of the command line.
         drives: Vec<Identity>,
     },
@@ -123,9 +123,9 @@ impl<'a> From<&'a Row> for DriveName<'a> {
 #[derive(Serialize, JsonSchema)]
 pub struct Progress {
     pub phase: PhaseName,
-    /// The number of the pass, counted from 1.
+    /// The number of the pass that is written or verified, counted from 1.
     #[schemars(range(min = 1))]
-    pub pass: Option<u32>,
+    pub pass: u32,
     /// Bytes of the phase that are done.
     pub done: u64,
     /// All bytes of the phase.

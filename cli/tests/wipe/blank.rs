@@ -1,0 +1,105 @@
+//! `squall blank` on files and loop devices: what is empty, and what is not.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use squall_testing::loops::Lab;
+use squall_testing::needs::LOOP_DEVICES;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use super::workspace::{Workspace, flip, run_to_end};
+use crate::common::{squall, text};
+
+const MIB: usize = 1 << 20;
+
+/// Exit code, answers by target, and messages of `squall blank` about `targets`.
+fn blank(options: &str, targets: &[&Path]) -> (Option<i32>, Vec<Value>, String) {
+    let mut command = squall(&format!("blank --json {options}"));
+    let output = command.args(targets).output().expect("the command runs");
+    let answers = text(&output.stdout);
+    let answer = |line: &str| serde_json::from_str(line).expect("JSON");
+    let mut answers: Vec<Value> = answers.lines().map(answer).collect();
+    answers.sort_by_key(|answer| answer["target"]["given"].to_string());
+    (output.status.code(), answers, text(&output.stderr))
+}
+
+fn every_pass_is_recognised() {
+    for (pass, code, verdict, byte) in [
+        ("zero", 0, "zeros", json!(0)),
+        ("one", 0, "ones", json!(255)),
+        ("0x55", 0, "byte", json!(0x55)),
+        ("random", 1, "random", Value::Null),
+    ] {
+        let workspace = Workspace::new();
+        let target = workspace.target("target", 5 * MIB + 77);
+        run_to_end(workspace.wipe(&format!("--pass {pass}"), &[&target])).succeeded();
+        for options in ["", "--sample"] {
+            let (found, answers, message) = blank(options, &[&target]);
+            assert_eq!(found, Some(code), "{pass}: {message}");
+            assert_eq!(answers[0]["verdict"], verdict);
+            assert_eq!(answers[0]["byte"], byte);
+            assert_eq!(answers[0]["blank"], code == 0);
+            let is_whole = answers[0]["read"] == 5 * MIB + 77;
+            assert_eq!(is_whole, options.is_empty());
+        }
+    }
+}
+
+/// The first byte that is not as the others, wherever it is.
+fn one_other_byte_is_found() {
+    let workspace = Workspace::new();
+    let targets = ["a", "b", "c"].map(|name| workspace.target(name, 3 * MIB));
+    let offsets = [16, 2_000_001, 3 * MIB as u64 - 1];
+    for (target, offset) in targets.iter().zip(offsets) {
+        fs::write(target, vec![0; 3 * MIB]).unwrap();
+        flip(target, offset);
+    }
+    let empty = workspace.path("d");
+    fs::write(&empty, vec![0; 4096]).unwrap();
+    let paths: Vec<&Path> = targets
+        .iter()
+        .chain([&empty])
+        .map(|path| path.as_path())
+        .collect();
+    let (code, answers, message) = blank("", &paths);
+    assert_eq!(code, Some(1));
+    assert_eq!(message, "squall: 3 of 4 drives are not blank\n");
+    let found: Vec<_> = answers
+        .iter()
+        .map(|answer| answer["first"].as_u64())
+        .collect();
+    assert_eq!(found[..3], offsets.map(Some));
+    assert_eq!(answers[3]["blank"], true);
+}
+
+fn a_file_system_is_named() {
+    let lab = Lab::new();
+    let device = lab.device(8 * MIB as u64);
+    let (code, answers, message) = blank("", &[&device.path]);
+    assert_eq!(
+        (code, answers[0]["verdict"].as_str()),
+        (Some(0), Some("zeros")),
+        "{message}"
+    );
+    let made = std::process::Command::new("mkfs.ext4")
+        .arg("-q")
+        .arg(&device.path)
+        .status();
+    assert!(made.unwrap().success());
+    let output = squall("blank").arg(&device.path).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr), "squall: the drive is not blank\n");
+    let line = text(&output.stdout);
+    assert!(
+        line.contains(": not blank: data from byte 1,0") && line.contains("ext4"),
+        "{line}"
+    );
+}
+
+pub const TESTS: &[Test] = tests![
+    every_pass_is_recognised,
+    one_other_byte_is_found,
+    a_file_system_is_named: [LOOP_DEVICES],
+];

@@ -1,0 +1,371 @@
+//! `squall blank` answers whether drives are empty, by reading them. It needs no record, and changes nothing.
+//!
+//! Each target has a thread of its own, which reads until the end, or until it finds data.
+
+mod answer;
+mod signature;
+mod surface;
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use squall_drives::Target;
+use squall_drives::io::{Access, Buffer, Device, Direction};
+use squall_tools::failure::cause;
+use squall_tools::pace::Pace;
+use squall_tools::{Failure, Interrupt, output, units};
+
+use crate::args::{BlankArguments, TransferArguments};
+use crate::event::EventSender;
+use crate::open_target::OpenTarget;
+use crate::pipeline::{Pipeline, TRANSFER};
+use crate::progress::{Phase, Progress};
+use crate::ranges::Ranges;
+use crate::record::{Extent, Outcome};
+use crate::sample::samples;
+use crate::show::meter::Meter;
+use crate::show::text;
+use crate::task::{Stop, Task};
+
+use answer::Answer;
+use surface::Surface;
+
+/// Time between two updates of what is shown.
+const TICK: Duration = Duration::from_millis(100);
+
+/// A target is read in pieces of this many bytes, after each of which it may be known to hold data.
+const PIECE: u64 = 256 << 20;
+
+/// A thread's answer about the target of this number, or why there is none.
+type Told = (usize, Result<Answer, String>);
+
+/// Runs `squall blank`.
+pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
+    let opened = open(options).map_err(|failure| Failure::Usage(failure.into_text()))?;
+    let interrupt = Interrupt::watch("the drives were not read to their ends")?;
+    let progress: Vec<_> = opened.iter().map(|_| Progress::default()).collect();
+    let (sender, answers) = channel();
+    let all = opened.len();
+    let blank = thread::scope(|scope| {
+        for (number, (target, device)) in opened.iter().enumerate() {
+            let (sender, interrupt) = (sender.clone(), &interrupt);
+            let progress = &progress[number];
+            scope.spawn(move || {
+                let answer = read(target, device, progress, interrupt, options);
+                // Nobody listens any more if the answers could not be printed.
+                let _ = sender.send((number, answer));
+            });
+        }
+        drop(sender);
+        tell(&opened, &progress, &answers, options.json)
+    })?;
+    match all - blank {
+        0 => Ok(()),
+        _ if all == 1 => Err(Failure::Runtime("the drive is not blank".into())),
+        others => Err(Failure::Runtime(format!(
+            "{others} of {all} drives are not blank"
+        ))),
+    }
+}
+
+/// Finds and opens the targets.
+fn open(options: &BlankArguments) -> Result<Vec<(Target, Device)>, Failure> {
+    output::check()?;
+    let open = |path: &std::path::PathBuf| {
+        let target = Target::find(path)?;
+        let device = Device::open(&target, Access::Read, options.transfer.direct)?;
+        Ok((target, device))
+    };
+    options.targets.iter().map(open).collect()
+}
+
+/// Prints each answer as it comes, below bars if there is a terminal. Returns how many drives are blank.
+fn tell(
+    opened: &[(Target, Device)],
+    progress: &[Progress],
+    answers: &Receiver<Told>,
+    json: bool,
+) -> Result<usize, Failure> {
+    let mut screen = Screen::new(opened);
+    let mut blank = 0;
+    loop {
+        match answers.recv_timeout(TICK) {
+            Err(RecvTimeoutError::Timeout) => screen.show(progress),
+            Err(RecvTimeoutError::Disconnected) => return Ok(blank),
+            Ok((number, Ok(answer))) => {
+                blank += usize::from(answer.blank);
+                let line = match json {
+                    true => serde_json::to_string(&answer).expect("text keys"),
+                    false => answer.line(),
+                };
+                screen.end(number);
+                screen.all.suspend(|| output::print(&(line + "\n")))?;
+            }
+            Ok((number, Err(why))) => {
+                let name = text::path(&opened[number].0.identity.given);
+                screen.end(number);
+                let say = || eprintln!("squall: {name}: {why}");
+                screen.all.suspend(say);
+            }
+        }
+    }
+}
+
+/// Reads `target` to its end, or until it is known to hold data.
+fn read(
+    target: &Target,
+    device: &Device,
+    progress: &Progress,
+    interrupt: &Interrupt,
+    options: &BlankArguments,
+) -> Result<Answer, String> {
+    let size = target.identity.size;
+    let regions = match options.sample {
+        true => samples(size, squall::u64),
+        false => vec![Extent {
+            offset: 0,
+            length: size,
+        }],
+    };
+    let mut start = Buffer::new(signature::SEARCHED);
+    let length = size.min(start.len() as u64) as usize;
+    let start = &mut start[..length];
+    // What cannot be read shows below.
+    let signatures = match device.transfer(Direction::Read, start, 0) {
+        Ok(()) => signature::found(start),
+        Err(_) => Vec::new(),
+    };
+    let total = regions.iter().map(|region| region.length).sum();
+    progress.begin(Phase::Verifying(1), 0, total);
+    let (events, _) = channel();
+    let events = EventSender::new(0, events);
+    let mut looking = Looking::default();
+    let read = pipeline(
+        target,
+        device,
+        progress,
+        interrupt,
+        &options.transfer,
+        &events,
+    )
+    .and_then(|mut pipeline| look(&mut pipeline, &regions, &mut looking));
+    read.map_err(why)?;
+    let unreadable = looking.unreadable.extents();
+    let answer = Answer::new(
+        target.identity.clone(),
+        looking.surface.contents(),
+        signatures,
+    );
+    Ok(Answer {
+        blank: answer.blank && unreadable.is_empty(),
+        sample: options.sample,
+        read: looking.surface.read,
+        unreadable,
+        ..answer
+    })
+}
+
+fn look(
+    pipeline: &mut Pipeline<'_>,
+    regions: &[Extent],
+    looking: &mut Looking,
+) -> Result<(), Stop> {
+    let dropped = pipeline.open.device.drop_cached_pages();
+    dropped.map_err(|error| Stop::Failed(format!("page cache: {}", cause(&error))))?;
+    for piece in regions.iter().flat_map(|region| pieces(*region)) {
+        pipeline.run(&[piece], looking)?;
+        if looking.surface.has_data() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn pieces(region: Extent) -> impl Iterator<Item = Extent> {
+    let end = region.offset + region.length;
+    let offsets = std::iter::successors(Some(region.offset), |at| Some(at + PIECE));
+    offsets
+        .take_while(move |at| *at < end)
+        .map(move |offset| Extent {
+            offset,
+            length: PIECE.min(end - offset),
+        })
+}
+
+fn pipeline<'a>(
+    target: &'a Target,
+    device: &'a Device,
+    progress: &'a Progress,
+    interrupt: &'a Interrupt,
+    transfer: &TransferArguments,
+    events: &'a EventSender,
+) -> Result<Pipeline<'a>, Stop> {
+    let depth = transfer.depth as usize;
+    let queue = device.queue(depth);
+    let queue = queue.map_err(|error| Stop::Failed(format!("queue: {}", cause(&error))))?;
+    Ok(Pipeline {
+        open: OpenTarget {
+            target,
+            device,
+            progress,
+            interrupt,
+            refused_in_a_row: None,
+        },
+        queue,
+        buffers: (0..depth).map(|_| Buffer::new(TRANSFER)).collect(),
+        pace: Pace::new(transfer.rate_limit),
+        interval: Duration::MAX,
+        events,
+    })
+}
+
+fn why(stop: Stop) -> String {
+    match Outcome::from(stop) {
+        Outcome::Vanished => "it disappeared".into(),
+        Outcome::Failed { reason } => reason,
+        Outcome::Dead { reason } => format!("it has died: {reason}"),
+        _ => "interrupted: it was not read to its end".into(),
+    }
+}
+
+/// Looks at what is read.
+#[derive(Default)]
+struct Looking {
+    surface: Surface,
+    unreadable: Ranges,
+}
+
+impl Task for Looking {
+    const DIRECTION: Direction = Direction::Read;
+
+    fn prepare(&mut self, _: u64, _: &mut [u8]) {}
+
+    fn done(&mut self, offset: u64, bytes: &[u8]) {
+        self.surface.see(offset, bytes);
+    }
+
+    fn refused(&mut self, sector: Extent) {
+        self.unreadable.add(sector);
+    }
+
+    fn checkpoint(&mut self, _: u64) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+/// A bar for each target on a terminal; nothing elsewhere.
+struct Screen {
+    all: MultiProgress,
+    bars: Vec<(ProgressBar, Meter, String)>,
+    began: Instant,
+}
+
+impl Screen {
+    fn new(opened: &[(Target, Device)]) -> Screen {
+        let all = MultiProgress::new();
+        let style = ProgressStyle::with_template("{bar:10}  {wide_msg}");
+        let style = style.expect("the template is valid").progress_chars("━┄");
+        let bar = |(target, _): &(Target, Device)| {
+            let bar = all.add(ProgressBar::new(1).with_style(style.clone()));
+            let mut meter = Meter::default();
+            meter.begin(Duration::ZERO, 0);
+            let name = target.identity.path.file_name().unwrap_or_default();
+            (bar, meter, text::path(name.as_ref()))
+        };
+        let bars = opened.iter().map(bar).collect();
+        let began = Instant::now();
+        Screen { all, bars, began }
+    }
+
+    fn show(&mut self, progress: &[Progress]) {
+        let age = self.began.elapsed();
+        for ((bar, meter, name), progress) in self.bars.iter_mut().zip(progress) {
+            let reading = progress.read();
+            if bar.is_finished() || reading.total == 0 {
+                continue;
+            }
+            meter.feed(age, reading.moved);
+            let left = meter.left(reading.total.saturating_sub(reading.done));
+            let mut parts = vec![
+                name.clone(),
+                format!("{} %", text::percent(reading.done, reading.total)),
+            ];
+            parts.extend(meter.now().map(units::rate));
+            parts.extend(text::left(left));
+            bar.set_length(reading.total);
+            bar.set_position(reading.done);
+            bar.set_message(parts.join("  "));
+        }
+    }
+
+    /// Removes the bar of the target of this number.
+    fn end(&self, number: usize) {
+        self.bars[number].0.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use squall_testing::loops::Lab;
+    use squall_testing::schema::Schema;
+
+    use super::*;
+    use crate::args::tests::blank_arguments;
+
+    fn answer(bytes: &[u8], options: &str) -> Answer {
+        let lab = Lab::new();
+        let image = lab.image("image", 1);
+        fs::write(&image, bytes).unwrap();
+        let options = blank_arguments(&format!("{options} {}", image.display()));
+        let opened = open(&options).expect("a target");
+        let interrupt = Interrupt::watch("a test").expect("signals");
+        let (target, device) = &opened[0];
+        read(target, device, &Progress::default(), &interrupt, &options).expect("an answer")
+    }
+
+    #[test]
+    fn answers_are_in_the_schema() {
+        let mut ext = vec![0; 3 << 20];
+        ext[0x438..0x43a].copy_from_slice(b"\x53\xef");
+        let answers = [
+            answer(&[0; 5000], ""),
+            answer(&[0x55; 5000], "--sample"),
+            answer(&ext, ""),
+        ];
+        let lines = answers.each_ref().map(Answer::line);
+        let line = |number: usize, words: &str| {
+            assert!(lines[number].contains(words), "{words}: {}", lines[number]);
+        };
+        line(0, "image: blank: zeros (5.00 kB read)");
+        line(1, "image: blank: bytes 0x55 (a sample, 5.00 kB read)");
+        line(
+            2,
+            "image: not blank: data from byte 1,080 on: ext2, ext3 or ext4 (",
+        );
+        let mut answers = answers;
+        answers[2].unreadable.push(Extent {
+            offset: 0,
+            length: 512,
+        });
+        let answers = answers.map(|answer| serde_json::to_value(answer).expect("JSON"));
+        Schema::of::<Answer>("schema/blank.schema.json").check(&answers, &[]);
+    }
+
+    #[test]
+    fn reading_ends_with_the_piece_that_has_data() {
+        let pieces: Vec<_> = pieces(Extent {
+            offset: 5,
+            length: 2 * PIECE + 1,
+        })
+        .collect();
+        let ends: Vec<_> = pieces
+            .iter()
+            .map(|piece| (piece.offset, piece.length))
+            .collect();
+        assert_eq!(ends, [(5, PIECE), (5 + PIECE, PIECE), (5 + 2 * PIECE, 1)]);
+    }
+}

@@ -1,0 +1,131 @@
+//! The answer about one target, for programs and for people.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use squall_drives::Identity;
+use squall_tools::text::in_a_line;
+use squall_tools::units;
+
+use super::signature::Signature;
+use super::surface::{Contents, Look};
+use crate::record::Extent;
+use crate::report::share::grouped_digits;
+use crate::show::text;
+
+/// Name and version of this layout.
+pub const FORMAT: &str = "squall-blank/1";
+
+/// What a target holds: a line of `squall blank --json`. New keys may be added while the number of the format
+/// stays.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    #[schemars(extend("const" = FORMAT))]
+    pub format: &'static str,
+    /// When the target was read to its end, or as far as was needed.
+    pub at: Timestamp,
+    pub target: Identity,
+    /// Whether everything that was to be read was read and is one byte, repeated.
+    pub blank: bool,
+    pub verdict: Verdict,
+    /// The repeated byte of a verdict `zeros`, `ones` or `byte`.
+    pub byte: Option<u8>,
+    /// The offset of the first byte that is not as at the beginning. If the beginning is random, or only a
+    /// sample was read, the change may be earlier.
+    pub first: Option<u64>,
+    /// Whether only a sample was to be read.
+    pub sample: bool,
+    /// Bytes that were read: fewer than asked for if data was found early.
+    pub read: u64,
+    /// Signatures at the beginning.
+    pub signatures: Vec<Signature>,
+    /// Ranges that could not be read.
+    pub unreadable: Vec<Extent>,
+}
+
+/// What was read looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Zeros only.
+    Zeros,
+    /// Bytes 0xff only.
+    Ones,
+    /// Another byte only.
+    Byte,
+    /// Random bytes, or what cannot be told from them: encrypted, and some compressed data.
+    Random,
+    /// Parts that are one byte each, or random, but no data.
+    Mixed,
+    /// Data.
+    Data,
+    /// Nothing could be read.
+    Unread,
+}
+
+impl Answer {
+    /// The answer about `target`, which has these contents.
+    pub fn new(target: Identity, contents: Contents, signatures: Vec<Signature>) -> Answer {
+        let (verdict, byte, first) = match contents {
+            Contents::Unknown => (Verdict::Unread, None, None),
+            Contents::Uniform(Look::Same(0)) => (Verdict::Zeros, Some(0), None),
+            Contents::Uniform(Look::Same(0xff)) => (Verdict::Ones, Some(0xff), None),
+            Contents::Uniform(Look::Same(byte)) => (Verdict::Byte, Some(byte), None),
+            Contents::Uniform(Look::Random) => (Verdict::Random, None, None),
+            Contents::Uniform(Look::Data) => (Verdict::Data, None, Some(0)),
+            Contents::Mixed(_, first) => (Verdict::Mixed, None, Some(first)),
+            Contents::Data(_, first) => (Verdict::Data, None, Some(first)),
+        };
+        Answer {
+            format: FORMAT,
+            at: Timestamp::now(),
+            target,
+            blank: byte.is_some(),
+            verdict,
+            byte,
+            first,
+            sample: false,
+            read: 0,
+            signatures,
+            unreadable: Vec::new(),
+        }
+    }
+
+    /// The answer as a line for people.
+    pub fn line(&self) -> String {
+        let name = text::path(&self.target.given);
+        let serial = self.target.lasting_serial();
+        let serial = serial.map_or(String::new(), |serial| format!(" ({})", in_a_line(serial)));
+        let answer = if self.blank { "blank" } else { "not blank" };
+        let mut line = format!("{name}{serial}: {answer}: {}", self.contents());
+        let unreadable: u64 = self.unreadable.iter().map(|extent| extent.length).sum();
+        if unreadable > 0 {
+            line += &format!("; {} could not be read", units::volume(unreadable));
+        }
+        let what = match self.sample {
+            true => "a sample, ",
+            false => "",
+        };
+        line + &format!(" ({what}{} read)", units::volume(self.read))
+    }
+
+    fn contents(&self) -> String {
+        let first = grouped_digits(self.first.unwrap_or(0));
+        match self.verdict {
+            Verdict::Zeros => "zeros".into(),
+            Verdict::Ones => "ones".into(),
+            Verdict::Byte => format!("bytes {:#04x}", self.byte.unwrap_or(0)),
+            Verdict::Random => "it looks random: wiped with random bytes, or encrypted".into(),
+            Verdict::Mixed => format!("no data, but it changes at byte {first}"),
+            Verdict::Data => {
+                let mut names: Vec<_> = self.signatures.iter().map(|found| found.name).collect();
+                names.dedup();
+                match names[..] {
+                    [] => format!("data from byte {first} on"),
+                    _ => format!("data from byte {first} on: {}", names.join(", ")),
+                }
+            }
+            Verdict::Unread => "nothing could be read".into(),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What the bytes of a target look like, block by block: one repeated byte, random bytes, or data.
+
+use std::collections::BTreeMap;
+
+/// Length of a block that is judged, in bytes.
+const BLOCK: usize = 4096;
+
+/// Bounds of the sum in [`looks_random`]. For random bytes it has 255 degrees of freedom: it is outside
+/// less than once in 10^15 blocks (by Wilson and Hilferty's approximation).
+const EVEN: std::ops::Range<u64> = 110..516;
+
+/// A first block of data that begins with so many equal bytes is blank up to there.
+const LEAST: u64 = 16;
+
+/// What a block looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Look {
+    /// This byte everywhere.
+    Same(u8),
+    /// All values about equally often.
+    Random,
+    /// Anything else.
+    Data,
+}
+
+/// The first block of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct First {
+    offset: u64,
+    /// The byte with which it begins, and how often in a row.
+    start: (u8, u64),
+}
+
+/// What was seen of a target, in any order.
+#[derive(Clone, Debug, Default)]
+pub struct Surface {
+    firsts: BTreeMap<Look, First>,
+    /// Bytes that were seen.
+    pub read: u64,
+}
+
+/// What a target holds, as far as it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Nothing was seen.
+    Unknown,
+    /// The same everywhere.
+    Uniform(Look),
+    /// From this offset on it no longer is what it is at the beginning, but no data was seen.
+    Mixed(Look, u64),
+    /// Data was seen. The offset is that of the first byte that is not as at the beginning; the beginning if
+    /// that is data.
+    Data(Look, u64),
+}
+
+impl Surface {
+    /// Looks at `bytes`, which are at `offset`.
+    pub fn see(&mut self, offset: u64, bytes: &[u8]) {
+        self.read += bytes.len() as u64;
+        if is_constant(bytes) {
+            self.note(offset, bytes, Look::Same(bytes[0]));
+            return;
+        }
+        for (offset, block) in (offset..).step_by(BLOCK).zip(bytes.chunks(BLOCK)) {
+            let look = match block {
+                _ if is_constant(block) => Look::Same(block[0]),
+                _ if looks_random(block) => Look::Random,
+                _ => Look::Data,
+            };
+            self.note(offset, block, look);
+        }
+    }
+
+    fn note(&mut self, offset: u64, block: &[u8], look: Look) {
+        if self
+            .firsts
+            .get(&look)
+            .is_some_and(|first| first.offset <= offset)
+        {
+            return;
+        }
+        let equal = block.iter().take_while(|byte| **byte == block[0]);
+        let start = (block[0], equal.count() as u64);
+        self.firsts.insert(look, First { offset, start });
+    }
+
+    /// Whether data was seen, so that nothing that follows matters.
+    pub fn has_data(&self) -> bool {
+        self.firsts.contains_key(&Look::Data)
+    }
+
+    pub fn contents(&self) -> Contents {
+        let mut firsts: Vec<_> = self.firsts.iter().collect();
+        firsts.sort_by_key(|(_, first)| first.offset);
+        match firsts[..] {
+            [] => Contents::Unknown,
+            [(Look::Data, first), ..] => match first.start {
+                (byte, count @ LEAST..) => Contents::Data(Look::Same(byte), first.offset + count),
+                _ => Contents::Data(Look::Data, first.offset),
+            },
+            [(look, _)] => Contents::Uniform(*look),
+            [(look, _), (_, change), ..] => {
+                // A block may begin as the ones before it ended.
+                let kept = match change.start {
+                    (byte, count) if *look == Look::Same(byte) => count,
+                    _ => 0,
+                };
+                let at = change.offset + kept;
+                match self.has_data() {
+                    true => Contents::Data(*look, at),
+                    false => Contents::Mixed(*look, at),
+                }
+            }
+        }
+    }
+}
+
+fn is_constant(bytes: &[u8]) -> bool {
+    match bytes {
+        [] => false,
+        [_, rest @ ..] => bytes[..rest.len()] == *rest,
+    }
+}
+
+/// Whether each value of a byte is about equally often in `block` (Pearson's chi-squared test). Encrypted
+/// data looks like that, and so does much of what is well compressed.
+fn looks_random(block: &[u8]) -> bool {
+    let mut counts = [0_u64; 256];
+    for byte in block {
+        counts[usize::from(*byte)] += 1;
+    }
+    let length = block.len() as u64;
+    let squares: u64 = counts.iter().map(|count| count * count).sum();
+    EVEN.contains(&(256 * squares / length).saturating_sub(length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn random(length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        let mut stream = squall::Stream::new(&[7; 32]);
+        stream.fill(&mut bytes).expect("a short stream");
+        bytes
+    }
+
+    fn contents(parts: &[&[u8]]) -> Contents {
+        let whole = parts.concat();
+        let mut surface = Surface::default();
+        // Transfers may end in any order.
+        let mut pieces: Vec<_> = (0..).step_by(MIB).zip(whole.chunks(MIB)).collect();
+        pieces.reverse();
+        for (offset, piece) in pieces {
+            surface.see(offset, piece);
+        }
+        assert_eq!(surface.read, whole.len() as u64);
+        surface.contents()
+    }
+
+    #[test]
+    fn uniform_targets_are_recognised() {
+        for byte in [0, 0xff, 0x55] {
+            let expected = Contents::Uniform(Look::Same(byte));
+            assert_eq!(contents(&[&vec![byte; 2 * MIB + 1]]), expected);
+        }
+        let expected = Contents::Uniform(Look::Random);
+        assert_eq!(contents(&[&random(3 * MIB + 777)]), expected);
+        assert_eq!(contents(&[]), Contents::Unknown);
+    }
+
+    /// To the byte, if it is not random before.
+    #[test]
+    fn the_first_place_that_differs_is_found() {
+        let zeros = Look::Same(0);
+        for at in [16, 511, 4096, MIB, 2 * MIB + 4097] {
+            let found = contents(&[&vec![0; at], b"PK", &vec![0; MIB]]);
+            assert_eq!(found, Contents::Data(zeros, at as u64));
+        }
+        let text = "Some text, which is data. ".repeat(100_000);
+        let found = contents(&[&vec![0; 2 * MIB], text.as_bytes(), &random(MIB)]);
+        assert_eq!(found, Contents::Data(zeros, 2 * MIB as u64));
+        let found = contents(&[&random(MIB), text.as_bytes()]);
+        assert_eq!(found, Contents::Data(Look::Random, MIB as u64));
+        for start in [text.as_bytes(), b"\0\0PK"] {
+            let found = contents(&[start, &vec![0; MIB]]);
+            assert_eq!(found, Contents::Data(Look::Data, 0));
+        }
+    }
+
+    /// What an interrupted wipe leaves of an empty drive.
+    #[test]
+    fn a_change_without_data_is_no_data() {
+        let found = contents(&[&random(2 * MIB), &vec![0; MIB]]);
+        assert_eq!(found, Contents::Mixed(Look::Random, 2 * MIB as u64));
+        let found = contents(&[&vec![0; MIB], &vec![0xff; MIB]]);
+        assert_eq!(found, Contents::Mixed(Look::Same(0), MIB as u64));
+    }
+
+    #[test]
+    fn text_tables_and_counters_do_not_look_random() {
+        let text = "Some text, which is data. ".repeat(160);
+        let counter: Vec<u8> = (0..BLOCK).map(|at| at as u8).collect();
+        let mut table = random(BLOCK);
+        table[100..200].fill(0);
+        for block in [text.as_bytes(), &counter, &table] {
+            assert!(!looks_random(block));
+        }
+        assert!(random(64 * MIB).chunks(BLOCK).all(looks_random));
+        assert!(random(64 * MIB).chunks(512).all(looks_random));
+    }
+}
