@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 pub enum Phase {
     /// The drive has not begun.
     Waiting,
+    /// The drive sanitizes itself. The phase is counted in parts of the whole, not in bytes.
+    Purging,
     /// The drive is overwritten, in the pass of this number, counted from 1.
     Writing(u32),
     /// The drive is read back and compared.
@@ -19,7 +21,8 @@ pub enum Phase {
 /// The progress of one drive.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// A [`Phase`] as a number: 0 waiting, 1 verifying, 2 ended, 3 and up for pass 1 and up.
+    /// A [`Phase`] as a number: 0 waiting, 1 verifying, 2 ended, 3 purging, 4 and up for
+    /// pass 1 and up.
     phase: AtomicU32,
     /// Bytes of the phase that are done, including refused ones.
     done: AtomicU64,
@@ -98,7 +101,8 @@ fn word(phase: Phase) -> u32 {
         Phase::Waiting => 0,
         Phase::Verifying => 1,
         Phase::Ended => 2,
-        Phase::Writing(pass) => 2 + pass,
+        Phase::Purging => 3,
+        Phase::Writing(pass) => 3 + pass,
     }
 }
 
@@ -107,6 +111,7 @@ fn phase(word: u32) -> Phase {
         0 => Phase::Waiting,
         1 => Phase::Verifying,
         2 => Phase::Ended,
-        _ => Phase::Writing(word - 2),
+        3 => Phase::Purging,
+        _ => Phase::Writing(word - 3),
     }
 }

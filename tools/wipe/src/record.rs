@@ -5,12 +5,16 @@
 //!
 //! All numbers of bytes are exact; times are in UTC.
 
+mod purge;
+
 use clap::ValueEnum;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use squall_drives::Identity;
 use squall_drives::io::QueueKind;
+
+pub use purge::{Action, CommandSet, Exchange, Means, Purge, Sanitize};
 
 /// Name and version of a report's layout.
 pub const FORMAT: &str = "squall-wipe/1";
@@ -130,56 +134,6 @@ pub struct Drive {
     pub transfer: Option<Transfer>,
     /// Remarks: slowness, losses, what overwriting cannot reach.
     pub notes: Vec<Note>,
-}
-
-/// A drive's own erase.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Purge {
-    /// How the drive erases itself.
-    pub means: Means,
-    /// When it began.
-    pub began: Option<Timestamp>,
-    /// When it ended, successfully or not.
-    pub ended: Option<Timestamp>,
-    /// Why it failed, if it did.
-    pub failure: Option<String>,
-}
-
-impl Purge {
-    /// An erase that is asked for and has not begun.
-    pub fn asked(means: Means) -> Purge {
-        Purge {
-            means,
-            began: None,
-            ended: None,
-            failure: None,
-        }
-    }
-
-    /// How the drive erased itself, if it did.
-    pub fn done(&self) -> Option<Means> {
-        (self.ended.is_some() && self.failure.is_none()).then_some(self.means)
-    }
-}
-
-/// How a drive erases itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Means {
-    /// Format NVM of NVM Express, with User Data Erase.
-    NvmeFormat,
-    /// The kernel's secure discard.
-    SecureDiscard,
-}
-
-impl Means {
-    /// The name to use in sentences.
-    pub fn name(self) -> &'static str {
-        match self {
-            Means::NvmeFormat => "Format NVM with User Data Erase",
-            Means::SecureDiscard => "secure discard",
-        }
-    }
 }
 
 /// One pass over a target.

@@ -10,7 +10,7 @@ use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, show_plan
 use crate::args::WipeArguments;
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
-use crate::record::{Drive, Means, Method, Plan, Purge, Scope};
+use crate::record::{Drive, Method, Plan, Purge, Scope};
 use crate::workers::pending;
 use crate::{filesystem, purge};
 
@@ -20,10 +20,13 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let find = |path: &PathBuf| Target::find(path);
     let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
     guards::check(&targets, &PURPOSE)?;
-    if options.dry_run && options.purge {
+    if options.purge.is_none() {
+        purge::check_idle(&targets)?;
+    }
+    if options.dry_run && options.purge.is_some() {
         // Only a drive that is open for writing can be asked whether it can erase itself.
         let devices = open_all(&targets, &options.transfer)?;
-        purge::choose(true, &options.consent, &targets, &devices)?;
+        purge::choose(options.purge, &options.consent, &targets, &devices)?;
     }
     if !show_plan(options, &targets, &plan)? {
         return Ok(None);
@@ -40,7 +43,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let purges = purge::choose(options.purge, &options.consent, &targets, &devices)?;
     let drives = targets.iter().zip(purges);
     let drives = drives
-        .map(|(target, means)| new_drive(target, means))
+        .map(|(target, purge)| new_drive(target, purge))
         .collect();
     let journal = Journal::create(&directory, new_job(plan, drives));
     if filesystem::is_in_memory(&directory) {
@@ -74,9 +77,9 @@ fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
     })
 }
 
-fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
+fn new_drive(target: &Target, purge: Option<Purge>) -> Drive {
     let mut drive = Drive::new(target.identity.clone());
-    drive.purge = purge.map(Purge::asked);
+    drive.purge = purge;
     let path = &target.identity.path;
     if let Some(name) =
         filesystem::copy_on_write_name(path).filter(|_| target.identity.kind == Kind::File)

@@ -59,10 +59,10 @@ fn verified() -> Drive {
 /// A drive's own erase.
 pub fn purge(failure: Option<&str>) -> Purge {
     Purge {
-        means: Means::NvmeFormat,
         began: Some(at(0)),
         ended: Some(at(60)),
         failure: failure.map(str::to_owned),
+        ..Purge::asked(Means::NvmeFormat)
     }
 }
 

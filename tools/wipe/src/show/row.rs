@@ -67,7 +67,7 @@ impl Row {
         let begins = reading.phase != self.reading.phase;
         self.reading = reading;
         match reading.phase {
-            Phase::Waiting | Phase::Ended => {}
+            Phase::Waiting | Phase::Purging | Phase::Ended => {}
             _ if begins => self.meter.begin(at, reading.moved),
             _ => self.meter.feed(at, reading.moved),
         }
@@ -76,6 +76,11 @@ impl Row {
     /// Whether it is being written or verified.
     pub fn is_at_work(&self) -> bool {
         self.outcome.is_none() && matches!(self.reading.phase, Phase::Writing(_) | Phase::Verifying)
+    }
+
+    /// Whether the drive sanitizes itself.
+    pub fn is_purging(&self) -> bool {
+        self.outcome.is_none() && self.reading.phase == Phase::Purging
     }
 
     /// Bytes a second over the last seconds, while it is at work.
@@ -98,7 +103,7 @@ impl Row {
         let of_phase = total.saturating_sub(done);
         let passes = |count: u32| self.size.saturating_mul(u64::from(count));
         match self.reading.phase {
-            Phase::Waiting => {
+            Phase::Waiting | Phase::Purging => {
                 let all = passes(self.plan.passes).saturating_add(self.compared());
                 all.saturating_sub(self.earlier)
             }
@@ -126,6 +131,7 @@ impl Row {
         }
         match self.reading.phase {
             Phase::Waiting => "waiting".into(),
+            Phase::Purging => "erases itself".into(),
             Phase::Writing(number) => self.pass(number),
             Phase::Verifying => "verify".into(),
             Phase::Ended => "ended".into(),

@@ -6,7 +6,9 @@ use squall_drives::Identity;
 use squall_drives::io::QueueKind;
 use squall_tools::units;
 
-use crate::record::{ContentKind, Drive, Job, Method, Outcome, Pass, Purge, Scope, Verification};
+use crate::record::{
+    ContentKind, Drive, Exchange, Job, Method, Outcome, Pass, Purge, Scope, Verification,
+};
 use crate::report::{share, unreadable_bytes};
 
 /// A name and a value.
@@ -143,12 +145,28 @@ fn purge_facts(purge: &Purge) -> Vec<Fact> {
         (None, Some(_)) => "done, as the drive says".into(),
         (None, None) => "not known".into(),
     };
-    vec![
+    let mut facts = vec![
         ("By", purge.means.name().into()),
         ("Began", time_or(purge.began, "not begun")),
         ("Ended", time_or(purge.ended, "not ended")),
         ("Result", result),
-    ]
+    ];
+    if let Some(other) = purge.with {
+        let number = other + 1;
+        facts.push(("Together with", format!("target {number} of the job")));
+    }
+    let Some(sanitize) = &purge.sanitize else {
+        return facts;
+    };
+    if sanitize.found_under_way {
+        let found = "found under way: nothing was sent into it";
+        facts.push(("Operation", found.into()));
+    }
+    for Exchange { at, sent, answered } in &sanitize.exchanges {
+        facts.push(("Sent", format!("{}: {sent}", timestamp(*at))));
+        facts.push(("Answered", answered.clone()));
+    }
+    facts
 }
 
 fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {
