@@ -90,22 +90,14 @@ fn means(target: &Target, file: &File, how: How, named: &[Target]) -> Result<Mea
         None if discard::is_supported(file) => Ok(Means::SecureDiscard),
         None => Err("it has no secure discard that the kernel knows of".into()),
     };
-    let ways = match sanitizer(target, file, named) {
-        None => Ways {
-            sanitize: Err("only a whole drive sanitizes itself".into()),
-            other,
-        },
-        Some((set, drive)) => {
-            let state = drive.status().map(|status| status.state);
-            let able = match state {
-                Ok(State::Frozen) => Err(FROZEN.into()),
-                Ok(_) => Ok((set, &*drive)),
-                Err(why) => drive.actions().and(Err(why)),
-            };
-            Ways::of(able, other)
+    let sanitize = sanitizer(target, file, named).map(|(set, drive)| {
+        let actions = drive.actions()?;
+        match drive.status()?.state {
+            State::Frozen => Err(FROZEN.to_owned()),
+            _ => Ok((set, actions)),
         }
-    };
-    ways.choose(how)
+    });
+    Ways { sanitize, other }.choose(how)
 }
 
 /// The sanitize commands of `target`, open as `file`; `None` if it is not a whole drive.

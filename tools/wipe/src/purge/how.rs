@@ -2,7 +2,6 @@
 
 use clap::ValueEnum;
 
-use super::sanitize::Sanitizer;
 use crate::record::{Action, CommandSet, Means};
 
 /// How drives are to erase themselves.
@@ -24,27 +23,21 @@ pub enum How {
 
 /// The ways that a drive has, or why it does not have them.
 pub struct Ways {
-    /// The command set and the actions of a sanitize operation.
-    pub sanitize: Result<(CommandSet, Vec<Action>), String>,
+    /// The command set and the actions of a sanitize operation; `None` for what is no drive that could have
+    /// one.
+    pub sanitize: Option<Result<(CommandSet, Vec<Action>), String>>,
     /// Format NVM or a secure discard.
     pub other: Result<Means, String>,
 }
 
 impl Ways {
-    /// The ways of a drive that has the sanitize commands `drive` of `set`, if any, and `other`.
-    pub fn of(
-        sanitizer: Result<(CommandSet, &dyn Sanitizer), String>,
-        other: Result<Means, String>,
-    ) -> Ways {
-        let sanitize = sanitizer.and_then(|(set, drive)| Ok((set, drive.actions()?)));
-        Ways { sanitize, other }
-    }
-
     /// The way to take, or why there is none.
     pub fn choose(&self, how: How) -> Result<Means, String> {
         let sanitize = |action| match &self.sanitize {
-            Ok((set, actions)) if actions.contains(&action) => Ok(Means::sanitizing(*set, action)),
-            Ok((_, actions)) => {
+            Some(Ok((set, actions))) if actions.contains(&action) => {
+                Ok(Means::sanitizing(*set, action))
+            }
+            Some(Ok((_, actions))) => {
                 let names: Vec<_> = actions.iter().map(|action| action.name()).collect();
                 Err(format!(
                     "it does not sanitize itself by {}, only by {}",
@@ -52,7 +45,8 @@ impl Ways {
                     names.join(" or ")
                 ))
             }
-            Err(why) => Err(why.clone()),
+            Some(Err(why)) => Err(why.clone()),
+            None => Err("only whole drives on NVMe, SCSI and ATA sanitize themselves".into()),
         };
         match how {
             How::Block => sanitize(Action::BlockErase),
@@ -78,7 +72,7 @@ impl Ways {
 
     fn neither(&self) -> String {
         match (&self.sanitize, &self.other) {
-            (Err(sanitize), Err(other)) if sanitize != other => format!("{sanitize}; {other}"),
+            (Some(Err(sanitize)), Err(other)) => format!("{sanitize}; {other}"),
             (_, Err(other)) => other.clone(),
             (_, Ok(_)) => "it does not tell how".into(),
         }

@@ -110,14 +110,18 @@ impl<B: Deref<Target = [u8]>> Controller<B> {
         let which = match (self.has_management(), has_peers) {
             (true, _) => structure::ALLOCATED_NAMESPACES,
             (false, false) => structure::ACTIVE_NAMESPACES,
-            (false, true) => return Err("does not report those of its peers".into()),
+            (false, true) => {
+                return Err("its controller does not report those of its peers".into());
+            }
         };
         let list = list(which)?;
         let numbers = list.chunks_exact(4);
         let numbers = numbers.map(|number| u32::from_le_bytes(number.try_into().expect("four")));
         let numbers: Vec<u32> = numbers.take_while(|number| *number != 0).collect();
         match numbers.len() {
-            len if len == IDENTIFIED / 4 => Err("has more than one list of them".into()),
+            len if len == IDENTIFIED / 4 => {
+                Err("its controller has more than one list of them".into())
+            }
             _ => Ok(numbers),
         }
     }

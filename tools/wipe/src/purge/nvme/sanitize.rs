@@ -46,7 +46,7 @@ impl<'a> Subsystem<'a> {
         let all = "it erases all namespaces of the subsystem";
         let list = |which| identify(self.controller, which, 0);
         let numbers = controller.namespaces(list);
-        let numbers = numbers.map_err(|why| format!("{all}, and the controller {why}"))?;
+        let numbers = numbers.map_err(|why| format!("{all}, and {why}"))?;
         let mut others = Vec::new();
         for number in numbers {
             if !self.named.contains(&number) && self.holds_something(controller, number)? {

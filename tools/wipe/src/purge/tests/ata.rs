@@ -20,7 +20,9 @@ pub struct Disk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassesOn {
     /// All of them, in a descriptor. After an error, some translations do so in the fixed format.
-    All { errors_fixed: bool },
+    All {
+        errors_fixed: bool,
+    },
     /// Those that fit in the fixed format.
     Some,
     None,
@@ -61,7 +63,20 @@ impl Disk {
     fn pass_through(&self, block: &[u8; 15], data: Data<'_>) -> Reply {
         let [protocol, flags, feature @ .., control] = *block;
         assert_eq!(control, 0);
-        let [fh, fl, ch, cl, lba3, lba0, lba4, lba1, lba5, lba2, device, command] = feature;
+        let [
+            fh,
+            fl,
+            ch,
+            cl,
+            lba3,
+            lba0,
+            lba4,
+            lba1,
+            lba5,
+            lba2,
+            device,
+            command,
+        ] = feature;
         let feature = u16::from_be_bytes([fh, fl]);
         let count = u16::from_be_bytes([ch, cl]);
         let lba = u64::from_le_bytes([lba0, lba1, lba2, lba3, lba4, lba5, 0, 0]);
@@ -102,16 +117,25 @@ impl Disk {
                 };
             }
             0x0011 => {
-                assert_eq!((count & !0x10, lba), (0, u64::from(u32::from_be_bytes(*b"Cryp"))));
+                assert_eq!(
+                    (count & !0x10, lba),
+                    (0, u64::from(u32::from_be_bytes(*b"Cryp")))
+                );
                 (1 << 13, Action::CryptoErase)
             }
             0x0012 => {
-                assert_eq!((count & !0x10, lba), (0, u64::from(u32::from_be_bytes(*b"BkEr"))));
+                assert_eq!(
+                    (count & !0x10, lba),
+                    (0, u64::from(u32::from_be_bytes(*b"BkEr")))
+                );
                 (1 << 15, Action::BlockErase)
             }
             0x0014 => {
                 // One pass of zeros.
-                assert_eq!((count & !0x10, lba), (1, u64::from(u16::from_be_bytes(*b"OW")) << 32));
+                assert_eq!(
+                    (count & !0x10, lba),
+                    (1, u64::from(u16::from_be_bytes(*b"OW")) << 32)
+                );
                 (1 << 14, Action::Overwrite)
             }
             feature => panic!("{feature:#x}"),
@@ -144,7 +168,11 @@ impl Disk {
         let is_error = status & 1 != 0;
         let [lba0, lba1, lba2, lba3, lba4, lba5, ..] = lba.to_le_bytes();
         let [count_high, count_low] = count.to_be_bytes();
-        let (key, code) = if is_error { (0xb, [0, 0]) } else { (1, [0, 0x1d]) };
+        let (key, code) = if is_error {
+            (0xb, [0, 0])
+        } else {
+            (1, [0, 0x1d])
+        };
         let fixed = || {
             let mut sense = vec![0; 18];
             (sense[0], sense[2], sense[7]) = (0x70, key, 10);
@@ -158,8 +186,8 @@ impl Disk {
             PassesOn::Some => fixed(),
             PassesOn::All { errors_fixed: true } if is_error => fixed(),
             PassesOn::All { .. } => vec![
-                0x72, key, code[0], code[1], 0, 0, 0, 14, 0x09, 0x0c, 1, error, count_high, count_low,
-                lba3, lba0, lba4, lba1, lba5, lba2, 0x40, status,
+                0x72, key, code[0], code[1], 0, 0, 0, 14, 0x09, 0x0c, 1, error, count_high,
+                count_low, lba3, lba0, lba4, lba1, lba5, lba2, 0x40, status,
             ],
         };
         Reply {

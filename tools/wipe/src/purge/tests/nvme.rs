@@ -60,7 +60,8 @@ impl Controller {
             (0x00, number) | (0x11, number) => {
                 assert_eq!(command.words[0] == 0x11, has_management);
                 let all = self.namespaces.iter();
-                let Some((_, used)) = all.clone().find(|(namespace, _)| *namespace == number) else {
+                let Some((_, used)) = all.clone().find(|(namespace, _)| *namespace == number)
+                else {
                     return 0x0b;
                 };
                 data[0..8].copy_from_slice(&u64::MAX.to_le_bytes());

@@ -88,7 +88,11 @@ impl Drive {
         if let Some(code) = self.trouble() {
             return self.check(code);
         }
-        let support = if self.services.contains(&service) { 3 } else { 1 };
+        let support = if self.services.contains(&service) {
+            3
+        } else {
+            1
+        };
         data[1] = self.units << 5 | support;
         data[3] = 10;
         Reply::default()
@@ -140,7 +144,10 @@ impl Drive {
     }
 
     fn check(&self, code: (u8, u8, u8)) -> Reply {
-        let progress = self.machine.try_borrow().map_or(0, |machine| machine.progress);
+        let progress = self
+            .machine
+            .try_borrow()
+            .map_or(0, |machine| machine.progress);
         self.check_at(code, progress)
     }
 
