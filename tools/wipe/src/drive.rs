@@ -60,6 +60,8 @@ impl Worker<'_> {
     pub fn wipe(&self) {
         self.finish(|pipeline| {
             self.purge()?;
+            let partitions = self.device.check_partitions();
+            partitions.map_err(|error| Stop::Failed(format!("partitions: {}", cause(&error))))?;
             for number in self.first_pass()..=self.plan.passes {
                 self.overwrite(pipeline, number)?;
             }

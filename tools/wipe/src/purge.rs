@@ -148,9 +148,7 @@ pub fn check_idle(targets: &[Target]) -> Result<(), Failure> {
         let Some(file) = open_to_ask(target, OFlags::empty()) else {
             continue;
         };
-        let drive = sanitizer(target, &file, targets).map(|(_, drive)| drive);
-        let state = drive.and_then(|drive| Some(drive.status().ok()?.state));
-        let why = match state {
+        let why = match state_of(target, &file) {
             Some(State::Running { progress, .. }) => format!(
                 "it is sanitizing itself, and is at {}: use --purge to wait for the end, or try again later",
                 percent(progress)
@@ -169,6 +167,25 @@ pub fn check_idle(targets: &[Target]) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// Whether `target` serves reads: it is neither sanitizing itself nor has it failed in that.
+pub fn serves_reads(target: &Target) -> bool {
+    let Some(file) = open_to_ask(target, OFlags::empty()) else {
+        return true;
+    };
+    match state_of(target, &file) {
+        Some(State::Running { .. }) => false,
+        // An NVMe drive reports the failure even after the state has been left.
+        Some(State::Failed { .. }) => is_readable(target),
+        _ => true,
+    }
+}
+
+/// What `target`, open as `file`, is doing, if it is a drive that tells that.
+fn state_of(target: &Target, file: &File) -> Option<State> {
+    let (_, drive) = sanitizer(target, file, &[])?;
+    Some(drive.status().ok()?.state)
 }
 
 fn is_readable(target: &Target) -> bool {

@@ -17,10 +17,8 @@ pub struct Purge {
     pub failure: Option<String>,
     /// The number of the drive in this job, counted from 0, whose erase reaches this drive too: both
     /// are namespaces of one NVM subsystem. `None` if this drive is erased by itself.
-    #[serde(default)]
     pub with: Option<usize>,
     /// What was sent and answered, if the means is a sanitize operation.
-    #[serde(default)]
     pub sanitize: Option<Sanitize>,
 }
 

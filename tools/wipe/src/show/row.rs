@@ -264,4 +264,20 @@ mod tests {
         row.outcome = Some(Outcome::Vanished);
         assert_eq!((row.now(), row.left()), (None, Left::Unknown));
     }
+
+    /// While a drive sanitizes itself, no bytes are moved, and that is no stall.
+    #[test]
+    fn what_sanitizes_itself_is_not_stalled() {
+        let job = job();
+        let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
+        for minute in 0..10 {
+            let at = Duration::from_secs(60 * minute);
+            row.update(at, reading(Phase::Purging, 0x6000, 0x1_0000, 0));
+            let shown = (row.phase(), row.percent(), row.now(), row.left());
+            assert_eq!(shown, ("erases itself".into(), 37, None, Left::Unknown));
+            assert!(row.is_purging() && row.slowness().is_none());
+        }
+        row.outcome = Some(Outcome::Interrupted);
+        assert!(!row.is_purging());
+    }
 }

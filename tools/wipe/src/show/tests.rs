@@ -315,7 +315,8 @@ fn the_schema_knows_every_event() {
 fn beside_the_run() -> Vec<String> {
     let lab = Lab::new();
     let target = Target::find(&lab.image("image", 4096)).expect("a target");
-    let job = fixture::job();
+    let mut job = fixture::job();
+    job.drives[0].purge = Some(fixture::sanitized());
     let plan = plan::event(&[target], &job.plan, Some(How::Auto)).expect("a plan");
     let mut lines = vec![plan];
     for drive in 0..job.drives.len() {
