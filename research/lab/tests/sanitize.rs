@@ -8,7 +8,7 @@
 mod nvme;
 
 use serde_json::{Value, json};
-use squall_lab::test_guests::c_program;
+use squall_lab::test_guests::{Bus, c_program};
 
 use crate::common::needs::{C_COMPILER, GUESTS};
 use crate::wipe::workspace::{GuestSession, MIB, OLD, Running, Workspace};
@@ -20,6 +20,7 @@ pub const TESTS: &[Test] = tests![
     a_scsi_drive_sanitizes_itself: [GUESTS, C_COMPILER],
     an_ata_drive_sanitizes_itself: [GUESTS, C_COMPILER],
     an_nvme_drive_sanitizes_itself: [GUESTS, C_COMPILER],
+    the_kernels_own_translation_passes_commands_on: [GUESTS],
 ];
 
 const SIZE: u64 = 16;
@@ -248,4 +249,18 @@ fn refused(session: &mut Session, how: &str, why: &str) {
     let ran = ran.refused(why);
     assert!(ran.events.is_empty());
     assert!(session.commands().is_empty());
+}
+
+/// QEMU's drive has no sanitize commands. The kernel's translation tells that it is an ATA drive, and passes
+/// IDENTIFY DEVICE on, which is how squall knows.
+fn the_kernels_own_translation_passes_commands_on() {
+    let workspace = Workspace::new();
+    let drives = vec![workspace.drive(Bus::Sata, "SATA", 512, SIZE)];
+    let mut session = workspace.boot(&[], drives);
+    for how in ["--purge", "--purge=block"] {
+        let ran = session.wipe("refused", how, &["SATA"]);
+        ran.refused("it cannot erase itself: it has no ATA sanitize");
+    }
+    assert!(workspace.is_old("SATA"));
+    session.wipe("usual", "", &["SATA"]).success();
 }

@@ -23,6 +23,32 @@ pub enum Data<'a> {
     Out(&'a [u8]),
 }
 
+impl Data<'_> {
+    /// The same data, for one try.
+    fn again(&mut self) -> Data<'_> {
+        match self {
+            Data::None => Data::None,
+            Data::In(bytes) => Data::In(bytes),
+            Data::Out(bytes) => Data::Out(bytes),
+        }
+    }
+}
+
+/// Sends a command. A drive that has something else to tell first (UNIT ATTENTION), such as that it was
+/// reset, is asked again.
+fn send(drive: &dyn Scsi, block: &[u8], mut data: Data<'_>) -> Result<Reply, String> {
+    const TRIES: usize = 4;
+    let mut reply = drive.command(block, data.again())?;
+    for _ in 1..TRIES {
+        let sense = reply.sense.as_ref();
+        if sense.is_none_or(|sense| sense.key != sense::key::UNIT_ATTENTION) {
+            break;
+        }
+        reply = drive.command(block, data.again())?;
+    }
+    Ok(reply)
+}
+
 /// How a drive replied to a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
@@ -59,7 +85,7 @@ pub fn vital_product_data(drive: &dyn Scsi, page: u8) -> Option<Vec<u8>> {
     let mut data = vec![0; LEN.into()];
     let [high, low] = LEN.to_be_bytes();
     let block = [INQUIRY, ENABLE_VITAL_PRODUCT_DATA, page, high, low, 0];
-    let reply = drive.command(&block, Data::In(&mut data)).ok()?;
+    let reply = send(drive, &block, Data::In(&mut data)).ok()?;
     (reply.is_good() && data[1] == page).then_some(data)
 }
 

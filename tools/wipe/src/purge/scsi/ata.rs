@@ -2,7 +2,7 @@
 //! translation that shows them as SCSI drives (SAT-4, section 12.2).
 
 use super::sense::Registers;
-use super::{Data, Scsi, digits, vital_product_data};
+use super::{Data, Scsi, digits, send, vital_product_data};
 use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
 use crate::record::Action;
 
@@ -62,7 +62,7 @@ impl<'a> Disk<'a> {
             command: IDENTIFY_DEVICE,
         };
         let block = command.block(PIO_DATA_IN, ONE_BLOCK_IN);
-        let reply = self.0.command(&block, Data::In(&mut data))?;
+        let reply = send(self.0, &block, Data::In(&mut data))?;
         if !reply.is_good() {
             return Err(format!("IDENTIFY DEVICE: {}", reply.text()));
         }
@@ -98,7 +98,7 @@ impl<'a> Disk<'a> {
             _ => "SANITIZE STATUS EXT",
         };
         let sent = format!("{name}, CDB {}", digits(&block));
-        let reply = self.0.command(&block, Data::None);
+        let reply = send(self.0, &block, Data::None);
         let (answered, result) = match reply {
             Err(why) => (why.clone(), Err(why)),
             Ok(reply) => match reply.sense {

@@ -1,7 +1,7 @@
 //! SANITIZE of SCSI drives, whose progress REQUEST SENSE tells (SBC-4, sections 4.11 and 5.30; SPC-5).
 
 use super::sense::{Sense, code, key};
-use super::{Data, Reply, Scsi, digits};
+use super::{Data, Scsi, digits, send};
 use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
 use crate::record::Action;
 
@@ -53,7 +53,7 @@ impl LogicalUnit<'_> {
             0,
             0,
         ];
-        let reply = self.0.command(&block, Data::In(&mut data))?;
+        let reply = send(self.0, &block, Data::In(&mut data))?;
         match (reply.is_good(), reply.sense) {
             (true, _) => {}
             // It has SANITIZE, and tells no more before the end of the operation.
@@ -91,7 +91,7 @@ impl LogicalUnit<'_> {
             [] => Data::None,
             bytes => Data::Out(bytes),
         };
-        let reply = self.0.command(&block, data);
+        let reply = send(self.0, &block, data);
         let answered = match &reply {
             Ok(reply) => reply.text(),
             Err(why) => why.clone(),
@@ -113,7 +113,7 @@ impl LogicalUnit<'_> {
         const LEN: u8 = 252;
         let mut data = [0; LEN as usize];
         let block = [opcode::REQUEST_SENSE, 0, 0, 0, LEN, 0];
-        let reply = self.0.command(&block, Data::In(&mut data))?;
+        let reply = send(self.0, &block, Data::In(&mut data))?;
         let sense = match reply.is_good() {
             true => Sense::read(&data),
             false => reply.sense,
@@ -143,22 +143,23 @@ impl Sanitizer for LogicalUnit<'_> {
     fn status(&self) -> Result<Status, String> {
         let mut asked = "REQUEST SENSE";
         let mut sense = self.own_sense()?;
-        if is_idle(&sense) {
+        if !is_of_sanitize(&sense) {
             // A drive that is at work, or has failed, tells it here at the latest.
-            let ready = self
-                .0
-                .command(&[opcode::TEST_UNIT_READY, 0, 0, 0, 0, 0], Data::None)?;
-            if let (Reply::CHECK_CONDITION, Some(told)) = (ready.status, ready.sense) {
-                (asked, sense) = ("TEST UNIT READY", told);
-            }
+            let block = [opcode::TEST_UNIT_READY, 0, 0, 0, 0, 0];
+            let reply = send(self.0, &block, Data::None)?;
+            (asked, sense) = match (reply.is_good(), reply.sense) {
+                (true, _) => (asked, IDLE),
+                (false, Some(told)) => ("TEST UNIT READY", told),
+                (false, None) => return Err(format!("TEST UNIT READY: {}", reply.text())),
+            };
         }
         let state = match sense.code {
-            code::SANITIZE_IN_PROGRESS if sense.key <= key::NOT_READY => State::Running {
+            code::SANITIZE_IN_PROGRESS => State::Running {
                 action: None,
                 progress: sense.progress.unwrap_or(0),
             },
             code::SANITIZE_FAILED => State::Failed { mode: None },
-            _ if is_idle(&sense) => State::Idle {
+            _ if sense == IDLE => State::Idle {
                 last: None,
                 succeeded: None,
             },
@@ -193,7 +194,10 @@ fn is_of_sanitize(sense: &Sense) -> bool {
     [code::SANITIZE_IN_PROGRESS, code::SANITIZE_FAILED].contains(&sense.code)
 }
 
-/// Whether a drive that sends this has nothing to say about its state.
-fn is_idle(sense: &Sense) -> bool {
-    sense.key == key::NO_SENSE && (sense.code == code::NONE || sense.code.0 == code::LOW_POWER)
-}
+/// What a drive has to say that is ready.
+const IDLE: Sense = Sense {
+    key: key::NO_SENSE,
+    code: code::NONE,
+    progress: None,
+    registers: None,
+};

@@ -17,7 +17,7 @@ pub struct Sense {
 /// Sense keys.
 pub mod key {
     pub const NO_SENSE: u8 = 0x0;
-    pub const NOT_READY: u8 = 0x2;
+    pub const UNIT_ATTENTION: u8 = 0x6;
     pub const ABORTED_COMMAND: u8 = 0xb;
 }
 
@@ -29,8 +29,6 @@ pub mod code {
     pub const INVALID_OPCODE: (u8, u8) = (0x20, 0x00);
     pub const INVALID_FIELD: (u8, u8) = (0x24, 0x00);
     pub const SANITIZE_FAILED: (u8, u8) = (0x31, 0x03);
-    /// Any qualifier of this code says that the drive saves power.
-    pub const LOW_POWER: u8 = 0x5e;
 }
 
 /// The registers of an ATA drive after a command.

@@ -269,6 +269,28 @@ fn an_operation_without_progress_is_given_up() {
     });
 }
 
+/// A drive that was reset tells that first. It is asked again, and not forever.
+#[test]
+fn a_reset_drive_is_asked_again() {
+    let drive = scsi::Drive::default();
+    let unit = LogicalUnit(&drive);
+    drive.attentions.set(3);
+    assert_eq!(unit.actions().unwrap(), ACTIONS);
+    drive.attentions.set(3);
+    assert_eq!(
+        unit.start(Action::BlockErase, Mode::Unrestricted).result,
+        Ok(())
+    );
+    assert_eq!(drive.machine.borrow().begun.len(), 1);
+    drive.attentions.set(3);
+    assert!(matches!(
+        unit.status().unwrap().state,
+        State::Running { .. }
+    ));
+    drive.attentions.set(u32::MAX);
+    assert_eq!(unit.status().unwrap_err(), "sense 6/29/00");
+}
+
 /// A drive may tell that it takes longer.
 #[test]
 fn the_drives_own_estimate_counts() {

@@ -1,6 +1,6 @@
 //! A model of a SCSI drive, which accepts nothing but blocks that are right in every byte.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use super::machine::{Doing, Machine, Refusal};
 use crate::purge::scsi::sense::Sense;
@@ -17,6 +17,8 @@ pub struct Drive {
     pub descriptors: bool,
     /// Whether it tells its progress only to TEST UNIT READY.
     pub is_quiet: bool,
+    /// How often it has something else to tell before it carries out a command.
+    pub attentions: Cell<u32>,
 }
 
 impl Default for Drive {
@@ -27,6 +29,7 @@ impl Default for Drive {
             units: 0,
             descriptors: false,
             is_quiet: false,
+            attentions: Cell::new(0),
         }
     }
 }
@@ -39,6 +42,11 @@ const INVALID_FIELD: (u8, u8, u8) = (5, 0x24, 0);
 
 impl Scsi for Drive {
     fn command(&self, block: &[u8], data: Data<'_>) -> Result<Reply, String> {
+        let attentions = self.attentions.get();
+        if attentions > 0 {
+            self.attentions.set(attentions - 1);
+            return Ok(self.check((6, 0x29, 0)));
+        }
         Ok(match (block, data) {
             ([0x00, rest @ ..], Data::None) => {
                 assert_eq!(rest, [0; 5]);
