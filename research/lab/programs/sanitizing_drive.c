@@ -35,9 +35,30 @@ static int image;
 static uint64_t sectors;
 static const char *directory;
 
-static enum state state;
-static bool succeeded, may_be_left;
-static uint32_t progress; // of 65536
+static struct {
+    enum state state;
+    bool succeeded, may_be_left;
+    uint32_t progress; // of 65536
+} operation;
+static int kept;
+
+// Keeps the operation in DIRECTORY, where the next run of this program finds it: it survives a power cut.
+static void keep(void) {
+    static typeof(operation) last;
+    if (memcmp(&last, &operation, sizeof last) == 0)
+        return;
+    last = operation;
+    if (pwrite(kept, &operation, sizeof operation, 0) != sizeof operation || fdatasync(kept) < 0)
+        err(1, "operation");
+}
+
+static void remember(void) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/operation", directory);
+    kept = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (kept < 0 || pread(kept, &operation, sizeof operation, 0) < 0)
+        err(1, "%s", path);
+}
 
 // Whether the directory has a file of this name.
 static bool is_set(const char *name) {
@@ -67,24 +88,24 @@ static void erase(void) {
 
 // A question about the operation takes it further.
 static void go_on(void) {
-    if (state != AT_WORK || (progress >= 0x8000 && is_set("hold")))
+    if (operation.state != AT_WORK || (operation.progress >= 0x8000 && is_set("hold")))
         return;
-    progress += 0x2000;
-    if (progress <= 0xffff)
+    operation.progress += 0x2000;
+    if (operation.progress <= 0xffff)
         return;
-    succeeded = !is_set("fail");
-    state = succeeded ? IDLE : FAILED;
-    if (succeeded)
+    operation.succeeded = !is_set("fail");
+    operation.state = operation.succeeded ? IDLE : FAILED;
+    if (operation.succeeded)
         erase();
 }
 
 static bool begin(bool unrestricted) {
-    if (state == AT_WORK || (state == FAILED && !may_be_left && unrestricted))
+    if (operation.state == AT_WORK || (operation.state == FAILED && !operation.may_be_left && unrestricted))
         return false;
-    state = AT_WORK;
-    may_be_left = unrestricted;
-    succeeded = false;
-    progress = 0;
+    operation.state = AT_WORK;
+    operation.may_be_left = unrestricted;
+    operation.succeeded = false;
+    operation.progress = 0;
     return true;
 }
 
@@ -127,15 +148,15 @@ static uint8_t check(uint8_t *sense, uint8_t key, uint8_t code, uint8_t qualifie
     sense[13] = qualifier;
     if (code == 0x04 && qualifier == 0x1b) {
         sense[15] = 0x80;
-        sense[16] = progress >> 8;
-        sense[17] = progress;
+        sense[16] = operation.progress >> 8;
+        sense[17] = operation.progress;
     }
     return CHECK_CONDITION;
 }
 
 // What an operation that is under way, or has failed, answers to other commands.
 static uint8_t trouble(uint8_t *sense) {
-    switch (state) {
+    switch (operation.state) {
     case AT_WORK:
         return check(sense, 2, 0x04, 0x1b);
     case FAILED:
@@ -184,7 +205,7 @@ static uint8_t inquiry(const uint8_t *cdb, const struct data *data, uint8_t *sen
 
 static uint8_t transfer(uint64_t lba, uint32_t count, const struct data *data, bool is_write, uint8_t *sense) {
     uint8_t sector[SECTOR];
-    if (state != IDLE)
+    if (operation.state != IDLE)
         return trouble(sense);
     if (lba + count > sectors)
         return check(sense, 5, 0x21, 0);
@@ -210,15 +231,15 @@ static uint8_t sanitize(const uint8_t *cdb, uint8_t *sense) {
         was_begun = begin(cdb[1] & 0x20);
         break;
     case 0x1f:
-        was_begun = state == FAILED && may_be_left;
+        was_begun = operation.state == FAILED && operation.may_be_left;
         if (was_begun)
-            state = IDLE;
+            operation.state = IDLE;
         break;
     default:
         was_begun = false;
     }
     if (!was_begun)
-        return state == AT_WORK ? trouble(sense) : check(sense, 5, 0x24, 0);
+        return operation.state == AT_WORK ? trouble(sense) : check(sense, 5, 0x24, 0);
     return GOOD;
 }
 
@@ -250,8 +271,8 @@ static uint8_t registers(uint8_t *sense, uint8_t status, uint8_t error, uint16_t
 
 static uint8_t sanitize_status(uint8_t *sense) {
     bool is_frozen = is_set("frozen");
-    uint16_t count = succeeded << 15 | (state == AT_WORK) << 14 | is_frozen << 13;
-    return registers(sense, 0x50, 0, count, state == AT_WORK ? progress : 0xffff);
+    uint16_t count = operation.succeeded << 15 | (operation.state == AT_WORK) << 14 | is_frozen << 13;
+    return registers(sense, 0x50, 0, count, operation.state == AT_WORK ? operation.progress : 0xffff);
 }
 
 static uint8_t pass_through(const uint8_t *cdb, const struct data *data, uint8_t *sense) {
@@ -279,11 +300,11 @@ static uint8_t pass_through(const uint8_t *cdb, const struct data *data, uint8_t
     go_on();
     if (count & 1) {
         note(cdb, 16);
-        if (state != FAILED || !may_be_left)
+        if (operation.state != FAILED || !operation.may_be_left)
             return registers(sense, 0x51, 4, 0, 0);
-        state = IDLE;
+        operation.state = IDLE;
     }
-    if (state == FAILED)
+    if (operation.state == FAILED)
         return registers(sense, 0x51, 4, 0, 1);
     return sanitize_status(sense);
 }
@@ -354,6 +375,7 @@ static void serve(struct tcmu_mailbox *mailbox) {
                 .count = entry->req.iov_cnt,
             };
             uint8_t status = carry_out(cdb, &data, sense);
+            keep();
             memset(&entry->rsp, 0, sizeof entry->rsp);
             entry->rsp.scsi_status = status;
             memcpy(entry->rsp.sense_buffer, sense, sizeof sense);
@@ -369,6 +391,7 @@ int main(int count, char **arguments) {
         errx(2, "usage: %s scsi|ata UIO IMAGE DIRECTORY", arguments[0]);
     is_ata = strcmp(arguments[1], "ata") == 0;
     directory = arguments[4];
+    remember();
     image = open(arguments[3], O_RDWR);
     struct stat described;
     if (image < 0 || fstat(image, &described) < 0)

@@ -52,9 +52,14 @@ static unsigned namespaces;
 
 // Everything below is read and written under this lock.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static enum state state;
-static bool was_begun, succeeded;
-static uint32_t word10, progress, configuration;
+static struct {
+    enum state state;
+    bool was_begun, succeeded;
+    uint32_t word10;   // of the last Sanitize command
+    uint32_t progress; // of 65536
+} operation;
+static int kept;
+static uint32_t configuration;
 
 // The data of a command: what came with it, and what goes back.
 struct data {
@@ -73,6 +78,24 @@ static uint32_t word(const uint8_t *command, int number) {
 static void put(uint8_t *place, uint64_t value, size_t len) {
     value = htole64(value);
     memcpy(place, &value, len);
+}
+
+// Keeps the operation in DIRECTORY, where the next run of this program finds it: it survives a power cut.
+static void keep(void) {
+    static typeof(operation) last;
+    if (memcmp(&last, &operation, sizeof last) == 0)
+        return;
+    last = operation;
+    if (pwrite(kept, &operation, sizeof operation, 0) != sizeof operation || fdatasync(kept) < 0)
+        err(1, "operation");
+}
+
+static void remember(void) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/operation", directory);
+    kept = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (kept < 0 || pread(kept, &operation, sizeof operation, 0) < 0)
+        err(1, "%s", path);
 }
 
 static bool is_set(const char *name) {
@@ -101,37 +124,37 @@ static void erase(void) {
 
 // A question about the operation takes it further.
 static void go_on(void) {
-    if (state != AT_WORK || (progress >= 0x8000 && is_set("hold")))
+    if (operation.state != AT_WORK || (operation.progress >= 0x8000 && is_set("hold")))
         return;
-    progress += 0x2000;
-    if (progress <= 0xffff)
+    operation.progress += 0x2000;
+    if (operation.progress <= 0xffff)
         return;
-    succeeded = !is_set("fail");
-    state = succeeded ? IDLE : FAILED;
-    if (succeeded)
+    operation.succeeded = !is_set("fail");
+    operation.state = operation.succeeded ? IDLE : FAILED;
+    if (operation.succeeded)
         erase();
 }
 
 static uint16_t sanitize(const uint8_t *command) {
     uint32_t asked = word(command, 10), action = asked & 7;
     note(asked);
-    if (state == AT_WORK)
+    if (operation.state == AT_WORK)
         return SANITIZE_IN_PROGRESS;
     if (action == 1) {
-        if (state == FAILED && !(word10 & 8))
+        if (operation.state == FAILED && !(operation.word10 & 8))
             return SANITIZE_FAILED;
-        state = IDLE;
+        operation.state = IDLE;
         return SUCCESS;
     }
     if (action != 2 && action != 4)
         return INVALID_FIELD;
-    if (state == FAILED && !(word10 & 8) && (asked & 8))
+    if (operation.state == FAILED && !(operation.word10 & 8) && (asked & 8))
         return SANITIZE_FAILED;
-    word10 = asked;
-    state = AT_WORK;
-    was_begun = true;
-    succeeded = false;
-    progress = 0;
+    operation.word10 = asked;
+    operation.state = AT_WORK;
+    operation.was_begun = true;
+    operation.succeeded = false;
+    operation.progress = 0;
     return SUCCESS;
 }
 
@@ -143,9 +166,9 @@ static uint16_t log_page(const uint8_t *command, struct data *data) {
         return SUCCESS;
     case 0x81:
         go_on();
-        put(data->out, state == AT_WORK ? progress : 0xffff, 2);
-        put(data->out + 2, !was_begun ? 0 : state == AT_WORK ? 2 : succeeded ? 1 : 3, 2);
-        put(data->out + 4, word10, 4);
+        put(data->out, operation.state == AT_WORK ? operation.progress : 0xffff, 2);
+        put(data->out + 2, !operation.was_begun ? 0 : operation.state == AT_WORK ? 2 : operation.succeeded ? 1 : 3, 2);
+        put(data->out + 4, operation.word10, 4);
         memset(data->out + 8, 0xff, 24);
         return SUCCESS;
     default:
@@ -252,8 +275,8 @@ static uint16_t io(const uint8_t *command, struct data *data, uint64_t *result) 
     size_t count = (word(command, 12) & 0xffff) + 1, len = count * SECTOR;
     if (number < 1 || number > namespaces)
         return INVALID_FIELD;
-    if (state != IDLE)
-        return state == AT_WORK ? SANITIZE_IN_PROGRESS : SANITIZE_FAILED;
+    if (operation.state != IDLE)
+        return operation.state == AT_WORK ? SANITIZE_IN_PROGRESS : SANITIZE_FAILED;
     int image = images[number - 1];
     switch (command[0]) {
     case 0x00: // Flush
@@ -299,6 +322,7 @@ static void answer(int connection, const uint8_t *command, struct data *data, bo
         *is_for_io = (word(command, 10) >> 16) != 0; // the queue's number
     pthread_mutex_lock(&lock);
     uint16_t status = (*is_for_io ? io : admin)(command, data, &result);
+    keep();
     pthread_mutex_unlock(&lock);
     if (status == NO_RESPONSE)
         return;
@@ -348,6 +372,7 @@ int main(int count, char **arguments) {
     if (count < 4 || count > 3 + MOST_NAMESPACES)
         errx(2, "usage: %s PORT DIRECTORY IMAGE...", arguments[0]);
     directory = arguments[2];
+    remember();
     for (; namespaces < (unsigned)count - 3; namespaces++) {
         struct stat described;
         images[namespaces] = open(arguments[3 + namespaces], O_RDWR);

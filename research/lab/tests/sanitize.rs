@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use squall_lab::test_guests::{Bus, c_program};
 
 use crate::common::needs::{C_COMPILER, GUESTS};
-use crate::wipe::workspace::{GuestSession, MIB, OLD, Running, Workspace};
-use nvme::an_nvme_drive_sanitizes_itself;
+use crate::wipe::workspace::{GuestSession, MIB, OLD, Running, Workspace, id};
+use nvme::{an_nvme_drive_goes_on_after_a_power_cut, an_nvme_drive_sanitizes_itself};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -20,6 +20,8 @@ pub const TESTS: &[Test] = tests![
     a_scsi_drive_sanitizes_itself: [GUESTS, C_COMPILER],
     an_ata_drive_sanitizes_itself: [GUESTS, C_COMPILER],
     an_nvme_drive_sanitizes_itself: [GUESTS, C_COMPILER],
+    a_scsi_drive_goes_on_after_a_power_cut: [GUESTS, C_COMPILER],
+    an_nvme_drive_goes_on_after_a_power_cut: [GUESTS, C_COMPILER],
     the_kernels_own_translation_passes_commands_on: [GUESTS],
 ];
 
@@ -31,13 +33,13 @@ const REACHED: u64 = 8 * MIB;
 /// Options that make a wipe slow enough to be killed.
 const SLOWLY: &str = "--rate-limit 1MiB --checkpoint 1";
 
-const MODULES: [&str; 3] = ["target_core_user", "tcm_loop", "sd_mod"];
+const MODULES: [&str; 4] = ["target_core_user", "tcm_loop", "sd_mod", "ext4"];
 
 /// Makes the device `$1` of the kind `$2`, and starts the program behind it.
 const ATTACH: &[u8] = br#"set -e
 core=/sys/kernel/config/target/core/user_0/$1
 mkdir -p $core /tmp/$1
-head -c $3 /dev/zero | tr '\0' '\247' >/tmp/$1/image
+[ -e /tmp/$1/image ] || head -c $3 /dev/zero | tr '\0' '\247' >/tmp/$1/image
 echo dev_size=$3,dev_config=$1 >$core/control
 echo 1 >$core/enable
 setsid /tmp/drive $2 0 /tmp/$1/image /tmp/$1 </dev/null >/tmp/$1/errors 2>&1 &
@@ -55,7 +57,16 @@ struct Session<'w> {
 
 impl<'w> Session<'w> {
     fn boot(workspace: &'w Workspace, kind: &str, serial: &'static str) -> Session<'w> {
-        let mut guest = workspace.boot(&MODULES, Vec::new());
+        let guest = workspace.boot(&MODULES, Vec::new());
+        Session::attach(workspace, guest, kind, serial)
+    }
+
+    fn attach(
+        workspace: &Workspace,
+        mut guest: GuestSession<'w>,
+        kind: &str,
+        serial: &'static str,
+    ) -> Session<'w> {
         program(workspace, &mut guest, "sanitizing_drive");
         guest.guest.write_file("/tmp/attach", ATTACH).expect("room");
         guest.ok("modprobe -a target_core_user tcm_loop sd_mod");
@@ -103,6 +114,25 @@ impl<'w> Session<'w> {
         let event = self.guest.until(running, 0, is_half);
         assert_eq!(event["total"], 0x1_0000);
     }
+}
+
+/// The drive on which a guest keeps, over a power cut, what the programs behind drives know.
+const KEPT: &str = "KEPT";
+
+/// Copies directories in /tmp to the kept drive, and cuts the power.
+fn cut_power(mut session: GuestSession, directories: &str) {
+    let drive = id(KEPT);
+    session.ok(&format!("mke2fs {drive} && mount -t ext4 {drive} /mnt"));
+    session.ok(&format!("cd /tmp && cp -a {directories} /mnt && sync"));
+    session.guest.cut_power();
+}
+
+/// Copies what was kept back to /tmp.
+fn restore(session: &mut GuestSession) {
+    session.ok(&format!(
+        "mount -t ext4 -o ro {} /mnt && cp -a /mnt/. /tmp",
+        id(KEPT)
+    ));
 }
 
 /// Puts the program `name` into the guest, as /tmp/drive.
@@ -160,6 +190,29 @@ fn an_ata_drive_sanitizes_itself() {
         "overwrite",
         "not sanitize itself by overwrite",
     );
+}
+
+/// The power fails while a drive is at work. It goes on, and the resumed job waits for it.
+fn a_scsi_drive_goes_on_after_a_power_cut() {
+    const SERIAL: &str = "TCMU-SAS";
+    let workspace = Workspace::new();
+    let kept = vec![workspace.drive(Bus::VirtioBlk, KEPT, 512, 2 * SIZE)];
+    let guest = workspace.boot(&MODULES, kept.clone());
+    let mut session = Session::attach(&workspace, guest, "scsi", SERIAL);
+    session.set("hold", true);
+    let running = session.start("cut", "--purge");
+    session.until_half(&running);
+    cut_power(session.guest, &format!("{SERIAL} cut"));
+
+    let mut guest = workspace.boot(&MODULES, kept);
+    restore(&mut guest);
+    let mut session = Session::attach(&workspace, guest, "scsi", SERIAL);
+    let resumed = session.guest.restart("cut", "");
+    session.until_half(&resumed);
+    session.set("hold", false);
+    let ran = session.guest.end(resumed).success();
+    assert_eq!(ran.outcome(0), "verified");
+    assert_eq!(session.commands().len(), 1);
 }
 
 /// The plan and the list of drives say how the drive erases itself, and nothing is sent that changes it.

@@ -2,14 +2,16 @@
 
 use serde_json::Value;
 
-use super::{REACHED, SIZE, SLOWLY, program};
+use super::{KEPT, REACHED, SIZE, SLOWLY, cut_power, program, restore};
+use squall_lab::test_guests::Bus;
+
 use crate::wipe::workspace::{GuestSession, MIB, OLD, Running, Workspace};
 
 /// Makes the images of two namespaces, starts the program behind them, and connects to it.
 const CONNECT: &[u8] = br#"set -e
 mkdir -p /tmp/subsystem
 cd /tmp/subsystem
-for image in 1 2; do head -c $1 /dev/zero | tr '\0' '\247' >$image; done
+[ -e 1 ] || for image in 1 2; do head -c $1 /dev/zero | tr '\0' '\247' >$image; done
 ip link set lo up
 setsid /tmp/drive 4420 /tmp/subsystem 1 2 </dev/null >errors 2>&1 &
 host=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-0000-0000-000000000001
@@ -29,16 +31,48 @@ const LEAVE_FAILURE: &str = "00000001";
 pub fn an_nvme_drive_sanitizes_itself() {
     let workspace = Workspace::new();
     let mut session = workspace.boot(&["nvme_tcp"], Vec::new());
-    program(&workspace, &mut session, "sanitizing_subsystem");
+    connect(&workspace, &mut session);
+    refused_unless_all_are_named(&mut session);
+    goes_on_alone(&mut session);
+    a_failure_is_left(&mut session);
+}
+
+/// The power fails while the drive is at work. It goes on, and the resumed job waits for it.
+pub fn an_nvme_drive_goes_on_after_a_power_cut() {
+    let workspace = Workspace::new();
+    let kept = vec![workspace.drive(Bus::VirtioBlk, KEPT, 512, 3 * SIZE)];
+    let mut session = workspace.boot(&["nvme_tcp", "ext4"], kept.clone());
+    connect(&workspace, &mut session);
+    session.ok("touch /tmp/subsystem/hold");
+    let running = session.start("cut", "--purge=crypto", &BOTH);
+    session.until(&running, 0, is_half);
+    cut_power(session, "subsystem cut");
+
+    let mut session = workspace.boot(&["nvme_tcp", "ext4"], kept);
+    restore(&mut session);
+    connect(&workspace, &mut session);
+    let resumed = session.restart("cut", "");
+    session.until(&resumed, 0, is_half);
+    session.ok("rm /tmp/subsystem/hold");
+    let ran = session.end(resumed).success();
+    for drive in [0, 1] {
+        assert_eq!(ran.outcome(drive), "verified");
+    }
+    assert_eq!(commands(&mut session), ["0000000c"]);
+}
+
+fn connect(workspace: &Workspace, session: &mut GuestSession) {
+    program(workspace, session, "sanitizing_subsystem");
     session
         .guest
         .write_file("/tmp/connect", CONNECT)
         .expect("room");
     session.ok("modprobe nvme_tcp");
     session.ok(&format!("sh /tmp/connect {}", SIZE * MIB));
-    refused_unless_all_are_named(&mut session);
-    goes_on_alone(&mut session);
-    a_failure_is_left(&mut session);
+}
+
+fn is_half(event: &Value) -> bool {
+    event["event"] == "purging" && event["done"] == 0x8000
 }
 
 /// The words of the Sanitize commands since the last call.
@@ -80,7 +114,6 @@ fn refused_unless_all_are_named(session: &mut GuestSession) {
 fn goes_on_alone(session: &mut GuestSession) {
     session.ok("touch /tmp/subsystem/hold");
     let running = session.start("killed", &format!("--purge --keep-key {SLOWLY}"), &BOTH);
-    let is_half = |event: &Value| event["event"] == "purging" && event["done"] == 0x8000;
     session.until(&running, 0, is_half);
     kill(session, running);
     assert_eq!(commands(session), [BEGIN]);

@@ -220,7 +220,7 @@ impl Operation<'_> {
 }
 
 const FAILED: &str = "the drive says that its sanitize operation failed";
-const NO_EXIT: &str = "until another one succeeds it serves no reads and writes: resume the job to try again, or destroy it";
+const NO_EXIT: &str = "until another one succeeds it serves no reads and writes";
 pub const FROZEN: &str = "its sanitize commands are frozen until it is powered off; some firmware does that when it starts";
 
 /// Whether the last operation may be the one that was asked for.

@@ -6,9 +6,8 @@ use squall_drives::Identity;
 use squall_drives::io::QueueKind;
 use squall_tools::units;
 
-use crate::record::{
-    ContentKind, Drive, Exchange, Job, Method, Outcome, Pass, Purge, Scope, Verification,
-};
+use super::exchanges;
+use crate::record::{ContentKind, Drive, Job, Method, Outcome, Pass, Purge, Scope, Verification};
 use crate::report::{share, unreadable_bytes};
 
 /// A name and a value.
@@ -28,7 +27,13 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
             (list(&transfer(job, drive)))
             (passes(&drive.passes))
         }
-        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &purge_facts(purge))) }
+        @if let Some(purge) = &drive.purge {
+            section {
+                h2 { "The drive's own erase" }
+                (list(&purge_facts(purge)))
+                (exchanges::table(purge))
+            }
+        }
         (section("Tool", &tool(job)))
     }
 }
@@ -155,16 +160,13 @@ fn purge_facts(purge: &Purge) -> Vec<Fact> {
         let number = other + 1;
         facts.push(("Together with", format!("target {number} of the job")));
     }
-    let Some(sanitize) = &purge.sanitize else {
-        return facts;
-    };
-    if sanitize.found_under_way {
+    if purge
+        .sanitize
+        .as_ref()
+        .is_some_and(|known| known.found_under_way)
+    {
         let found = "found under way: nothing was sent into it";
         facts.push(("Operation", found.into()));
-    }
-    for Exchange { at, sent, answered } in &sanitize.exchanges {
-        facts.push(("Sent", format!("{}: {sent}", timestamp(*at))));
-        facts.push(("Answered", answered.clone()));
     }
     facts
 }
