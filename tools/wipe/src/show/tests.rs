@@ -1,5 +1,7 @@
 //! Tests every style with an invented run, at invented times.
 
+mod purging;
+
 use std::cell::RefCell;
 use std::time::Duration;
 
