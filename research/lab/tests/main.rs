@@ -15,6 +15,7 @@ mod go;
 mod machines;
 mod module;
 mod purge;
+mod sanitize;
 mod stops;
 mod test_guests;
 mod wipe;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         wipe::used::TESTS,
         wipe::vanished::TESTS,
         purge::TESTS,
+        sanitize::TESTS,
         module::page::TESTS,
         module::usage::TESTS,
         module::firmware::TESTS,

@@ -214,6 +214,18 @@ impl Target {
         self.device()?.value("nsid")
     }
 
+    /// The directory in sysfs of the NVM subsystem, or of the only controller, that an NVMe namespace
+    /// belongs to. Namespaces with the same one are erased together by Sanitize.
+    pub fn subsystem(&self) -> Option<PathBuf> {
+        self.namespace()?;
+        fs::canonicalize(self.device()?.join("device")).ok()
+    }
+
+    /// Whether the kernel drives it as a SCSI device, as it does drives on SATA and USB, too.
+    pub fn is_scsi(&self) -> bool {
+        self.device().is_some_and(drive::is_scsi)
+    }
+
     pub(crate) fn device(&self) -> Option<&Device> {
         match &self.place {
             Place::Device { device, .. } => Some(device),

@@ -8,6 +8,7 @@ use squall_drives::confirm::Consent;
 use squall_drives::io::Direct;
 use squall_tools::size;
 
+use crate::purge::How;
 use crate::record::{ContentKind, Scope};
 
 /// Most passes that may be requested, more than any drive needs.
@@ -72,14 +73,17 @@ pub struct WipeArguments {
     #[arg(long, conflicts_with = "resume")]
     pub verify_each: bool,
 
-    /// Have each drive erase itself first: NVMe's Format NVM, or a secure discard
+    /// Have each drive erase itself first
     ///
-    /// Unlike overwriting, this reaches the cells that flash keeps in reserve. It erases nothing
-    /// outside the target.
-    /// Targets that do not support it are refused. It cannot be interrupted. Without this and without
-    /// --yes, squall asks whether to purge flash that supports it.
-    #[arg(long, conflicts_with = "resume")]
-    pub purge: bool,
+    /// By sanitizing itself (NVMe, SCSI, ATA), by NVMe's Format NVM, or by a secure discard. Unlike
+    /// overwriting, this reaches the cells that flash keeps in reserve. It erases nothing outside the
+    /// targets: NVMe Sanitize, which erases all namespaces, only if all of them are targets or empty.
+    /// Targets that do not support it are refused. It cannot be stopped: a drive goes on sanitizing itself
+    /// even after a power cut, and --resume waits for it. Without this and without --yes, squall asks
+    /// whether to purge flash that supports it.
+    #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
+          default_missing_value = "auto", conflicts_with = "resume")]
+    pub purge: Option<How>,
 
     /// Show what would be done, but write nothing
     #[arg(long)]

@@ -61,6 +61,8 @@ impl Worker<'_> {
         self.finish(|pipeline| {
             self.read_health();
             self.purge()?;
+            let partitions = self.device.check_partitions();
+            partitions.map_err(|error| Stop::Failed(format!("partitions: {}", cause(&error))))?;
             let last = self.plan.count();
             for number in 1..=last {
                 self.overwrite(pipeline, number)?;

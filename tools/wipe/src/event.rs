@@ -25,6 +25,13 @@ pub enum EventKind {
         /// How the drive erases itself.
         means: Means,
     },
+    /// The drive is this far in sanitizing itself.
+    Purging {
+        /// The part that is done, as a numerator.
+        done: u64,
+        /// Its denominator, 65536.
+        total: u64,
+    },
     /// The drive's own erase has ended.
     Purged {
         /// How the drive erased itself.

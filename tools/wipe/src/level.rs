@@ -42,9 +42,10 @@ impl Level {
 
 /// The level of a drive's own erase, with everything overwritten afterwards.
 fn by(means: Means) -> Level {
-    match means {
-        // Neither is specified to reach what a laboratory could read.
-        Means::NvmeFormat | Means::SecureDiscard => Level::Clear,
+    match means.action() {
+        Some(_) => Level::Purge,
+        // Neither Format NVM nor a secure discard is specified to reach what a laboratory could read.
+        None => Level::Clear,
     }
 }
 

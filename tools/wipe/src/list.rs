@@ -9,7 +9,7 @@ use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
 
 use crate::args::DrivesArguments;
-use crate::purge;
+use crate::purge::{self, How};
 use crate::run::PURPOSE;
 use crate::show::text;
 
@@ -55,7 +55,8 @@ fn entries(all: bool) -> Result<Vec<Entry>, Failure> {
 }
 
 fn entry((target, uses): (Target, Vec<String>)) -> Entry {
-    let erase = purge::expected_means(&target).and_then(Result::ok);
+    let erase = purge::expected_means(&target, How::Auto, std::slice::from_ref(&target));
+    let erase = erase.and_then(Result::ok);
     Entry {
         name: target.stable_name(),
         bus: target.bus(),

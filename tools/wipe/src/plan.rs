@@ -5,18 +5,18 @@ use squall_drives::{Identity, Kind, Target};
 use squall_tools::{Failure, text, units};
 
 use crate::content_kind;
-use crate::purge;
+use crate::purge::{self, How};
 use crate::record::{Means, Plan, Scope};
 use crate::report;
 use crate::show::json::{Event, FORMAT, Line};
 
 /// The plan as text: a block for each target, and what is done with all of them. `purge` says
-/// whether they erase themselves first.
-pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
+/// whether and how they erase themselves first.
+pub fn text(targets: &[Target], plan: &Plan, purge: Option<How>) -> String {
     let mut text = String::new();
     for target in targets {
         block(&mut text, &target.identity);
-        if let Some(erase) = erase(target) {
+        if let Some(erase) = erase(target, purge, targets) {
             add(&mut text, &format!("  erase     {erase}"));
         }
     }
@@ -27,7 +27,7 @@ pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
         &mut text,
         &format!("{number} {noun}, {} in all", units::volume(total)),
     );
-    if purge {
+    if purge.is_some() {
         add(&mut text, "first each erases itself; then");
     }
     add(
@@ -45,15 +45,15 @@ pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
 }
 
 /// The plan as an event, for programs.
-pub fn event(targets: &[Target], plan: &Plan, purge: bool) -> Result<String, Failure> {
+pub fn event(targets: &[Target], plan: &Plan, purge: Option<How>) -> Result<String, Failure> {
     let means = targets
         .iter()
-        .map(|target| purge::expected_means(target)?.ok());
+        .map(|target| purge::expected_means(target, purge.unwrap_or(How::Auto), targets)?.ok());
     let event = Event::Plan {
         format: FORMAT,
         drives: targets.iter().map(|target| &target.identity).collect(),
         plan,
-        purge,
+        purge: purge.is_some(),
         means: means.collect(),
     };
     Line::new(Timestamp::now(), event).text()
@@ -91,13 +91,13 @@ fn block(text: &mut String, identity: &Identity) {
 }
 
 /// What is known about a target's own erase before the target is opened.
-fn erase(target: &Target) -> Option<String> {
+fn erase(target: &Target, purge: Option<How>, all: &[Target]) -> Option<String> {
     let identity = &target.identity;
     let is_memory_card = || {
         let name = identity.path.file_name().unwrap_or_default();
         identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
     };
-    match purge::expected_means(target) {
+    match purge::expected_means(target, purge.unwrap_or(How::Auto), all) {
         Some(Ok(means)) => Some(format!("of its own, by {} (--purge)", means.name())),
         Some(Err(why)) => Some(format!("none of its own: {why}")),
         None => is_memory_card().then(|| {

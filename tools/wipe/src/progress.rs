@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 pub enum Phase {
     /// The drive has not begun.
     Waiting,
+    /// The drive sanitizes itself. The phase is counted in parts of the whole, not in bytes.
+    Purging,
     /// The drive is overwritten, in the pass of this number, counted from 1.
     Writing(u32),
     /// The drive is read back and compared with what the pass of this number has written.
@@ -94,14 +96,15 @@ impl Progress {
 }
 
 /// The number of kinds of phases.
-const KINDS: u32 = 4;
+const KINDS: u32 = 5;
 
 fn word(phase: Phase) -> u32 {
     match phase {
         Phase::Waiting => 0,
         Phase::Ended => 1,
-        Phase::Writing(pass) => 2 + KINDS * pass,
-        Phase::Verifying(pass) => 3 + KINDS * pass,
+        Phase::Purging => 2,
+        Phase::Writing(pass) => 3 + KINDS * pass,
+        Phase::Verifying(pass) => 4 + KINDS * pass,
     }
 }
 
@@ -109,7 +112,8 @@ fn phase(word: u32) -> Phase {
     match word % KINDS {
         0 => Phase::Waiting,
         1 => Phase::Ended,
-        2 => Phase::Writing(word / KINDS),
+        2 => Phase::Purging,
+        3 => Phase::Writing(word / KINDS),
         _ => Phase::Verifying(word / KINDS),
     }
 }

@@ -1,13 +1,17 @@
 //! A drive's own erase, which also reaches the cells that flash keeps in reserve.
 //!
-//! An NVMe namespace is erased by Format NVM, in the format that it has (NVM Express Base
-//! Specification; NIST SP 800-88 Rev. 1 lists this as Purge in table A-8). Everything else is
-//! erased by the kernel's secure discard, which eMMC and some virtual drives have. Nothing is
-//! requested that could erase anything outside the target.
+//! A drive is told to sanitize itself, if it can: an NVM subsystem, a SCSI drive, or an ATA drive behind a
+//! translation. Otherwise an NVMe namespace is erased by Format NVM, in the format that it has, and
+//! everything else by the kernel's secure discard, which eMMC and some virtual drives have. Nothing is
+//! requested that could erase anything outside the targets.
 
 mod discard;
+mod how;
 mod nvme;
 mod offer;
+pub mod operation;
+pub mod sanitize;
+mod scsi;
 #[cfg(test)]
 mod tests;
 
@@ -15,29 +19,36 @@ use std::fs::File;
 
 use rustix::fs::{Mode, OFlags};
 use squall_drives::confirm::Consent;
-use squall_drives::io::Device;
+use squall_drives::io::{Buffer, Device};
 use squall_drives::{Kind, Target, shown};
 use squall_tools::Failure;
 
-use crate::record::Means;
+use crate::record::{CommandSet, Means, Purge};
+use how::Ways;
+use operation::FROZEN;
+use sanitize::{Sanitizer, State, percent};
+
+pub use how::How;
 
 /// Chooses how each of `targets`, which are open as `devices`, erases itself, if at all. All of
 /// them do if that was `asked` for on the command line; else those for which the user agrees now.
 pub fn choose(
-    asked: bool,
+    asked: Option<How>,
     consent: &Consent,
     targets: &[Target],
     devices: &[Device],
-) -> Result<Vec<Option<Means>>, Failure> {
-    if !asked && consent.yes {
+) -> Result<Vec<Option<Purge>>, Failure> {
+    if asked.is_none() && consent.yes {
         return Ok(vec![None; targets.len()]);
     }
     let opened = targets.iter().zip(devices);
-    let found = opened.map(|(target, device)| (target, means(target, device.file())));
-    if asked {
-        return found
+    let how = asked.unwrap_or(How::Auto);
+    let found = opened.map(|(target, device)| (target, means(target, device.file(), how, targets)));
+    if asked.is_some() {
+        let means: Result<Vec<_>, _> = found
             .map(|(target, means)| means.map(Some).map_err(|why| refused(target, &why)))
             .collect();
+        return means.map(|means| purges(targets, &means));
     }
     let offers: Vec<_> = found
         .map(|(target, means)| {
@@ -45,37 +56,176 @@ pub fn choose(
             (target, means.ok().filter(|_| is_flash))
         })
         .collect();
-    offer::choose(&offers)
+    offer::choose(&offers).map(|means| purges(targets, &means))
 }
 
-/// How `target`, open for writing as `file`, can erase itself, or why it cannot. Asking changes
-/// nothing.
-fn means(target: &Target, file: &File) -> Result<Means, String> {
-    match target.namespace() {
+/// The purges of `targets` by these `means`. What erases all namespaces of a subsystem is done for one of
+/// them, and the others wait for it, even those whose own erase was not asked for.
+fn purges(targets: &[Target], means: &[Option<Means>]) -> Vec<Option<Purge>> {
+    let leader = |target: &Target| {
+        let subsystem = target.subsystem()?;
+        let mut all = targets.iter().zip(means);
+        all.position(|(other, means)| {
+            means.is_some_and(Means::reaches_all_namespaces)
+                && other.subsystem().as_ref() == Some(&subsystem)
+        })
+    };
+    let purge = |(number, target): (usize, &Target)| match leader(target) {
+        Some(leader) if leader != number => {
+            let mut purge = Purge::asked(means[leader]?);
+            purge.with = Some(leader);
+            Some(purge)
+        }
+        _ => means[number].map(Purge::asked),
+    };
+    targets.iter().enumerate().map(purge).collect()
+}
+
+/// How `target`, open as `file`, can erase itself, or why it cannot. Nothing but `named` targets may be
+/// erased. Asking changes nothing.
+fn means(target: &Target, file: &File, how: How, named: &[Target]) -> Result<Means, String> {
+    let other = match target.namespace() {
         Some(_) => nvme::Format::of(file).map(|_| Means::NvmeFormat),
         None if target.identity.kind == Kind::File => Err("it is a file".into()),
         None if discard::is_supported(file) => Ok(Means::SecureDiscard),
         None => Err("it has no secure discard that the kernel knows of".into()),
+    };
+    let sanitize = sanitizer(target, file, named).map(|(set, drive)| {
+        let actions = drive.actions()?;
+        match drive.status()?.state {
+            State::Frozen => Err(FROZEN.to_owned()),
+            _ => Ok((set, actions)),
+        }
+    });
+    Ways { sanitize, other }.choose(how)
+}
+
+/// The sanitize commands of `target`, open as `file`; `None` if it is not a whole drive.
+fn sanitizer<'f>(
+    target: &Target,
+    file: &'f File,
+    named: &[Target],
+) -> Option<(CommandSet, Box<dyn Sanitizer + 'f>)> {
+    if target.namespace().is_some() {
+        let subsystem = target.subsystem();
+        let named = named.iter().filter(|other| other.subsystem() == subsystem);
+        let named = named.filter_map(Target::namespace);
+        let named = named.filter_map(|number| number.try_into().ok()).collect();
+        let subsystem = nvme::sanitize::Subsystem::new(file, named);
+        return Some((CommandSet::Nvme, Box::new(subsystem)));
     }
+    if !target.is_scsi() || target.identity.kind != Kind::Disk {
+        return None;
+    }
+    Some(match scsi::ata::Disk::behind(file) {
+        Some(disk) => (CommandSet::Ata, Box::new(disk)),
+        None => (
+            CommandSet::Scsi,
+            Box::new(scsi::sanitize::LogicalUnit(file)),
+        ),
+    })
 }
 
 /// The expected result of [`means`], without opening `target` for writing, which would make other
-/// programs probe it again. `None` if it is no NVMe namespace or cannot be asked.
-pub fn expected_means(target: &Target) -> Option<Result<Means, String>> {
-    target.namespace()?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+/// programs probe it again. `None` if it is neither an NVMe namespace nor a SCSI drive, or cannot be asked.
+pub fn expected_means(
+    target: &Target,
+    how: How,
+    named: &[Target],
+) -> Option<Result<Means, String>> {
+    let is_drive = target.identity.kind == Kind::Disk && target.is_scsi();
+    if target.namespace().is_none() && !is_drive {
+        return None;
+    }
+    let file = open_to_ask(target, OFlags::empty())?;
+    Some(means(target, &file, how, named))
+}
+
+/// Fails if one of `targets`, which are not to erase themselves, is at that or has failed in it: then it
+/// serves no reads and writes.
+pub fn check_idle(targets: &[Target]) -> Result<(), Failure> {
+    for target in targets {
+        let Some(file) = open_to_ask(target, OFlags::empty()) else {
+            continue;
+        };
+        let why = match state_of(target, &file) {
+            Some(State::Running { progress, .. }) => format!(
+                "it is sanitizing itself, and is at {}: use --purge to wait for the end, or try again later",
+                percent(progress)
+            ),
+            // An NVMe drive reports the failure even after the state has been left.
+            Some(State::Failed { .. }) if !is_readable(target) => {
+                "its last sanitize operation failed, and \
+                until one succeeds it serves no reads and writes: use --purge to start one"
+                    .into()
+            }
+            _ => continue,
+        };
+        let name = shown(&target.identity.given);
+        return Err(Failure::Usage(format!(
+            "{name}: {why}: nothing was written"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether `target` serves reads: it is neither sanitizing itself nor has it failed in that.
+pub fn serves_reads(target: &Target) -> bool {
+    let Some(file) = open_to_ask(target, OFlags::empty()) else {
+        return true;
+    };
+    match state_of(target, &file) {
+        Some(State::Running { .. }) => false,
+        // An NVMe drive reports the failure even after the state has been left.
+        Some(State::Failed { .. }) => is_readable(target),
+        _ => true,
+    }
+}
+
+/// What `target`, open as `file`, is doing, if it is a drive that tells that.
+fn state_of(target: &Target, file: &File) -> Option<State> {
+    let (_, drive) = sanitizer(target, file, &[])?;
+    Some(drive.status().ok()?.state)
+}
+
+fn is_readable(target: &Target) -> bool {
+    let Some(file) = open_to_ask(target, OFlags::DIRECT) else {
+        return false;
+    };
+    let mut sector = Buffer::new(target.identity.sector as usize);
+    rustix::io::pread(&file, &mut sector[..], 0).is_ok()
+}
+
+/// Opens `target` only to ask it something; `None` if it is no device or cannot be opened.
+fn open_to_ask(target: &Target, flags: OFlags) -> Option<File> {
+    if target.identity.kind == Kind::File {
+        return None;
+    }
+    let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(&target.identity.path, flags, Mode::empty()).ok()?;
     let file = File::from(file);
     target.confirm(&file).ok()?;
-    Some(means(target, &file))
+    Some(file)
 }
 
-/// Has `target`, open as `file`, erase itself, and waits for the end. Nothing can stop it early.
+/// Has `target`, open as `file`, erase itself by anything but a sanitize operation, and waits for the end.
+/// Nothing can stop it early.
 pub fn purge(target: &Target, file: &File, means: Means) -> Result<(), String> {
     match means {
         Means::NvmeFormat => nvme::Format::of(file)?.run(file),
-        Means::SecureDiscard => discard::run(file, target.identity.size),
+        _ => discard::run(file, target.identity.size),
     }
+}
+
+/// The sanitize commands of `target`, open as `file`, for an operation that was chosen before.
+/// Nothing but `named` targets may be erased.
+pub fn chosen<'f>(
+    target: &Target,
+    file: &'f File,
+    named: &[Target],
+) -> Result<Box<dyn Sanitizer + 'f>, String> {
+    let found = sanitizer(target, file, named).map(|(_, drive)| drive);
+    found.ok_or_else(|| "it is no longer a drive that sanitizes itself".into())
 }
 
 fn refused(target: &Target, why: &str) -> Failure {

@@ -5,6 +5,8 @@
 //!
 //! All numbers of bytes are exact; times are in UTC.
 
+mod purge;
+
 use clap::ValueEnum;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -15,6 +17,8 @@ use squall_drives::{Health, Identity};
 pub use crate::content_kind::ContentKind;
 pub use crate::level::Level;
 pub use crate::machine::Machine;
+
+pub use purge::{Action, CommandSet, Exchange, Means, Purge, Sanitize};
 
 /// Name and version of a report's layout.
 pub const FORMAT: &str = "squall-wipe/1";
@@ -161,56 +165,6 @@ impl Wipe {
             job: job.id.clone(),
             tool: job.tool.clone(),
             operator: job.operator.clone(),
-        }
-    }
-}
-
-/// A drive's own erase.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Purge {
-    /// How the drive erases itself.
-    pub means: Means,
-    /// When it began.
-    pub began: Option<Timestamp>,
-    /// When it ended, successfully or not.
-    pub ended: Option<Timestamp>,
-    /// Why it failed, if it did.
-    pub failure: Option<String>,
-}
-
-impl Purge {
-    /// An erase that is asked for and has not begun.
-    pub fn asked(means: Means) -> Purge {
-        Purge {
-            means,
-            began: None,
-            ended: None,
-            failure: None,
-        }
-    }
-
-    /// How the drive erased itself, if it did.
-    pub fn done(&self) -> Option<Means> {
-        (self.ended.is_some() && self.failure.is_none()).then_some(self.means)
-    }
-}
-
-/// How a drive erases itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Means {
-    /// Format NVM of NVM Express, with User Data Erase.
-    NvmeFormat,
-    /// The kernel's secure discard.
-    SecureDiscard,
-}
-
-impl Means {
-    /// The name to use in sentences.
-    pub fn name(self) -> &'static str {
-        match self {
-            Means::NvmeFormat => "Format NVM with User Data Erase",
-            Means::SecureDiscard => "secure discard",
         }
     }
 }

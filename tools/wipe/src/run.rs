@@ -21,10 +21,10 @@ use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::{TransferArguments, WipeArguments};
 use crate::journal::Journal;
-use crate::plan;
 use crate::record::{Drive, FORMAT, Job, Machine, Plan, Tool};
 use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Workers};
+use crate::{plan, purge};
 
 pub use verify::verify;
 
@@ -92,7 +92,14 @@ fn show_plan(options: &WipeArguments, targets: &[Target], plan: &Plan) -> Result
 
 /// Opens all of `targets` before anything is written to one of them.
 fn open_all(targets: &[Target], transfer: &TransferArguments) -> Result<Vec<Device>, Failure> {
-    let open = |target| Device::open(target, Access::Write, transfer.direct);
+    let open = |target| {
+        // The kernel retries a read for minutes while a drive sanitizes itself.
+        let access = match purge::serves_reads(target) {
+            true => Access::Write,
+            false => Access::WriteLater,
+        };
+        Device::open(target, access, transfer.direct)
+    };
     targets.iter().map(open).collect()
 }
 

@@ -40,6 +40,11 @@ impl Workspace {
         Drive::new(path, bus, serial, sector)
     }
 
+    /// The path of a file of the test.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.guests.path(name)
+    }
+
     /// The contents of a drive.
     pub fn medium(&self, serial: &str) -> Vec<u8> {
         fs::read(self.guests.path(serial)).expect("a drive")

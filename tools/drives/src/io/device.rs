@@ -23,6 +23,9 @@ use crate::{Kind, Target};
 pub enum Access {
     /// For overwriting, and for reading back to compare.
     Write,
+    /// Like `Write`, for a drive that sanitizes itself and serves no reads and writes until then. Nothing is
+    /// read from it before [`Device::check_partitions`].
+    WriteLater,
     Read,
 }
 
@@ -44,6 +47,8 @@ pub struct Device {
     size: u64,
     unit: u64,
     is_block: bool,
+    /// Whether [`Device::check_partitions`] has something to check.
+    is_unread: bool,
 }
 
 impl Device {
@@ -79,7 +84,7 @@ impl Device {
             }
         }
         claim::reserve(&file).map_err(at)?;
-        if access == Access::Write {
+        if access != Access::Read {
             claim::claim(&file, is_block).map_err(at)?;
         }
         let unit = if is_direct {
@@ -101,7 +106,16 @@ impl Device {
             size: identity.size,
             unit,
             is_block,
+            is_unread: is_block && access == Access::WriteLater,
         })
+    }
+
+    /// Fails if the device was opened for writing later, and another process has a partition of it open.
+    pub fn check_partitions(&self) -> io::Result<()> {
+        match self.is_unread.then(|| partitions::reread(&self.file)) {
+            Some(Err(Errno::BUSY)) => Err(Errno::BUSY.into()),
+            _ => Ok(()),
+        }
     }
 
     /// The open file, for requests other than transfers.
@@ -193,6 +207,9 @@ fn open_direct(target: &Target, access: Access) -> Result<Option<File>, Errno> {
         Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(None),
         Err(error) => return Err(error),
     };
+    if is_block {
+        return Ok(Some(file));
+    }
     // Some filesystems accept the flag and refuse only the transfer.
     let mut buffer = Buffer::new(identity.sector as usize);
     match rustix::io::pread(&file, &mut buffer[..], 0) {
@@ -203,7 +220,7 @@ fn open_direct(target: &Target, access: Access) -> Result<Option<File>, Errno> {
 
 fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<File, Errno> {
     let access = match access {
-        Access::Write => OFlags::RDWR,
+        Access::Write | Access::WriteLater => OFlags::RDWR,
         Access::Read => OFlags::RDONLY,
     };
     // On a block device, O_EXCL without O_CREAT claims it as a mount does (open(2)).

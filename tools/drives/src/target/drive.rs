@@ -100,6 +100,10 @@ fn bus(disk: &Device) -> Option<String> {
     Some(subsystem.file_name()?.to_string_lossy().into_owned())
 }
 
+pub(super) fn is_scsi(device: &Device) -> bool {
+    bus(device).as_deref() == Some("scsi")
+}
+
 /// What a drive is attached by, for people.
 pub(super) fn bus_name(device: &Device) -> Option<String> {
     let disk = device.disk();

@@ -1,50 +1,185 @@
 //! Runs the drive's own erase before it is overwritten.
 
+use std::time::{Duration, Instant};
+
 use jiff::Timestamp;
 
 use super::Worker;
 use crate::event::EventKind;
-use crate::purge;
-use crate::record::{Drive, Purge};
+use crate::progress::Phase;
+use crate::purge::operation::{End, Operation, Surroundings};
+use crate::purge::sanitize::{Answered, WHOLE};
+use crate::record::{Action, Drive, Exchange, Outcome, Purge, Sanitize};
 use crate::task::Stop;
+use crate::{purge, recorded_drive};
+
+/// Time between two looks at whether the user wants to stop.
+const TICK: Duration = Duration::from_millis(100);
 
 impl Worker<'_> {
     /// Has the drive erase itself, if that was asked for and is not done yet. Afterwards its
     /// contents are unknown, even if the erase failed, and it is to be overwritten.
     pub(super) fn purge(&self) -> Result<(), Stop> {
         let is_left = |drive: &mut Drive| {
-            let purge = drive.purge.as_ref()?;
-            (purge.ended.is_none() && drive.passes.is_empty()).then_some(purge.means)
+            let purge = drive.purge.clone()?;
+            (purge.ended.is_none() && drive.passes.is_empty()).then_some(purge)
         };
-        let Some(means) = self.update(is_left) else {
+        let Some(purge) = self.update(is_left) else {
             return Ok(());
         };
         if self.interrupt.is_noted() {
             return Err(Stop::Interrupted);
         }
-        let began = Some(Timestamp::now());
-        self.record(Purge {
-            began,
-            ..Purge::asked(means)
+        self.change_purge(|purge| {
+            purge.began = purge.began.or_else(|| Some(Timestamp::now()));
+            purge.failure = None;
         });
+        let means = purge.means;
         self.events.send(EventKind::Purge { means });
-        let failure = purge::purge(self.target, self.device.file(), means).err();
+        let ended = match (purge.with, means.action()) {
+            (Some(other), _) => self.wait_for(other)?,
+            (None, Some(action)) => self.sanitize(&purge, action)?,
+            (None, None) => purge::purge(self.target, self.device.file(), means).err(),
+        };
         if !self.target.is_attached() {
             return Err(Stop::Vanished);
         }
-        self.record(Purge {
-            means,
-            began,
-            ended: Some(Timestamp::now()),
-            failure: failure.clone(),
+        self.change_purge(|purge| {
+            purge.ended = Some(Timestamp::now());
+            purge.failure = ended.clone();
         });
+        let failure = ended;
         self.events.send(EventKind::Purged { means, failure });
         let is_same = self.target.confirm(self.device.file());
         is_same.map_err(|failure| Stop::Failed(failure.into_text()))
     }
 
-    fn record(&self, purge: Purge) {
-        self.update(|drive| drive.purge = Some(purge));
+    /// Has the drive sanitize itself. Gives the reason if that failed.
+    fn sanitize(&self, purge: &Purge, action: Action) -> Result<Option<String>, Stop> {
+        let named = self.journal.job().drives.clone();
+        let named = named
+            .iter()
+            .filter_map(|drive| recorded_drive::find(&drive.target).ok());
+        let named: Vec<_> = named.collect();
+        let drive = purge::chosen(self.target, self.device.file(), &named);
+        let drive = drive.map_err(Stop::Failed)?;
+        let accepted = purge.sanitize.as_ref().and_then(|known| known.accepted);
+        let begun = Begun {
+            worker: self,
+            at: Instant::now(),
+        };
+        let operation = Operation {
+            drive: &*drive,
+            surroundings: &begun,
+            action,
+        };
+        match operation.run(accepted.is_some()) {
+            End::Done => Ok(None),
+            End::Failed(why) => Ok(Some(why)),
+            End::Vanished => Err(Stop::Vanished),
+            End::Interrupted => {
+                self.note(
+                    "the drive goes on sanitizing itself, without squall and even after a power cut; \
+                     until it is done it serves no reads and writes",
+                );
+                Err(Stop::Interrupted)
+            }
+            End::Stuck(why) => Err(Stop::Failed(why)),
+            End::Locked(why) => {
+                // When the job is resumed, another operation is started.
+                self.change_purge(|purge| {
+                    purge.sanitize.get_or_insert_default().accepted = None;
+                });
+                Err(Stop::Failed(why))
+            }
+        }
+    }
+
+    /// Waits for the erase of another drive of the job, which reaches this one. Gives the reason if that
+    /// failed.
+    fn wait_for(&self, other: usize) -> Result<Option<String>, Stop> {
+        loop {
+            let read = |drive: &mut Drive| (drive.purge.clone(), drive.outcome.clone());
+            let (purge, outcome) = self.journal.update(other, read);
+            match (purge, outcome) {
+                (Some(purge), _) if purge.ended.is_some() => {
+                    self.change_purge(|own| own.sanitize = purge.sanitize);
+                    return Ok(purge.failure);
+                }
+                (_, Some(Outcome::Interrupted)) => return Err(Stop::Interrupted),
+                (_, Some(_)) => {
+                    let why = "the drive whose erase reaches this one has not done it";
+                    return Err(Stop::Failed(why.into()));
+                }
+                (_, None) if self.interrupt.is_noted() => return Err(Stop::Interrupted),
+                (_, None) => std::thread::sleep(TICK),
+            }
+        }
+    }
+
+    fn change_purge(&self, change: impl FnOnce(&mut Purge)) {
+        self.update(|drive| drive.purge.as_mut().map(change));
         self.save();
+    }
+
+    fn note(&self, text: &str) {
+        let text = text.to_owned();
+        self.update(|drive| drive.note(text.clone()));
+        self.events.send(EventKind::Note { text });
+    }
+}
+
+/// A sanitize operation of a drive in a job.
+struct Begun<'a> {
+    worker: &'a Worker<'a>,
+    at: Instant,
+}
+
+impl Begun<'_> {
+    fn change(&self, change: impl FnOnce(&mut Sanitize)) {
+        let worker = self.worker;
+        worker.change_purge(|purge| change(purge.sanitize.get_or_insert_default()));
+    }
+}
+
+impl Surroundings for Begun<'_> {
+    fn now(&self) -> Duration {
+        self.at.elapsed()
+    }
+
+    fn wait(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            if self.worker.interrupt.is_noted() {
+                return false;
+            }
+            std::thread::sleep(TICK);
+        }
+        true
+    }
+
+    fn is_attached(&self) -> bool {
+        self.worker.target.is_attached()
+    }
+
+    fn record(&self, answer: Answered) {
+        let Answered { sent, answered } = answer;
+        let at = Timestamp::now();
+        self.change(|known| {
+            known.exchanges.push(Exchange { at, sent, answered });
+        });
+    }
+
+    fn under_way(&self, found: bool) {
+        self.change(|known| {
+            known.found_under_way |= found;
+            known.accepted = Some(Timestamp::now());
+        });
+    }
+
+    fn progress(&self, progress: u16) {
+        let (done, total) = (u64::from(progress), u64::from(WHOLE));
+        self.worker.progress.begin(Phase::Purging, done, total);
+        self.worker.events.send(EventKind::Purging { done, total });
     }
 }

@@ -34,8 +34,12 @@ fn is_chosen<Q: Write>(
     target: &Target,
     means: Means,
 ) -> Result<bool, Failure> {
+    let outside = match means.reaches_all_namespaces() {
+        true => "the targets (it reaches all namespaces of this drive)",
+        false => "this target",
+    };
     let question = format!(
-        "{}\nIt is flash, and can erase itself first, by {}. That reaches cells that overwriting does not, and nothing outside this target. It cannot be interrupted.\n\
+        "{}\nIt is flash, and can erase itself first, by {}. That reaches cells that overwriting does not, and nothing outside {outside}. It cannot be interrupted.\n\
          Type \"erase\" for both, or press Enter to only overwrite: ",
         describe(target),
         means.name()

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use squall_drives::{Identity, Kind};
 
-use crate::record::{Drive, Means, Purge};
+use crate::record::{Action, Drive, Means, Purge};
 
 /// Why overwriting is not enough, and what to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,16 +37,17 @@ impl Advice {
         let Some(means) = drive.purge.as_ref().and_then(Purge::done) else {
             return Advice::of(target);
         };
-        let (reach, commands) = match means {
-            Means::NvmeFormat => (
-                "everything it holds, including the cells that it keeps aside".to_owned(),
-                Vec::new(),
-            ),
-            Means::SecureDiscard => (
-                "what is mapped, including copies of it, but not what was no longer mapped"
-                    .to_owned(),
+        let whole = "everything it holds, including the cells that it keeps aside";
+        let (reach, commands) = match (means, means.action()) {
+            (Means::SecureDiscard, _) => (
+                "what is mapped, including copies of it, but not what was no longer mapped",
                 beyond_discards(target),
             ),
+            (_, Some(Action::CryptoErase)) => (
+                "the key under which it encrypts everything it holds, so that nothing can be decrypted",
+                Vec::new(),
+            ),
+            _ => (whole, Vec::new()),
         };
         let text = format!(
             "Before it was overwritten, the drive erased itself by {}: {reach}. It reports that it \

@@ -4,6 +4,7 @@
 //! All values from the record are escaped as text.
 
 mod errors;
+mod exchanges;
 mod facts;
 mod health;
 pub mod job;

@@ -21,6 +21,7 @@ fn outcomes() -> Job {
     job.drives.push(under_way);
     job.drives[2].purge = Some(fixture::purge(None));
     job.drives[6].purge = Some(fixture::purge(Some("the drive refused")));
+    job.drives[0].purge = Some(fixture::sanitized());
     job
 }
 
@@ -198,6 +199,17 @@ fn a_drive_that_erased_itself_needs_no_more() {
     let page = html(&job, 2);
     assert!(!page.contains("nvme sanitize") && page.contains("done, as the drive says"));
     assert!(page.contains("the drive erased itself by Format NVM with User Data Erase"));
+
+    job.drives[2].purge = Some(fixture::sanitized());
+    let page = html(&job, 2);
+    for words in [
+        "the drive erased itself by NVMe Sanitize with block erase",
+        "found under way: nothing was sent into it",
+        "<td>Get Log Page (opcode 0x02), page 0x81</td>",
+        "SPROG 0xffff, SSTAT 0x0101, SCDW10 0x0000000a",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
 
     job.drives[2].purge = Some(fixture::purge(Some("refused")));
     job.drives[2].outcome = Some(Outcome::Incomplete);

@@ -10,7 +10,7 @@ use super::{PURPOSE, Prepared, assets, new_job, open_all, protect_memory, say, s
 use crate::args::{MAX_PASSES, WipeArguments};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
-use crate::record::{Drive, Job, Means, Plan, Purge, Scope};
+use crate::record::{Drive, Job, Plan, Purge, Scope};
 use crate::workers::pending;
 use crate::{filesystem, purge};
 
@@ -21,10 +21,13 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
     guards::check(&targets, &PURPOSE)?;
     let assets = assets::of(&targets, &options.paper.asset)?;
-    if options.dry_run && options.purge {
+    if options.purge.is_none() {
+        purge::check_idle(&targets)?;
+    }
+    if options.dry_run && options.purge.is_some() {
         // Only a drive that is open for writing can be asked whether it can erase itself.
         let devices = open_all(&targets, &options.transfer)?;
-        purge::choose(true, &options.consent, &targets, &devices)?;
+        purge::choose(options.purge, &options.consent, &targets, &devices)?;
     }
     if !show_plan(options, &targets, &plan)? {
         return Ok(None);
@@ -41,7 +44,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let purges = purge::choose(options.purge, &options.consent, &targets, &devices)?;
     let drives = targets.iter().zip(purges);
     let mut drives: Vec<_> = drives
-        .map(|(target, means)| new_drive(target, means))
+        .map(|(target, purge)| new_drive(target, purge))
         .collect();
     for (drive, asset) in drives.iter_mut().zip(assets) {
         drive.asset = asset;
@@ -89,9 +92,9 @@ fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
     })
 }
 
-fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
+fn new_drive(target: &Target, purge: Option<Purge>) -> Drive {
     let mut drive = Drive::new(target.identity.clone());
-    drive.purge = purge.map(Purge::asked);
+    drive.purge = purge;
     let path = &target.identity.path;
     if let Some(name) =
         filesystem::copy_on_write_name(path).filter(|_| target.identity.kind == Kind::File)

@@ -5,8 +5,8 @@ use squall_drives::io::QueueKind;
 use squall_drives::{Health, Identity, Kind};
 
 use crate::record::{
-    ContentKind, Drive, Extent, HealthRecord, JOURNAL, Job, Level, Machine, Means, Note, Outcome,
-    Pass, Plan, Purge, Scope, Tool, Transfer, Verification, Wipe,
+    ContentKind, Drive, Exchange, Extent, HealthRecord, JOURNAL, Job, Level, Machine, Means, Note,
+    Outcome, Pass, Plan, Purge, Sanitize, Scope, Tool, Transfer, Verification, Wipe,
 };
 
 /// When everything began.
@@ -67,10 +67,33 @@ fn verified() -> Drive {
 /// A drive's own erase.
 pub fn purge(failure: Option<&str>) -> Purge {
     Purge {
-        means: Means::NvmeFormat,
         began: Some(at(0)),
         ended: Some(at(60)),
         failure: failure.map(str::to_owned),
+        ..Purge::asked(Means::NvmeFormat)
+    }
+}
+
+/// A sanitize operation of a drive, after a power cut.
+pub fn sanitized() -> Purge {
+    let exchange = |seconds, sent: &str, answered: &str| Exchange {
+        at: at(seconds),
+        sent: sent.into(),
+        answered: answered.into(),
+    };
+    let log = "Get Log Page (opcode 0x02), page 0x81";
+    Purge {
+        began: Some(at(0)),
+        ended: Some(at(60)),
+        sanitize: Some(Sanitize {
+            found_under_way: true,
+            accepted: Some(at(2)),
+            exchanges: vec![
+                exchange(1, log, "SPROG 0x2000, SSTAT 0x0002, SCDW10 0x0000000a"),
+                exchange(59, log, "SPROG 0xffff, SSTAT 0x0101, SCDW10 0x0000000a"),
+            ],
+        }),
+        ..Purge::asked(Means::NvmeSanitizeBlock)
     }
 }
 

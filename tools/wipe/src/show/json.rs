@@ -109,7 +109,7 @@ fn progress(row: &Row) -> Option<Progress> {
     let (phase, pass) = match row.reading.phase {
         Phase::Verifying(number) => (PhaseName::Verification, number),
         Phase::Writing(number) => (PhaseName::Pass, number),
-        Phase::Waiting | Phase::Ended => return None,
+        Phase::Waiting | Phase::Purging | Phase::Ended => return None,
     };
     let left = row.left();
     let seconds_left = match left {

@@ -63,7 +63,11 @@ impl View for Log<'_> {
             return Ok(());
         }
         self.last = age;
-        for row in run.rows.iter().filter(|row| row.is_at_work()) {
+        for row in run
+            .rows
+            .iter()
+            .filter(|row| row.is_at_work() || row.is_purging())
+        {
             self.line(now, &format!("{}: {}", name(row), progress(row)))?;
         }
         self.line(now, &format!("total: {}", run.totals().texts().join(", ")))

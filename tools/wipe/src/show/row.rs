@@ -67,7 +67,7 @@ impl Row {
         let begins = reading.phase != self.reading.phase;
         self.reading = reading;
         match reading.phase {
-            Phase::Waiting | Phase::Ended => {}
+            Phase::Waiting | Phase::Purging | Phase::Ended => {}
             _ if begins => self.meter.begin(at, reading.moved),
             _ => self.meter.feed(at, reading.moved),
         }
@@ -77,6 +77,11 @@ impl Row {
     pub fn is_at_work(&self) -> bool {
         self.outcome.is_none()
             && matches!(self.reading.phase, Phase::Writing(_) | Phase::Verifying(_))
+    }
+
+    /// Whether the drive sanitizes itself.
+    pub fn is_purging(&self) -> bool {
+        self.outcome.is_none() && self.reading.phase == Phase::Purging
     }
 
     /// Bytes a second over the last seconds, while it is at work.
@@ -98,7 +103,7 @@ impl Row {
         let Snapshot { done, total, .. } = self.reading;
         let of_phase = total.saturating_sub(done);
         match self.reading.phase {
-            Phase::Waiting => self.after(0).saturating_sub(self.earlier),
+            Phase::Waiting | Phase::Purging => self.after(0).saturating_sub(self.earlier),
             Phase::Writing(number) => {
                 let is_compared = self.plan.verify_each || number == self.plan.count();
                 let compared = if is_compared { self.compared() } else { 0 };
@@ -139,6 +144,7 @@ impl Row {
         }
         match self.reading.phase {
             Phase::Waiting => "waiting".into(),
+            Phase::Purging => "erases itself".into(),
             Phase::Writing(number) => self.pass(number),
             Phase::Verifying(number) => self.verification(number),
             Phase::Ended => "ended".into(),
@@ -294,5 +300,21 @@ mod tests {
         assert!(row.now().is_some());
         row.outcome = Some(Outcome::Vanished);
         assert_eq!((row.now(), row.left()), (None, Left::Unknown));
+    }
+
+    /// While a drive sanitizes itself, no bytes are moved, and that is no stall.
+    #[test]
+    fn what_sanitizes_itself_is_not_stalled() {
+        let job = job();
+        let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
+        for minute in 0..10 {
+            let at = Duration::from_secs(60 * minute);
+            row.update(at, reading(Phase::Purging, 0x6000, 0x1_0000, 0));
+            let shown = (row.phase(), row.percent(), row.now(), row.left());
+            assert_eq!(shown, ("erases itself".into(), 37, None, Left::Unknown));
+            assert!(row.is_purging() && row.slowness().is_none());
+        }
+        row.outcome = Some(Outcome::Interrupted);
+        assert!(!row.is_purging());
     }
 }

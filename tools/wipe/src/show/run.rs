@@ -110,9 +110,9 @@ impl<'a> Run<'a> {
 }
 
 impl Totals {
-    /// Bytes a second since the run began.
+    /// Bytes a second since the run began, once there are some.
     pub fn average(&self) -> Option<f64> {
-        (self.seconds >= 1.0).then(|| self.moved as f64 / self.seconds)
+        (self.seconds >= 1.0 && self.moved > 0).then(|| self.moved as f64 / self.seconds)
     }
 
     /// All of it for people, in order of importance.

@@ -1,5 +1,7 @@
 //! Tests every style with an invented run, at invented times.
 
+mod purging;
+
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ use super::screen::Screen;
 use super::{Show, View, fixture, table};
 use crate::event::{Event, EventKind};
 use crate::progress::{Phase, Progress};
+use crate::purge::How;
 use crate::record::{Extent, FORMAT, Job, Means, Outcome};
 use crate::{plan, report, reports};
 
@@ -258,6 +261,10 @@ fn the_schema_knows_every_event() {
     let means = Means::NvmeFormat;
     for what in [
         EventKind::Purge { means },
+        EventKind::Purging {
+            done: 0x4000,
+            total: 0x1_0000,
+        },
         EventKind::Purged {
             means,
             failure: None,
@@ -313,8 +320,9 @@ fn the_schema_knows_every_event() {
 fn beside_the_run() -> Vec<String> {
     let lab = Lab::new();
     let target = Target::find(&lab.image("image", 4096)).expect("a target");
-    let job = fixture::job();
-    let plan = plan::event(&[target], &job.plan, true).expect("a plan");
+    let mut job = fixture::job();
+    job.drives[0].purge = Some(fixture::sanitized());
+    let plan = plan::event(&[target], &job.plan, Some(How::Auto)).expect("a plan");
     let mut lines = vec![plan];
     for drive in 0..job.drives.len() {
         let report = report::record(&job, drive);

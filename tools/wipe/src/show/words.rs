@@ -41,7 +41,8 @@ impl Words {
             EventKind::Purged { means, failure } => {
                 return Some(purged(*means, failure.as_deref()));
             }
-            EventKind::Pass { .. }
+            EventKind::Purging { .. }
+            | EventKind::Pass { .. }
             | EventKind::Verification { .. }
             | EventKind::Checkpoint { .. } => return None,
         };

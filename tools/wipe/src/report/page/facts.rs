@@ -6,6 +6,7 @@ use squall_drives::Identity;
 use squall_drives::io::QueueKind;
 use squall_tools::units;
 
+use super::exchanges;
 use crate::content_kind;
 use crate::record::{Drive, Job, Outcome, Pass, Purge, Scope, Verification};
 use crate::report::{share, unreadable_bytes};
@@ -21,7 +22,13 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
         (section("Drive", &target(&drive.target)))
         (section("Overwritten", &overwritten(drive)))
         (section("Verification", &verification(drive)))
-        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &purge_facts(purge))) }
+        @if let Some(purge) = &drive.purge {
+            section {
+                h2 { "The drive's own erase" }
+                (list(&purge_facts(purge)))
+                (exchanges::table(purge))
+            }
+        }
         section {
             h2 { "Method" }
             p { (method(job, drive)) }
@@ -153,12 +160,25 @@ fn purge_facts(purge: &Purge) -> Vec<Fact> {
         (None, Some(_)) => "done, as the drive says".into(),
         (None, None) => "not known".into(),
     };
-    vec![
+    let mut facts = vec![
         ("By", purge.means.name().into()),
         ("Began", time_or(purge.began, "not begun")),
         ("Ended", time_or(purge.ended, "not ended")),
         ("Result", result),
-    ]
+    ];
+    if let Some(other) = purge.with {
+        let number = other + 1;
+        facts.push(("Together with", format!("target {number} of the job")));
+    }
+    if purge
+        .sanitize
+        .as_ref()
+        .is_some_and(|known| known.found_under_way)
+    {
+        let found = "found under way: nothing was sent into it";
+        facts.push(("Operation", found.into()));
+    }
+    facts
 }
 
 fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {

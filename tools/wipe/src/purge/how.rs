@@ -1,0 +1,80 @@
+//! Which of its ways a drive is to erase itself by.
+
+use clap::ValueEnum;
+
+use crate::record::{Action, CommandSet, Means};
+
+/// How drives are to erase themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum How {
+    /// What reaches most in the shortest time, of what the drive has
+    Auto,
+    /// Sanitize: every block is erased
+    Block,
+    /// Sanitize: the key is replaced under which the drive encrypts everything
+    Crypto,
+    /// Sanitize: the drive overwrites its whole medium with zeros
+    Overwrite,
+    /// NVMe's Format NVM, for one namespace alone
+    Format,
+    /// The kernel's secure discard
+    Discard,
+}
+
+/// The ways that a drive has, or why it does not have them.
+pub struct Ways {
+    /// The command set and the actions of a sanitize operation; `None` for what is no drive that could have
+    /// one.
+    pub sanitize: Option<Result<(CommandSet, Vec<Action>), String>>,
+    /// Format NVM or a secure discard.
+    pub other: Result<Means, String>,
+}
+
+impl Ways {
+    /// The way to take, or why there is none.
+    pub fn choose(&self, how: How) -> Result<Means, String> {
+        let sanitize = |action| match &self.sanitize {
+            Some(Ok((set, actions))) if actions.contains(&action) => {
+                Ok(Means::sanitizing(*set, action))
+            }
+            Some(Ok((_, actions))) => {
+                let names: Vec<_> = actions.iter().map(|action| action.name()).collect();
+                Err(format!(
+                    "it does not sanitize itself by {}, only by {}",
+                    action.name(),
+                    names.join(" or ")
+                ))
+            }
+            Some(Err(why)) => Err(why.clone()),
+            None => Err("only whole drives on NVMe, SCSI and ATA sanitize themselves".into()),
+        };
+        match how {
+            How::Block => sanitize(Action::BlockErase),
+            How::Crypto => sanitize(Action::CryptoErase),
+            How::Overwrite => sanitize(Action::Overwrite),
+            How::Format => self.only(Means::NvmeFormat, "it has no Format NVM"),
+            How::Discard => self.only(Means::SecureDiscard, "it has no secure discard"),
+            How::Auto => sanitize(Action::BlockErase)
+                .or_else(|_| sanitize(Action::CryptoErase))
+                .or_else(|_| self.other.clone())
+                .or_else(|_| sanitize(Action::Overwrite))
+                .map_err(|_| self.neither()),
+        }
+    }
+
+    fn only(&self, wanted: Means, without: &str) -> Result<Means, String> {
+        match &self.other {
+            Ok(means) if *means == wanted => Ok(wanted),
+            Ok(_) => Err(without.into()),
+            Err(why) => Err(why.clone()),
+        }
+    }
+
+    fn neither(&self) -> String {
+        match (&self.sanitize, &self.other) {
+            (Some(Err(sanitize)), Err(other)) => format!("{sanitize}; {other}"),
+            (_, Err(other)) => other.clone(),
+            (_, Ok(_)) => "it does not tell how".into(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Commands for a controller, which go through the node of one of its namespaces. That node is open
+//! exclusively, as the controller's own node never is.
+
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::fs::File;
+
+use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, opcode};
+use squall_tools::failure::cause;
+
+/// A controller that takes commands.
+pub trait Admin {
+    /// Sends `command`, whose data is put into `data`. Gives the status, which is 0 for success.
+    fn submit(&self, command: &Command, data: &mut [u8]) -> Result<u16, String>;
+}
+
+/// A command for the controller, with the words that it uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    pub opcode: u8,
+    pub namespace: u32,
+    /// Words 10 to 15.
+    pub words: [u32; 6],
+    /// Milliseconds; zero is the kernel's usual time.
+    pub timeout: u32,
+}
+
+/// Sends `command`, and fails unless the drive accepts it.
+pub fn accepted(drive: &dyn Admin, command: &Command, data: &mut [u8]) -> Result<(), String> {
+    match drive.submit(command, data)? {
+        0 => Ok(()),
+        status => Err(format!("the drive refused, with {}", status_name(status))),
+    }
+}
+
+/// A status with the name of those that a purge meets (NVM Express Base Specification, Status Code).
+pub fn status_name(status: u16) -> String {
+    let name = match status {
+        0x001 => " (Invalid Command Opcode)",
+        0x002 => " (Invalid Field in Command)",
+        0x01c => " (Sanitize Failed)",
+        0x01d => " (Sanitize In Progress)",
+        0x023 => " (Sanitize Prohibited While Persistent Memory Region is Enabled)",
+        0x10b | 0x110 | 0x111 => " (a firmware activation waits for a reset)",
+        _ => "",
+    };
+    format!("NVMe status 0x{status:03x}{name}")
+}
+
+impl Admin for File {
+    fn submit(&self, command: &Command, data: &mut [u8]) -> Result<u16, String> {
+        let request = Request {
+            opcode: command.opcode,
+            namespace: command.namespace,
+            data: if data.is_empty() {
+                0
+            } else {
+                data.as_mut_ptr() as u64
+            },
+            data_len: data.len() as u32,
+            words: command.words,
+            timeout: command.timeout,
+            ..Request::default()
+        };
+        // SAFETY: the controller and the kernel use only the request and its data, which is all of a
+        // slice that outlives this call.
+        let status = unsafe { rustix::ioctl::ioctl(self, Submit(request)) };
+        let status = status.map_err(|error| cause(&error.into()))?;
+        Ok((status & 0x7ff) as u16)
+    }
+}
+
+/// `struct nvme_passthru_cmd` of linux/nvme_ioctl.h.
+#[repr(C)]
+#[derive(Default)]
+struct Request {
+    opcode: u8,
+    flags: u8,
+    _reserved: u16,
+    namespace: u32,
+    words_2_and_3: [u32; 2],
+    metadata: u64,
+    data: u64,
+    metadata_len: u32,
+    data_len: u32,
+    /// Words 10 to 15.
+    words: [u32; 6],
+    timeout: u32,
+    result: u32,
+}
+
+const _: () = assert!(size_of::<Request>() == 72);
+
+/// The number of the namespace that is open as `file`.
+pub fn number(file: &File) -> Result<u32, String> {
+    // SAFETY: this request takes no argument.
+    let number = unsafe { rustix::ioctl::ioctl(file, Id) };
+    let number = number.map_err(|error| cause(&error.into()))?;
+    match number {
+        1..=0xffff_fffe => Ok(number),
+        _ => Err("the kernel does not report its namespace".into()),
+    }
+}
+
+/// NVME_IOCTL_ADMIN_CMD, `_IOWR('N', 0x41, struct nvme_admin_cmd)`; gives a status.
+struct Submit(Request);
+
+// SAFETY: the request takes a pointer to this structure, writes its `result` alone, and returns a
+// status.
+unsafe impl Ioctl for Submit {
+    type Output = u32;
+
+    const IS_MUTATING: bool = true;
+
+    fn opcode(&self) -> Opcode {
+        opcode::read_write::<Request>(b'N', 0x41)
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        (&raw mut self.0).cast()
+    }
+
+    unsafe fn output_from_ptr(status: IoctlOutput, _: *mut c_void) -> rustix::io::Result<u32> {
+        Ok(status as u32)
+    }
+}
+
+/// NVME_IOCTL_ID, `_IO('N', 0x40)`; gives the number of a namespace.
+struct Id;
+
+// SAFETY: the request takes nothing, and returns a number.
+unsafe impl Ioctl for Id {
+    type Output = u32;
+
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        opcode::none(b'N', 0x40)
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+
+    unsafe fn output_from_ptr(number: IoctlOutput, _: *mut c_void) -> rustix::io::Result<u32> {
+        Ok(number as u32)
+    }
+}

@@ -1,0 +1,251 @@
+//! Sanitize, which erases every namespace of an NVM subsystem, and the Sanitize Status log (NVM Express
+//! Base Specification, revision 2.1, sections 5.1.12.1.33, 5.1.22 and 8.1.24).
+
+use std::time::Duration;
+
+use squall_drives::io::Buffer;
+
+use super::admin::{Admin, Command, accepted, status_name};
+use super::{Controller, command, identify, structure};
+use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
+use crate::record::Action;
+
+/// Time for the drive to accept a command, in milliseconds. The operation itself takes longer.
+const TIMEOUT: u32 = 5 * 60 * 1000;
+
+/// An NVM subsystem, asked through a controller of it.
+pub struct Subsystem<'a> {
+    controller: &'a dyn Admin,
+    /// The namespaces that may be erased.
+    named: Vec<u32>,
+}
+
+/// Word 10 of Sanitize.
+mod word10 {
+    pub const EXIT_FAILURE_MODE: u32 = 1;
+    pub const BLOCK_ERASE: u32 = 2;
+    pub const OVERWRITE: u32 = 3;
+    pub const CRYPTO_ERASE: u32 = 4;
+    /// The sanitize action (SANACT).
+    pub const ACTION: u32 = 0b111;
+    /// Allow Unrestricted Sanitize Exit (AUSE).
+    pub const UNRESTRICTED: u32 = 1 << 3;
+    /// Overwrite Pass Count (OWPASS); 0 would be 16.
+    pub const ONE_PASS: u32 = 1 << 4;
+    // No-Deallocate After Sanitize (NDAS) stays zero: the wipe writes every block afterwards anyway.
+}
+
+impl<'a> Subsystem<'a> {
+    /// The subsystem of a `controller`, in which the namespaces `named` may be erased.
+    pub fn new(controller: &'a dyn Admin, named: Vec<u32>) -> Subsystem<'a> {
+        Subsystem { controller, named }
+    }
+
+    /// Fails if a sanitize operation would erase a namespace that holds something and is not named.
+    fn check_namespaces(&self, controller: &Controller<Buffer>) -> Result<(), String> {
+        let all = "it erases all namespaces of the subsystem";
+        let list = |which| identify(self.controller, which, 0);
+        let numbers = controller.namespaces(list);
+        let numbers = numbers.map_err(|why| format!("{all}, and {why}"))?;
+        let mut others = Vec::new();
+        for number in numbers {
+            if !self.named.contains(&number) && self.holds_something(controller, number)? {
+                others.push(number.to_string());
+            }
+        }
+        match others.as_slice() {
+            [] => Ok(()),
+            others => Err(format!(
+                "{all}, and these were not named: {}",
+                others.join(", ")
+            )),
+        }
+    }
+
+    /// Whether any block of a namespace is in use (NUSE).
+    fn holds_something(
+        &self,
+        controller: &Controller<Buffer>,
+        namespace: u32,
+    ) -> Result<bool, String> {
+        const NUSE: std::ops::Range<usize> = 16..24;
+        let which = match controller.has_management() {
+            true => structure::ALLOCATED_NAMESPACE,
+            false => structure::NAMESPACE,
+        };
+        let described = identify(self.controller, which, namespace)?;
+        Ok(described[NUSE].iter().any(|byte| *byte != 0))
+    }
+
+    fn log(&self) -> Result<Log, String> {
+        let mut log = [0; Log::LEN];
+        let dwords = (Log::LEN / 4 - 1) as u32;
+        let command = Command {
+            opcode: command::GET_LOG_PAGE,
+            namespace: Log::OF_THE_SUBSYSTEM,
+            words: [dwords << 16 | Log::PAGE, 0, 0, 0, 0, 0],
+            timeout: 0,
+        };
+        accepted(self.controller, &command, &mut log)?;
+        Ok(Log(log))
+    }
+
+    fn send(&self, word: u32) -> Sent {
+        let command = Command {
+            opcode: command::SANITIZE,
+            // Word 11 is the pattern of an overwrite: zeros.
+            words: [word, 0, 0, 0, 0, 0],
+            timeout: TIMEOUT,
+            ..Command::default()
+        };
+        let answered = self.controller.submit(&command, &mut []);
+        let result = match &answered {
+            Ok(0) => Ok(()),
+            Ok(status) => Err(status_name(*status)),
+            Err(why) => Err(why.clone()),
+        };
+        let answer = Answered {
+            sent: format!("Sanitize (opcode 0x84), CDW10 0x{word:08x}, CDW11 0x00000000"),
+            answered: match &result {
+                Ok(()) => "accepted".into(),
+                Err(why) => why.clone(),
+            },
+        };
+        Sent { answer, result }
+    }
+}
+
+impl Sanitizer for Subsystem<'_> {
+    fn actions(&self) -> Result<Vec<Action>, String> {
+        /// Offset of the sanitize capabilities (SANICAP), and what their bits mean.
+        const SANICAP: usize = 328;
+        const BITS: [(u8, Action); 3] = [
+            (1 << 1, Action::BlockErase),
+            (1 << 0, Action::CryptoErase),
+            (1 << 2, Action::Overwrite),
+        ];
+        let controller = Controller(identify(self.controller, structure::CONTROLLER, 0)?);
+        let capabilities = controller.byte(SANICAP);
+        let has = BITS.into_iter().filter(|(bit, _)| capabilities & bit != 0);
+        let actions: Vec<_> = has.map(|(_, action)| action).collect();
+        if actions.is_empty() {
+            return Err("its controller has no Sanitize".into());
+        }
+        self.check_namespaces(&controller)?;
+        Ok(actions)
+    }
+
+    fn status(&self) -> Result<Status, String> {
+        let log = self.log()?;
+        let answer = Answered {
+            sent: format!("Get Log Page (opcode 0x02), page 0x{:02x}", Log::PAGE),
+            answered: log.text(),
+        };
+        Ok(Status {
+            state: log.state()?,
+            answer,
+        })
+    }
+
+    fn start(&self, action: Action, mode: Mode) -> Sent {
+        let what = match action {
+            Action::BlockErase => word10::BLOCK_ERASE,
+            Action::CryptoErase => word10::CRYPTO_ERASE,
+            Action::Overwrite => word10::OVERWRITE | word10::ONE_PASS,
+        };
+        self.send(match mode {
+            Mode::Unrestricted => what | word10::UNRESTRICTED,
+            Mode::Restricted => what,
+        })
+    }
+
+    fn leave_failure(&self) -> Sent {
+        self.send(word10::EXIT_FAILURE_MODE)
+    }
+
+    fn estimate(&self, action: Action) -> Option<Duration> {
+        self.log().ok()?.estimate(action)
+    }
+}
+
+/// The Sanitize Status log.
+struct Log([u8; Log::LEN]);
+
+impl Log {
+    const PAGE: u32 = 0x81;
+    const LEN: usize = 512;
+    /// The namespace number that asks about the subsystem.
+    const OF_THE_SUBSYSTEM: u32 = 0xffff_ffff;
+
+    /// Sanitize Progress (SPROG).
+    fn progress(&self) -> u16 {
+        self.word(0)
+    }
+
+    /// Sanitize Status (SSTAT).
+    fn status(&self) -> u16 {
+        self.word(2)
+    }
+
+    /// Word 10 of the last Sanitize command (SCDW10).
+    fn command(&self) -> u32 {
+        self.long(4)
+    }
+
+    fn state(&self) -> Result<State, String> {
+        let last = match self.command() & word10::ACTION {
+            word10::BLOCK_ERASE => Some(Action::BlockErase),
+            word10::OVERWRITE => Some(Action::Overwrite),
+            word10::CRYPTO_ERASE => Some(Action::CryptoErase),
+            _ => None,
+        };
+        let mode = match self.command() & word10::UNRESTRICTED {
+            0 => Mode::Restricted,
+            _ => Mode::Unrestricted,
+        };
+        match self.status() & 0b111 {
+            0 => Ok(State::Idle {
+                last: None,
+                succeeded: Some(false),
+            }),
+            // 4: it succeeded, and blocks were deallocated against the command's wish.
+            1 | 4 => Ok(State::Idle {
+                last,
+                succeeded: Some(true),
+            }),
+            2 => Ok(State::Running {
+                action: last,
+                progress: self.progress(),
+            }),
+            3 => Ok(State::Failed { mode: Some(mode) }),
+            _ => Err(format!("it reports {}", self.text())),
+        }
+    }
+
+    /// How long an action takes; all ones say that it is not known.
+    fn estimate(&self, action: Action) -> Option<Duration> {
+        let seconds = self.long(match action {
+            Action::Overwrite => 8,
+            Action::BlockErase => 12,
+            Action::CryptoErase => 16,
+        });
+        (seconds != u32::MAX).then(|| Duration::from_secs(seconds.into()))
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "SPROG 0x{:04x}, SSTAT 0x{:04x}, SCDW10 0x{:08x}",
+            self.progress(),
+            self.status(),
+            self.command()
+        )
+    }
+
+    fn word(&self, at: usize) -> u16 {
+        u16::from_le_bytes([self.0[at], self.0[at + 1]])
+    }
+
+    fn long(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.0[at..at + 4].try_into().expect("four"))
+    }
+}

@@ -1,0 +1,229 @@
+//! One sanitize operation, from the question whether one is under way to its end.
+//!
+//! The drive goes on by itself whatever becomes of this program or of its power. So an operation that is
+//! found under way is waited for; another one is never sent into it.
+
+use std::time::Duration;
+
+use super::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status, percent};
+use crate::record::Action;
+
+/// Time between two questions about the progress.
+const POLL: Duration = Duration::from_secs(1);
+
+/// An operation whose progress stays the same for this long is given up, unless the drive itself said
+/// that it takes longer.
+pub const NO_PROGRESS: Duration = Duration::from_secs(3 * 3600);
+
+/// A drive that does not tell its state for this long is given up.
+pub const NO_ANSWER: Duration = Duration::from_secs(10 * 60);
+
+/// What an operation depends on apart from the drive.
+pub trait Surroundings {
+    /// Time since some fixed moment.
+    fn now(&self) -> Duration;
+
+    /// Waits; false if the user wants to stop.
+    fn wait(&self, time: Duration) -> bool;
+
+    /// Whether the drive is still attached.
+    fn is_attached(&self) -> bool;
+
+    /// Records a command and its answer.
+    fn record(&self, answer: Answered);
+
+    /// Records that the operation is under way: begun now, or `found` so.
+    fn under_way(&self, found: bool);
+
+    /// Shows how far the operation is.
+    fn progress(&self, progress: u16);
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The drive says that it has sanitized itself.
+    Done,
+    /// It failed, and the drive serves reads and writes.
+    Failed(String),
+    /// The drive may still be at work: nothing else can be done with it now.
+    Stuck(String),
+    /// It failed, and the drive serves no reads and writes until another operation succeeds.
+    Locked(String),
+    /// The user wants to stop, and the drive goes on.
+    Interrupted,
+    /// The drive is no longer attached.
+    Vanished,
+}
+
+/// An operation of a drive.
+pub struct Operation<'a> {
+    pub drive: &'a dyn Sanitizer,
+    pub surroundings: &'a dyn Surroundings,
+    pub action: Action,
+}
+
+impl Operation<'_> {
+    /// Carries it out. `accepted` says that an earlier run of this job knew it to be under way.
+    pub fn run(&self, accepted: bool) -> End {
+        let first = match self.drive.status() {
+            Ok(status) => status,
+            Err(_) if !self.surroundings.is_attached() => return End::Vanished,
+            Err(why) => return End::Stuck(format!("it does not tell its sanitize state: {why}")),
+        };
+        self.surroundings.record(first.answer.clone());
+        match first.state {
+            State::Running { action, progress } => {
+                self.surroundings.under_way(!accepted);
+                match self.wait(progress) {
+                    // Another one than was asked for has ended: that one is done now.
+                    Ok(_) if action.is_some_and(|action| action != self.action) => {
+                        self.start(Mode::Unrestricted)
+                    }
+                    Ok(last) => self.judge(&last),
+                    Err(end) => end,
+                }
+            }
+            State::Idle { last, succeeded } if accepted && is_ours(self.action, last) => {
+                match succeeded {
+                    Some(false) => self.start(Mode::Unrestricted),
+                    _ => End::Done,
+                }
+            }
+            State::Failed { .. } if accepted => self.judge(&first),
+            State::Failed { mode } => self.start(mode.unwrap_or(Mode::Unrestricted)),
+            State::Idle { .. } => self.start(Mode::Unrestricted),
+            State::Frozen => End::Failed(FROZEN.into()),
+        }
+    }
+
+    fn start(&self, mode: Mode) -> End {
+        match self.drive.actions() {
+            Ok(actions) if actions.contains(&self.action) => {}
+            Ok(_) => return End::Failed(format!("it has no {}", self.action.name())),
+            Err(why) => return End::Failed(why),
+        }
+        let mut sent = self.send(mode);
+        if sent.result.is_err() && mode == Mode::Unrestricted && self.has_failed() {
+            sent = self.send(Mode::Restricted);
+        }
+        if let Err(why) = sent.result {
+            return self.refused(&format!("the drive refuses: {why}"));
+        }
+        self.surroundings.under_way(false);
+        self.wait_and_judge(0)
+    }
+
+    /// What the state after a refusal means.
+    fn refused(&self, why: &str) -> End {
+        match self.drive.status().map(|status| status.state) {
+            Ok(State::Failed { .. }) => End::Locked(format!("{why}; {NO_EXIT}")),
+            // Somebody else was faster.
+            Ok(State::Running { progress, .. }) => {
+                self.surroundings.under_way(true);
+                self.wait_and_judge(progress)
+            }
+            _ if !self.surroundings.is_attached() => End::Vanished,
+            _ => End::Failed(why.into()),
+        }
+    }
+
+    fn wait_and_judge(&self, progress: u16) -> End {
+        match self.wait(progress) {
+            Ok(last) => self.judge(&last),
+            Err(end) => end,
+        }
+    }
+
+    fn send(&self, mode: Mode) -> Sent {
+        let sent = self.drive.start(self.action, mode);
+        self.surroundings.record(sent.answer.clone());
+        sent
+    }
+
+    fn has_failed(&self) -> bool {
+        let status = self.drive.status();
+        status.is_ok_and(|status| matches!(status.state, State::Failed { .. }))
+    }
+
+    /// Waits for the end of an operation that is this far.
+    fn wait(&self, mut last: u16) -> Result<Status, End> {
+        let limit = self.limit();
+        let surroundings = self.surroundings;
+        let (mut moved, mut answered) = (surroundings.now(), surroundings.now());
+        surroundings.progress(last);
+        loop {
+            let now = surroundings.now();
+            match self.drive.status() {
+                Ok(status) => match status.state {
+                    State::Running { progress, .. } => {
+                        answered = now;
+                        if progress != last {
+                            (last, moved) = (progress, now);
+                            surroundings.progress(progress);
+                        }
+                    }
+                    _ => {
+                        surroundings.record(status.answer.clone());
+                        return Ok(status);
+                    }
+                },
+                Err(_) if !surroundings.is_attached() => return Err(End::Vanished),
+                Err(why) if now.saturating_sub(answered) >= NO_ANSWER => {
+                    return Err(End::Stuck(format!(
+                        "it has not told its sanitize state for {} minutes: {why}",
+                        NO_ANSWER.as_secs() / 60
+                    )));
+                }
+                Err(_) => {}
+            }
+            if now.saturating_sub(moved) >= limit {
+                return Err(End::Stuck(format!(
+                    "its sanitize operation has made no progress for {} hours, at {}: power it off and on",
+                    limit.as_secs() / 3600,
+                    percent(last)
+                )));
+            }
+            if !surroundings.wait(POLL) {
+                return Err(End::Interrupted);
+            }
+        }
+    }
+
+    fn limit(&self) -> Duration {
+        let estimate = self.drive.estimate(self.action).unwrap_or_default();
+        NO_PROGRESS.max(estimate * 2)
+    }
+
+    /// What the state after an operation means.
+    fn judge(&self, status: &Status) -> End {
+        match status.state {
+            State::Idle {
+                succeeded: Some(false),
+                ..
+            } => End::Failed("the drive does not say that its sanitize operation succeeded".into()),
+            State::Idle { .. } => End::Done,
+            State::Frozen => End::Failed(FROZEN.into()),
+            State::Running { .. } => End::Stuck("another sanitize operation has begun".into()),
+            State::Failed { .. } => {
+                let left = self.drive.leave_failure();
+                self.surroundings.record(left.answer);
+                match left.result {
+                    Ok(()) => End::Failed(FAILED.into()),
+                    Err(why) => End::Locked(format!(
+                        "{FAILED}; it does not leave that state ({why}); {NO_EXIT}"
+                    )),
+                }
+            }
+        }
+    }
+}
+
+const FAILED: &str = "the drive says that its sanitize operation failed";
+const NO_EXIT: &str = "until another one succeeds it serves no reads and writes";
+pub const FROZEN: &str = "its sanitize commands are frozen until it is powered off; some firmware does that when it starts";
+
+/// Whether the last operation may be the one that was asked for.
+fn is_ours(action: Action, last: Option<Action>) -> bool {
+    last.is_none_or(|last| last == action)
+}

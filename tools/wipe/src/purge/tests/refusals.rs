@@ -1,0 +1,214 @@
+//! Tests what may not sanitize itself, and which way is chosen of those that a drive has.
+
+use super::machine::Doing;
+use super::operations::{ACTIONS, World, run};
+use super::{ata, nvme, scsi};
+use crate::purge::how::{How, Ways};
+use crate::purge::nvme::sanitize::Subsystem;
+use crate::purge::operation::End;
+use crate::purge::sanitize::{Sanitizer, State};
+use crate::purge::scsi::ata::Disk;
+use crate::purge::scsi::sanitize::LogicalUnit;
+use crate::record::{Action, CommandSet, Means};
+
+fn refusal(drive: &dyn Sanitizer) -> String {
+    drive.actions().expect_err("it is refused")
+}
+
+/// Sanitize erases every namespace: each must be named, or hold nothing.
+#[test]
+fn all_namespaces_are_named_or_empty() {
+    const MANAGEMENT: u16 = 1 << 3;
+    for commands in [0, MANAGEMENT] {
+        let controller = nvme::Controller {
+            commands,
+            namespaces: vec![(1, 10), (2, 0), (7, 1), (9, u64::MAX)],
+            ..nvme::Controller::default()
+        };
+        let may = |named: &[u32]| Subsystem::new(&controller, named.to_vec()).actions();
+        assert_eq!(may(&[1, 7, 9]).unwrap(), ACTIONS);
+        assert_eq!(may(&[9, 2, 7, 1]).unwrap(), ACTIONS);
+        let why = may(&[1]).unwrap_err();
+        assert!(why.contains("these were not named: 7, 9"), "{why}");
+        let why = may(&[7, 9]).unwrap_err();
+        assert!(why.contains("these were not named: 1"), "{why}");
+        assert!(controller.machine.borrow().begun.is_empty());
+    }
+    // Without Namespace Management, those of other controllers are not known.
+    let shared = nvme::Controller {
+        multiple: 0b10,
+        ..nvme::Controller::default()
+    };
+    let why = refusal(&Subsystem::new(&shared, vec![1]));
+    assert!(why.contains("does not report those of its peers"), "{why}");
+    let managed = nvme::Controller {
+        commands: MANAGEMENT,
+        ..shared
+    };
+    Subsystem::new(&managed, vec![1]).actions().unwrap();
+}
+
+/// A namespace that appears between the plan and the command is not erased.
+#[test]
+fn namespaces_are_looked_at_again_before_the_command() {
+    let mut controller = nvme::Controller::default();
+    Subsystem::new(&controller, vec![1]).actions().unwrap();
+    controller.namespaces.push((2, 5));
+    let subsystem = Subsystem::new(&controller, vec![1]);
+    let end = run(&subsystem, &World::new(), Action::BlockErase, false);
+    assert!(matches!(end, End::Failed(_)), "{end:?}");
+    assert!(controller.machine.borrow().begun.is_empty());
+}
+
+#[test]
+fn actions_are_those_that_the_drive_reports() {
+    for (capabilities, expected) in [
+        (0b001, vec![Action::CryptoErase]),
+        (0b010, vec![Action::BlockErase]),
+        (0b110, vec![Action::BlockErase, Action::Overwrite]),
+    ] {
+        let controller = nvme::Controller {
+            capabilities,
+            ..nvme::Controller::default()
+        };
+        let subsystem = Subsystem::new(&controller, vec![1]);
+        assert_eq!(subsystem.actions().unwrap(), expected);
+    }
+    let drive = scsi::Drive {
+        services: vec![1, 3],
+        ..scsi::Drive::default()
+    };
+    let expected = [Action::CryptoErase, Action::Overwrite];
+    assert_eq!(LogicalUnit(&drive).actions().unwrap(), expected);
+    for (word59, expected) in [
+        (0x9000, vec![Action::BlockErase]),
+        (0x7000, vec![Action::CryptoErase, Action::Overwrite]),
+    ] {
+        let disk = ata::Disk {
+            word59,
+            ..ata::Disk::default()
+        };
+        assert_eq!(Disk::behind(&disk).unwrap().actions().unwrap(), expected);
+    }
+}
+
+#[test]
+fn drives_without_sanitize_are_refused() {
+    let controller = nvme::Controller {
+        capabilities: 0xe000_0000,
+        ..nvme::Controller::default()
+    };
+    let why = refusal(&Subsystem::new(&controller, vec![1]));
+    assert!(why.contains("no Sanitize"), "{why}");
+    let drive = scsi::Drive {
+        services: Vec::new(),
+        ..scsi::Drive::default()
+    };
+    let why = refusal(&LogicalUnit(&drive));
+    assert!(why.contains("no SANITIZE"), "{why}");
+    for word59 in [0xe000, 0x1000, 0x0110] {
+        let disk = ata::Disk {
+            word59,
+            ..ata::Disk::default()
+        };
+        let why = refusal(&Disk::behind(&disk).unwrap());
+        assert!(why.contains("no ATA sanitize"), "{why}");
+    }
+}
+
+/// A SCSI drive tells which logical units the command affects (MLU).
+#[test]
+fn other_logical_units_are_not_erased() {
+    for (units, may) in [(0, true), (1, true), (2, false), (3, false)] {
+        let drive = scsi::Drive {
+            units,
+            ..scsi::Drive::default()
+        };
+        let actions = LogicalUnit(&drive).actions();
+        assert_eq!(actions.is_ok(), may, "{units}");
+        if let Err(why) = actions {
+            assert!(why.contains("other logical units"), "{why}");
+        }
+    }
+}
+
+/// Some firmware freezes the commands until the power is off. An antifreeze lock only prevents that.
+#[test]
+fn frozen_drives_are_refused_until_they_lose_power() {
+    let disk = ata::Disk {
+        antifreeze: true,
+        ..ata::Disk::default()
+    };
+    let drive = Disk::behind(&disk).unwrap();
+    disk.machine.borrow_mut().doing = Doing::Frozen;
+    assert_eq!(drive.status().unwrap().state, State::Frozen);
+    let End::Failed(why) = run(&drive, &World::new(), Action::BlockErase, false) else {
+        panic!("it is frozen");
+    };
+    assert!(why.contains("frozen until it is powered off"), "{why}");
+    assert!(disk.machine.borrow().begun.is_empty());
+    disk.machine.borrow_mut().lose_power();
+    let end = run(&drive, &World::new(), Action::BlockErase, false);
+    assert_eq!(end, End::Done);
+}
+
+/// Without the registers nobody knows how far the drive is.
+#[test]
+fn adapters_that_hide_the_registers_are_refused() {
+    for passes_on in [ata::PassesOn::None, ata::PassesOn::Some] {
+        let disk = ata::Disk {
+            passes_on,
+            ..ata::Disk::default()
+        };
+        let why = Disk::behind(&disk).unwrap().status().unwrap_err();
+        assert!(why.contains("registers"), "{why}");
+        let end = run(
+            &Disk::behind(&disk).unwrap(),
+            &World::new(),
+            Action::BlockErase,
+            false,
+        );
+        assert!(matches!(end, End::Stuck(_)), "{end:?}");
+        assert!(disk.machine.borrow().begun.is_empty());
+    }
+}
+
+fn ways(actions: &[Action], other: Option<Means>) -> Ways {
+    let sanitize = match actions {
+        [] => Some(Err("no sanitize".into())),
+        actions => Some(Ok((CommandSet::Ata, actions.to_vec()))),
+    };
+    let other = other.ok_or_else(|| "no other".to_owned());
+    Ways { sanitize, other }
+}
+
+#[test]
+fn what_reaches_most_in_the_shortest_time_is_chosen() {
+    use Action::{BlockErase, CryptoErase, Overwrite};
+    let format = Some(Means::NvmeFormat);
+    let auto = |actions: &[Action], other| ways(actions, other).choose(How::Auto);
+    assert_eq!(auto(&ACTIONS, format), Ok(Means::AtaSanitizeBlock));
+    let without_blocks = [CryptoErase, Overwrite];
+    assert_eq!(auto(&without_blocks, format), Ok(Means::AtaSanitizeCrypto));
+    assert_eq!(auto(&[Overwrite], format), Ok(Means::NvmeFormat));
+    assert_eq!(auto(&[Overwrite], None), Ok(Means::AtaSanitizeOverwrite));
+    assert_eq!(auto(&[], format), Ok(Means::NvmeFormat));
+    assert_eq!(auto(&[], None).unwrap_err(), "no sanitize; no other");
+
+    let all = ways(&ACTIONS, format);
+    for (how, means) in [
+        (How::Block, Means::AtaSanitizeBlock),
+        (How::Crypto, Means::AtaSanitizeCrypto),
+        (How::Overwrite, Means::AtaSanitizeOverwrite),
+        (How::Format, Means::NvmeFormat),
+    ] {
+        assert_eq!(all.choose(how), Ok(means));
+    }
+    let why = all.choose(How::Discard).unwrap_err();
+    assert_eq!(why, "it has no secure discard");
+    let why = ways(&[BlockErase], None).choose(How::Crypto).unwrap_err();
+    assert!(
+        why.contains("not sanitize itself by crypto erase, only by block erase"),
+        "{why}"
+    );
+}
