@@ -11,6 +11,9 @@ use crate::emulator::{Arguments, escaped};
 /// Longest serial number that every bus takes.
 const SERIAL_LEN: usize = 20;
 
+/// Ports of the SATA controller.
+const SATA_PORTS: usize = 6;
+
 /// Modules that the agent's port needs.
 const PORT: [&str; 2] = ["virtio_pci", "virtio_console"];
 
@@ -21,6 +24,8 @@ pub enum Bus {
     VirtioBlk,
     /// Drives are `/dev/sda`, and so on; an unplugged drive is gone at once.
     VirtioScsi,
+    /// Drives are `/dev/sda`, and so on, behind the kernel's translation from SCSI to ATA.
+    Sata,
     /// Drives are `/dev/nvme0n1`, and so on.
     Nvme,
 }
@@ -31,6 +36,7 @@ impl Bus {
         match self {
             Bus::VirtioBlk => &["virtio_blk"],
             Bus::VirtioScsi => &["virtio_scsi", "sd_mod"],
+            Bus::Sata => &["ahci", "sd_mod"],
             Bus::Nvme => &["nvme"],
         }
     }
@@ -40,6 +46,7 @@ impl Bus {
         match self {
             Bus::VirtioBlk => "virtio-blk-pci",
             Bus::VirtioScsi => "scsi-hd",
+            Bus::Sata => "ide-hd",
             Bus::Nvme => "nvme",
         }
     }
@@ -116,6 +123,11 @@ impl Setup<'_> {
     /// Fails if the setup is invalid.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let wrong = |drive: &&Drive| drive.serial.is_empty() || drive.serial.len() > SERIAL_LEN;
+        let on_sata = self.drives.iter().filter(|drive| drive.bus == Bus::Sata);
+        if on_sata.count() > SATA_PORTS {
+            let text = format!("a guest has {SATA_PORTS} SATA ports: use fewer drives");
+            return Err(Failure::Runtime(text));
+        }
         match self.drives.iter().find(wrong) {
             Some(drive) => Err(Failure::Runtime(format!(
                 "{:?} is not a valid serial number of a drive: use 1 to {SERIAL_LEN} letters",
@@ -148,6 +160,10 @@ impl Setup<'_> {
         if self.drives.iter().any(|drive| drive.bus == Bus::VirtioScsi) {
             arguments.add("-device", "virtio-scsi-pci,id=scsi");
         }
+        if self.drives.iter().any(|drive| drive.bus == Bus::Sata) {
+            arguments.add("-device", "ich9-ahci,id=sata");
+        }
+        let mut ports = 0..SATA_PORTS;
         for (number, drive) in self.drives.iter().enumerate() {
             let (id, medium) = (id(number), format!("medium{number}"));
             let block = json!({
@@ -167,6 +183,9 @@ impl Setup<'_> {
             });
             if drive.bus == Bus::VirtioScsi {
                 device["bus"] = json!("scsi.0");
+            }
+            if drive.bus == Bus::Sata {
+                device["bus"] = json!(format!("sata.{}", ports.next().unwrap_or(SATA_PORTS)));
             }
             arguments.add("-device", device.to_string());
         }
