@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         dmcrypt::recommended::TESTS,
         dmcrypt::refusals::TESTS,
         wipe::becoming_slow::TESTS,
+        wipe::health::TESTS,
         wipe::power::TESTS,
         wipe::refused::TESTS,
         wipe::slow::TESTS,

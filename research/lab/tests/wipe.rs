@@ -4,6 +4,7 @@
 //! Each scenario has a control: the same without the fault, which must end differently.
 
 pub mod becoming_slow;
+pub mod health;
 pub mod power;
 pub mod refused;
 pub mod slow;
