@@ -83,7 +83,7 @@ fn confirm_on(
 
 /// Fails unless each of `serials` belongs to a target, so that typing errors are caught.
 fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> {
-    let is_nobodys = |serial: &&String| !targets.iter().any(|target| has_serial(target, serial));
+    let is_nobodys = |serial: &&String| !targets.iter().any(|target| target.has_serial(serial));
     let Some(serial) = serials.iter().find(is_nobodys) else {
         return Ok(());
     };
@@ -97,15 +97,7 @@ fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> 
 
 /// Whether `target` was given by a stable name or by its serial number.
 fn is_confirmed_by_name(target: &Target, serials: &[String]) -> bool {
-    target.has_stable_name || serials.iter().any(|serial| has_serial(target, serial))
-}
-
-fn has_serial(target: &Target, serial: &str) -> bool {
-    let known = [&target.identity.serial, &target.identity.wwid];
-    known
-        .into_iter()
-        .flatten()
-        .any(|their| their == serial.trim())
+    target.has_stable_name || serials.iter().any(|serial| target.has_serial(serial))
 }
 
 /// Fails if there are `unnamed` targets, whose names may change and which --yes does not accept.

@@ -197,6 +197,34 @@ impl Target {
         drive::bus_name(self.device()?)
     }
 
+    /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,
+    /// NVMe over Fabrics.
+    pub fn is_remote(&self) -> bool {
+        self.device().is_some_and(drive::is_remote)
+    }
+
+    /// Whether it is a drive for CDs, DVDs and the like.
+    pub fn is_optical(&self) -> bool {
+        self.device().is_some_and(drive::is_optical)
+    }
+
+    /// Whether `other` is the same drive, or a partition of it.
+    pub fn is_same_drive_as(&self, other: &Target) -> bool {
+        match (self.device(), other.device()) {
+            (Some(one), Some(two)) => one.disk() == two.disk(),
+            _ => false,
+        }
+    }
+
+    /// Whether `serial` is its serial number or its worldwide identifier.
+    pub fn has_serial(&self, serial: &str) -> bool {
+        let known = [&self.identity.serial, &self.identity.wwid];
+        known
+            .into_iter()
+            .flatten()
+            .any(|their| their == serial.trim())
+    }
+
     /// A name below /dev/disk/by-id that always means this device, if udev gives it one.
     pub fn stable_name(&self) -> Option<PathBuf> {
         let links = fs::read_dir("/dev/disk/by-id").ok()?.flatten();

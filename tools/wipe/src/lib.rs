@@ -8,11 +8,14 @@
 #![deny(unsafe_code)]
 
 pub mod args;
+mod choice;
 mod content;
+mod control;
 mod drive;
 mod event;
 mod filesystem;
 mod journal;
+mod keyboard;
 mod keys;
 mod list;
 mod open_target;
@@ -29,7 +32,10 @@ mod rescue;
 mod run;
 mod sample;
 mod show;
+mod skip;
+mod stall;
 mod task;
+mod thermometer;
 mod verify;
 mod workers;
 mod write;

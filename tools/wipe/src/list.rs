@@ -9,9 +9,9 @@ use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
 
 use crate::args::DrivesArguments;
-use crate::purge;
 use crate::run::PURPOSE;
 use crate::show::text;
+use crate::{choice, purge};
 
 /// A drive, as it is printed as JSON.
 #[derive(Serialize)]
@@ -48,8 +48,10 @@ pub fn drives(options: &DrivesArguments) -> Result<(), Failure> {
 
 /// Whole drives on a bus; with `all`, everything that has blocks.
 fn entries(all: bool) -> Result<Vec<Entry>, Failure> {
-    let mut targets = Target::all()?;
-    targets.retain(|target| all || (target.identity.kind == Kind::Disk && target.bus().is_some()));
+    let targets = match all {
+        true => Target::all()?,
+        false => choice::drives()?,
+    };
     let uses = guards::uses(&targets, &PURPOSE)?;
     Ok(targets.into_iter().zip(uses).map(entry).collect())
 }
@@ -91,11 +93,6 @@ fn table(entries: &[Entry], width: Option<usize>) -> String {
 
 fn row(entry: &Entry) -> [String; 8] {
     let or_none = |value: &Option<String>| value.as_deref().map_or(text::NONE.into(), in_a_line);
-    let medium = match entry.flash {
-        Some(true) => "flash",
-        Some(false) => "magnetic",
-        None => text::NONE,
-    };
     let celsius = entry
         .celsius
         .map_or(text::NONE.into(), |celsius| format!("{celsius:.0}"));
@@ -103,7 +100,7 @@ fn row(entry: &Entry) -> [String; 8] {
         text::path(&entry.path),
         units::volume(entry.size),
         or_none(&entry.bus),
-        medium.into(),
+        text::medium(entry.flash).into(),
         celsius,
         or_none(&entry.model),
         or_none(&entry.serial),

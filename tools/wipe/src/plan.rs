@@ -12,6 +12,10 @@ use crate::show::json::{Event, FORMAT, Line};
 /// The plan as text: a block for each target, and what is done with all of them. `purge` says
 /// whether they erase themselves first.
 pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
+    blocks(targets) + &summary(targets, plan, purge)
+}
+
+fn blocks(targets: &[Target]) -> String {
     let mut text = String::new();
     for target in targets {
         block(&mut text, &target.identity);
@@ -19,6 +23,12 @@ pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
             add(&mut text, &format!("  erase     {erase}"));
         }
     }
+    text
+}
+
+/// What is done with all of `targets`.
+pub fn summary(targets: &[Target], plan: &Plan, purge: bool) -> String {
+    let mut text = String::new();
     let total: u64 = targets.iter().map(|target| target.identity.size).sum();
     let number = targets.len();
     let noun = if number == 1 { "target" } else { "targets" };

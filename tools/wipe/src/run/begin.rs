@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use squall_drives::{Kind, Target, confirm, guards};
-use squall_tools::Failure;
 use squall_tools::failure::at;
+use squall_tools::{Failure, output};
 
 use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, show_plan};
 use crate::args::WipeArguments;
+use crate::choice::{self, Choice};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
 use crate::record::{Drive, Means, Method, Plan, Purge, Scope};
@@ -17,15 +18,18 @@ use crate::{filesystem, purge};
 /// Prepares a new job; `None` for a dry run.
 pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let plan = plan_of(options)?;
-    let find = |path: &PathBuf| Target::find(path);
-    let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
+    let choice = options.choice.all.then(|| chosen(options)).transpose()?;
+    let targets = match &choice {
+        Some(choice) => choice.targets.clone(),
+        None => named(&options.targets)?,
+    };
     guards::check(&targets, &PURPOSE)?;
     if options.dry_run && options.purge {
         // Only a drive that is open for writing can be asked whether it can erase itself.
         let devices = open_all(&targets, &options.transfer)?;
         purge::choose(true, &options.consent, &targets, &devices)?;
     }
-    if !show_plan(options, &targets, &plan)? {
+    if !show_plan(options, &targets, choice.as_ref(), &plan)? {
         return Ok(None);
     }
     let directory = match &options.report {
@@ -37,7 +41,11 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     protect_memory();
     let devices = open_all(&targets, &options.transfer)?;
     guards::check(&targets, &PURPOSE)?;
-    let purges = purge::choose(options.purge, &options.consent, &targets, &devices)?;
+    let purges = match options.choice.all && !options.purge {
+        // There is one question for all drives, and it was asked.
+        true => vec![None; targets.len()],
+        false => purge::choose(options.purge, &options.consent, &targets, &devices)?,
+    };
     let drives = targets.iter().zip(purges);
     let drives = drives
         .map(|(target, means)| new_drive(target, means))
@@ -56,6 +64,23 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     }
     let pending_drives = pending(plan, 0.., targets, devices, keys);
     Ok(Some((journal, pending_drives)))
+}
+
+fn named(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
+    paths.iter().map(|path| Target::find(path)).collect()
+}
+
+/// The drives of `--all`. If they are not as the user expects, shows what was found, and fails.
+fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
+    let choice = choice::choose(&options.choice, &options.consent)?;
+    if options.shown.json {
+        output::print(&choice.event()?)?;
+    }
+    if let Err(failure) = choice.check(&options.choice) {
+        say(choice.text().trim_end());
+        return Err(failure);
+    }
+    Ok(choice)
 }
 
 /// The plan that the options ask for. Fails if they contradict each other.

@@ -1,6 +1,7 @@
 //! `squall verify` compares drives with what their reports say was written to them.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use squall_drives::io::{Access, Device};
@@ -27,7 +28,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     let (drives, pending) = reported(options).map_err(as_refusal)?;
     let interrupt = Interrupt::watch("the verification was not finished")?;
     let plan = pending[0].plan;
-    let journal = Journal::in_memory(new_job(plan, drives));
+    let journal = Arc::new(Journal::in_memory(new_job(plan, drives)));
     let workers = Workers {
         journal: &journal,
         transfer: &options.transfer,
@@ -35,7 +36,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
         interrupt: &interrupt,
         style,
     };
-    let shown = workers.run(&pending, |worker| worker.verify());
+    let shown = workers.run(pending, |worker| worker.verify());
     shown.and(check_outcomes(&journal.job()))
 }
 

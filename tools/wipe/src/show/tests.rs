@@ -1,6 +1,7 @@
 //! Tests every style with an invented run, at invented times.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{InMemoryTerm, ProgressDrawTarget};
@@ -14,6 +15,7 @@ use super::log::Log;
 use super::run::{Run, Totals};
 use super::screen::Screen;
 use super::{Show, View, fixture, table};
+use crate::choice::{Choice, Skipped};
 use crate::event::{Event, EventKind};
 use crate::progress::{Phase, Progress};
 use crate::record::{Extent, FORMAT, Job, Means, Outcome};
@@ -34,13 +36,13 @@ fn job() -> Job {
 }
 
 /// The progress of drives that have moved nothing yet.
-fn progress(job: &Job) -> Vec<Progress> {
-    job.drives.iter().map(|_| Progress::default()).collect()
+fn progress(job: &Job) -> Vec<Arc<Progress>> {
+    job.drives.iter().map(|_| Arc::default()).collect()
 }
 
 /// Plays a run of 150 seconds in `view`: two drives at 150 MB/s, one of which becomes slow after 90
 /// seconds, and a file that ends at once.
-fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &'a [Progress]) -> Show<'a> {
+fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &[Arc<Progress>]) -> Show<'a> {
     let temperatures = Box::new(|drive| (drive == 0).then_some(41.2));
     let run = Run::new(job, progress, temperatures);
     let mut show = Show::with(view, fixture::at(0), job, run).expect("it begins");
@@ -312,7 +314,17 @@ fn beside_the_run() -> Vec<String> {
     let target = Target::find(&lab.image("image", 4096)).expect("a target");
     let job = fixture::job();
     let plan = plan::event(&[target], &job.plan, true).expect("a plan");
-    let mut lines = vec![plan];
+    let choice = Choice {
+        targets: Vec::new(),
+        skipped: vec![Skipped {
+            path: "/dev/sda".into(),
+            model: Some("WDC WD40EFRX".into()),
+            serial: Some("WD-WX12A3456789".into()),
+            size: 4_000_787_030_016,
+            reason: "left out by --except".into(),
+        }],
+    };
+    let mut lines = vec![choice.event().expect("a choice"), plan];
     for drive in 0..job.drives.len() {
         let report = report::record(&job, drive);
         lines.push(reports::event(&report).expect("a report"));

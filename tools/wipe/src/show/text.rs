@@ -8,6 +8,15 @@ use squall_tools::text::in_a_line;
 /// Shown in place of a value that is missing.
 pub const NONE: &str = "–";
 
+/// What a drive stores on, if it is known whether it `is_flash`.
+pub fn medium(is_flash: Option<bool>) -> &'static str {
+    match is_flash {
+        Some(true) => "flash",
+        Some(false) => "magnetic",
+        None => NONE,
+    }
+}
+
 /// A time in its two largest units.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;

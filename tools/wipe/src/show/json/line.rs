@@ -6,6 +6,7 @@ use serde::Serialize;
 use squall_drives::Identity;
 use squall_tools::Failure;
 
+use crate::choice::Skipped;
 use crate::event::EventKind;
 use crate::record::{self, Job, Means, Outcome, Plan, Tool};
 use crate::show::row::{Row, dealt_with};
@@ -43,7 +44,9 @@ impl Line<'_> {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
-    /// What would be done: the only line of a dry run.
+    /// With `--all`, the first line: the drives that are not wiped.
+    Choice { skipped: &'a [Skipped] },
+    /// What would be done: the last line of a dry run.
     Plan {
         #[schemars(extend("const" = FORMAT))]
         format: &'static str,
