@@ -36,6 +36,8 @@ fn main() -> ExitCode {
         dmcrypt::recommended::TESTS,
         dmcrypt::refusals::TESTS,
         wipe::becoming_slow::TESTS,
+        wipe::chosen::TESTS,
+        wipe::given_up::TESTS,
         wipe::power::TESTS,
         wipe::refused::TESTS,
         wipe::slow::TESTS,

@@ -4,6 +4,8 @@
 //! Each scenario has a control: the same without the fault, which must end differently.
 
 pub mod becoming_slow;
+pub mod chosen;
+pub mod given_up;
 pub mod power;
 pub mod refused;
 pub mod slow;
