@@ -9,11 +9,13 @@
 
 pub mod confirm;
 pub mod guards;
+mod hidden;
 mod identity;
 pub mod io;
 mod purpose;
 mod target;
 
+pub use hidden::Hidden;
 pub use identity::{Identity, Kind};
 pub use purpose::Purpose;
 pub use target::device::Number;

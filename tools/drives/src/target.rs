@@ -16,7 +16,7 @@ use rustix::fs::SeekFrom;
 use squall_tools::Failure;
 use squall_tools::failure::{at, cause};
 
-use crate::{Identity, Kind};
+use crate::{Hidden, Identity, Kind, hidden};
 use device::{Device, Number};
 pub(crate) use file::Inode;
 
@@ -195,6 +195,14 @@ impl Target {
     /// that is only in memory or on others.
     pub fn bus(&self) -> Option<String> {
         drive::bus_name(self.device()?)
+    }
+
+    /// How much the drive hides from its host; `None` if it is no ATA drive, or cannot be asked, for which one must be
+    /// root.
+    pub fn hidden(&self) -> Option<Hidden> {
+        let is_asked =
+            self.identity.kind == Kind::Disk && drive::takes_ata_commands(self.device()?);
+        is_asked.then(|| hidden::hidden(self)).flatten()
     }
 
     /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,

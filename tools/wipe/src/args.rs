@@ -179,7 +179,7 @@ fn stall(text: &str) -> Result<Duration, String> {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   squall drives
-      whole drives: size, bus, medium, temperature, model, serial number, and what uses them
+      whole drives: size, bus, medium, temperature, model, serial number, what uses them, and what they hide
   squall drives --json --all
       everything that has blocks, for programs
 
@@ -194,7 +194,7 @@ pub struct DrivesArguments {
     /// Print a JSON array; unknown values are null
     ///
     /// Keys of a drive: path, name (below /dev/disk/by-id), kind, size (bytes), model, serial, bus, flash,
-    /// celsius, uses (why it cannot be wiped), erase. New keys may be added.
+    /// celsius, uses (why it cannot be wiped), hidden (bytes behind hpa and dco), erase. New keys may be added.
     #[arg(long)]
     pub json: bool,
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use squall_drives::{Kind, Target, guards};
+use squall_drives::{Hidden, Kind, Target, guards};
 use squall_tools::columns::{columns, lines};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
@@ -33,6 +33,8 @@ struct Entry {
     celsius: Option<f64>,
     /// Why `squall wipe` would refuse it; empty if it would not.
     uses: Vec<String>,
+    /// What it hides from its host; null if it is no ATA drive, or cannot be asked.
+    hidden: Option<Hidden>,
     /// How it can erase itself, which `squall wipe --purge` has it do; null if that is not known.
     erase: Option<String>,
 }
@@ -62,6 +64,7 @@ fn entry((target, uses): (Target, Vec<String>)) -> Entry {
         name: target.stable_name(),
         bus: target.bus(),
         celsius: target.temperature(),
+        hidden: target.hidden(),
         erase: erase.map(|means| means.name().to_owned()),
         path: target.identity.path,
         kind: target.identity.kind,
@@ -108,11 +111,16 @@ fn row(entry: &Entry) -> [String; 8] {
     ]
 }
 
-/// Why it cannot be wiped, or that it can, and how it can erase itself.
+/// Why it cannot be wiped, or that it can; what it hides, and how it can erase itself.
 fn state(entry: &Entry) -> String {
-    match (&entry.uses[..], &entry.erase) {
-        ([reason, ..], _) => in_a_line(reason),
-        ([], Some(erase)) => format!("free; erases itself by {erase}"),
-        ([], None) => "free".into(),
-    }
+    let use_of_it = match &entry.uses[..] {
+        [reason, ..] => in_a_line(reason),
+        [] => "free".into(),
+    };
+    let hidden = entry.hidden.and_then(text::hidden);
+    let hidden = hidden.map(|hidden| format!("hides {hidden}"));
+    let erase = entry.erase.as_ref().filter(|_| entry.uses.is_empty());
+    let erase = erase.map(|erase| format!("erases itself by {erase}"));
+    let all = [Some(use_of_it), hidden, erase];
+    all.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

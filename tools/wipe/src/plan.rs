@@ -6,8 +6,8 @@ use squall_tools::{Failure, text, units};
 
 use crate::purge;
 use crate::record::{Means, Method, Plan, Scope};
-use crate::report;
 use crate::show::json::{Event, FORMAT, Line};
+use crate::{report, show};
 
 /// The plan as text: a block for each target, and what is done with all of them. `purge` says
 /// whether they erase themselves first.
@@ -19,6 +19,12 @@ fn blocks(targets: &[Target]) -> String {
     let mut text = String::new();
     for target in targets {
         block(&mut text, &target.identity);
+        if let Some(hidden) = target.hidden().and_then(show::text::hidden) {
+            add(
+                &mut text,
+                &format!("  hidden    {hidden}: overwriting does not reach it"),
+            );
+        }
         if let Some(erase) = erase(target) {
             add(&mut text, &format!("  erase     {erase}"));
         }
@@ -60,6 +66,7 @@ pub fn event(targets: &[Target], plan: &Plan, purge: bool) -> Result<String, Fai
         plan: *plan,
         purge,
         means: means.collect(),
+        hidden: targets.iter().map(Target::hidden).collect(),
     };
     Line::new(Timestamp::now(), event).text()
 }

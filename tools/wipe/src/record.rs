@@ -9,8 +9,8 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use squall_drives::Identity;
 use squall_drives::io::QueueKind;
+use squall_drives::{Hidden, Identity};
 
 /// Name and version of a report's layout.
 pub const FORMAT: &str = "squall-wipe/1";
@@ -118,6 +118,8 @@ pub enum ContentKind {
 pub struct Drive {
     /// The target's identity.
     pub target: Identity,
+    /// What the drive hides from its host, which was not overwritten; `None` if it is no ATA drive, or did not tell.
+    pub hidden: Option<Hidden>,
     /// The finished passes and the one under way.
     pub passes: Vec<Pass>,
     /// The verification, once it has begun.
@@ -309,6 +311,7 @@ impl Drive {
     pub fn new(target: Identity) -> Drive {
         Drive {
             target,
+            hidden: None,
             passes: Vec::new(),
             verification: None,
             outcome: None,

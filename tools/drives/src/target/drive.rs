@@ -139,6 +139,16 @@ pub(super) fn is_remote(device: &Device) -> bool {
         || parts.any(|part| part.starts_with("session") || part.starts_with("rport-"))
 }
 
+/// Whether a drive is behind an ATA bridge of the kernel's, or may be behind one on USB. Drives on USB that can be removed
+/// are sticks and card readers, which are not asked, as udev does not ask them.
+pub(super) fn takes_ata_commands(device: &Device) -> bool {
+    let disk = device.disk();
+    let is_ata = || disk.text("device/vendor").as_deref() == Some("ATA");
+    let is_bridge =
+        || bus_name(&disk).as_deref() == Some("usb") && disk.value("removable") == Some(0);
+    disk.name().starts_with("sd") && (is_ata() || is_bridge())
+}
+
 /// Whether a drive is optical: SCSI's type 5, or what the kernel calls sr0.
 pub(super) fn is_optical(device: &Device) -> bool {
     let disk = device.disk();

@@ -13,7 +13,7 @@ use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
 use crate::record::{Drive, Means, Method, Plan, Purge, Scope};
 use crate::workers::pending;
-use crate::{filesystem, purge};
+use crate::{filesystem, purge, show};
 
 /// Prepares a new job; `None` for a dry run.
 pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
@@ -102,6 +102,13 @@ fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
 fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
     let mut drive = Drive::new(target.identity.clone());
     drive.purge = purge.map(Purge::asked);
+    drive.hidden = target.hidden();
+    if let Some(hidden) = drive.hidden.and_then(show::text::hidden) {
+        drive.note(format!(
+            "it hides {hidden} from this machine, which is not overwritten: remove the area, for example with \
+             `hdparm -N` or `hdparm --dco-restore`, and wipe the drive again"
+        ));
+    }
     let path = &target.identity.path;
     if let Some(name) =
         filesystem::copy_on_write_name(path).filter(|_| target.identity.kind == Kind::File)

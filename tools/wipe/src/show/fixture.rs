@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, ToSpan};
 use squall_drives::io::QueueKind;
-use squall_drives::{Identity, Kind};
+use squall_drives::{Hidden, Identity, Kind};
 
 use crate::record::{
     ContentKind, Drive, Extent, JOURNAL, Job, Means, Method, Note, Outcome, Pass, Plan, Purge,
@@ -154,6 +154,10 @@ fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
     let (direct, queue) = (true, QueueKind::Ring);
     Drive {
         target: identity(path, serial),
+        hidden: Some(Hidden {
+            hpa: 0,
+            dco: Some(0),
+        }),
         passes: vec![pass],
         verification: None,
         outcome: Some(outcome),

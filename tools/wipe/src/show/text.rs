@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::meter::Left;
+use squall_drives::Hidden;
 use squall_tools::text::in_a_line;
+use squall_tools::units;
 
 /// Shown in place of a value that is missing.
 pub const NONE: &str = "–";
@@ -15,6 +17,12 @@ pub fn medium(is_flash: Option<bool>) -> &'static str {
         Some(false) => "magnetic",
         None => NONE,
     }
+}
+
+/// How much a drive hides, and behind what; `None` if that is nothing.
+pub fn hidden(hidden: Hidden) -> Option<String> {
+    let bytes = hidden.bytes();
+    (bytes > 0).then(|| format!("{} ({})", units::volume(bytes), hidden.areas()))
 }
 
 /// A time in its two largest units.

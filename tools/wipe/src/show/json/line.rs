@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use squall_drives::Identity;
+use squall_drives::{Hidden, Identity};
 use squall_tools::Failure;
 
 use crate::choice::Skipped;
@@ -56,6 +56,8 @@ pub enum Event<'a> {
         purge: bool,
         /// How each of the drives could erase itself, as far as it is known before it is open.
         means: Vec<Option<Means>>,
+        /// What each of the drives hides from its host, which overwriting does not reach; null where that is not known.
+        hidden: Vec<Option<Hidden>>,
     },
     /// The first line of a run.
     Begin {
