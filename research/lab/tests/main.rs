@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         wipe::becoming_slow::TESTS,
         wipe::chosen::TESTS,
         wipe::given_up::TESTS,
+        wipe::plugged_in::TESTS,
         wipe::power::TESTS,
         wipe::refused::TESTS,
         wipe::slow::TESTS,

@@ -6,6 +6,7 @@
 pub mod becoming_slow;
 pub mod chosen;
 pub mod given_up;
+pub mod plugged_in;
 pub mod power;
 pub mod refused;
 pub mod slow;

@@ -186,6 +186,14 @@ impl Target {
         }
     }
 
+    /// The kernel's number for this attachment of the device (diskseq); `None` for a file, and before Linux 5.15.
+    pub fn attachment(&self) -> Option<u64> {
+        match &self.place {
+            Place::Device { attachment, .. } => *attachment,
+            Place::File(_) => None,
+        }
+    }
+
     /// The temperature in degrees Celsius, if the kernel knows it.
     pub fn temperature(&self) -> Option<f64> {
         drive::temperature(self.device()?)

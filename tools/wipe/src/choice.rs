@@ -37,19 +37,38 @@ pub struct ChoiceArguments {
     #[arg(long, value_name = "BUS", value_enum)]
     pub bus: Vec<Bus>,
 
+    /// With --all and --bus: also wipe drives that are plugged in later, without another question
+    ///
+    /// One question at the beginning covers all of them. The key q ends the watch, and the run ends with its last
+    /// drive; an interrupt ends both. Each drive is looked at once when it is plugged in: one that something mounts
+    /// at that moment is left out, and so is one that this run has wiped.
+    #[arg(long)]
+    pub watch: bool,
+
     /// With --all: refuse unless exactly so many drives would be wiped
     #[arg(long, value_name = "N")]
     pub count: Option<usize>,
 }
 
 impl ChoiceArguments {
+    /// The names of the chosen buses, for a sentence.
+    pub fn bus_names(&self) -> String {
+        names(&self.bus)
+    }
+
     /// Fails if drives are named and chosen at once.
     pub fn check(&self) -> Result<(), Failure> {
         let given = [
             ("--except", !self.except.is_empty()),
             ("--bus", !self.bus.is_empty()),
+            ("--watch", self.watch),
             ("--count", self.count.is_some()),
         ];
+        if self.all && self.watch && self.bus.is_empty() {
+            return Err(Failure::Usage(
+                "--watch: it would wipe whatever is plugged in: nothing was written: add --bus, such as --bus usb".into(),
+            ));
+        }
         match given.iter().find(|(_, is_given)| *is_given && !self.all) {
             Some((option, _)) => Err(Failure::Usage(format!(
                 "{option} goes with --all, which chooses drives: leave it out, or give --all instead of names"
@@ -115,7 +134,8 @@ pub fn choose(options: &ChoiceArguments, consent: &Consent) -> Result<Choice, Fa
     for ((number, target), uses) in drives.into_iter().enumerate().zip(uses) {
         let reason = match excepted.contains(&number) {
             true => Some("left out by --except".into()),
-            false => reason_against(&target, &options.bus, uses, &choice.targets),
+            false => guards::same_drive(&choice.targets, &target)
+                .or_else(|| reason_against(&target, &options.bus, uses)),
         };
         choice.add(target, reason);
     }
@@ -132,7 +152,7 @@ impl Choice {
                  attach what is missing or leave out with --except what is too much",
                 count(found)
             ))),
-            _ if found == 0 => Err(Failure::Usage(
+            _ if found == 0 && !options.watch => Err(Failure::Usage(
                 "--all: there is no drive that nobody uses: nothing was written: `squall drives` shows what \
                  uses each"
                     .into(),
@@ -186,17 +206,11 @@ pub fn is_drive(target: &Target) -> bool {
     target.identity.kind == Kind::Disk && target.bus().is_some()
 }
 
-/// Why `target` is not wiped beside those that are `chosen`; `None` if it is.
-fn reason_against(
-    target: &Target,
-    buses: &[Bus],
-    uses: Vec<String>,
-    chosen: &[Target],
-) -> Option<String> {
+/// Why `target`, which has these `uses`, is not wiped; `None` if it is.
+pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Option<String> {
     let bus = target.bus().unwrap_or_default();
     if !buses.is_empty() && !buses.iter().any(|allowed| allowed.name() == bus) {
-        let names: Vec<_> = buses.iter().map(|bus| bus.name()).collect();
-        return Some(format!("is on {bus}, not on {}", names.join(" or ")));
+        return Some(format!("is on {bus}, not on {}", names(buses)));
     }
     if target.is_optical() {
         return Some("is an optical drive".into());
@@ -209,7 +223,6 @@ fn reason_against(
     }
     uses.into_iter()
         .next()
-        .or_else(|| guards::same_drive(chosen, target))
         .or_else(|| claimed_by_others(target))
 }
 
@@ -217,11 +230,7 @@ fn reason_against(
 fn excepted(names: &[String], drives: &[Target]) -> Result<Vec<usize>, Failure> {
     let mut all = Vec::new();
     for name in names {
-        let named = Target::find(Path::new(name)).ok();
-        let is_it = |target: &Target| match &named {
-            Some(named) => target.is_same_drive_as(named),
-            None => target.has_serial(name),
-        };
+        let is_it = |target: &Target| is_excepted(std::slice::from_ref(name), target);
         let found = drives
             .iter()
             .enumerate()
@@ -239,8 +248,23 @@ fn excepted(names: &[String], drives: &[Target]) -> Result<Vec<usize>, Failure> 
     Ok(all)
 }
 
+/// Whether one of `names` means `target`.
+pub fn is_excepted(names: &[String], target: &Target) -> bool {
+    names
+        .iter()
+        .any(|name| match Target::find(Path::new(name)) {
+            Ok(named) => target.is_same_drive_as(&named),
+            Err(_) => target.has_serial(name),
+        })
+}
+
+fn names(buses: &[Bus]) -> String {
+    let names: Vec<_> = buses.iter().map(|bus| bus.name()).collect();
+    names.join(" or ")
+}
+
 /// A number of drives, in words.
-fn count(drives: usize) -> String {
+pub fn count(drives: usize) -> String {
     match drives {
         0 => "no drive".into(),
         1 => "1 drive".into(),

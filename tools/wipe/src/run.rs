@@ -5,6 +5,7 @@ mod finish;
 mod recognise;
 mod resume;
 mod verify;
+mod watch;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Workers};
 
 pub use verify::verify;
+pub use watch::{Arrival, Arrivals};
 
 /// Why targets are overwritten, for messages.
 pub(crate) const PURPOSE: Purpose = Purpose {
@@ -84,8 +86,13 @@ fn work(options: &WipeArguments, (journal, parts): Prepared, style: OutputStyle)
             OutputStyle::Screen => Keyboard::take(),
             OutputStyle::Log | OutputStyle::Json => None,
         };
+        let watch = options.choice.watch;
+        let arrivals = watch
+            .then(|| Arrivals::watch(options, &journal))
+            .transpose()?;
         let work = |worker: &Worker<'_>| worker.wipe();
-        let (shown, is_stuck) = workers.run_until(parts, work, options.stall, keyboard);
+        let stall = options.stall;
+        let (shown, is_stuck) = workers.run_until(parts, work, stall, keyboard, arrivals);
         let finished = finish::finish(&journal, style);
         Ok((shown.and(finished), is_stuck))
     };
@@ -116,7 +123,9 @@ fn show_plan(
 ) -> Result<bool, Failure> {
     confirm::check(targets, &options.consent)?;
     let text = || match choice {
-        Some(choice) => choice.text() + &plan::summary(targets, plan, options.purge),
+        Some(choice) => {
+            choice.text() + &plan::summary(targets, plan, options.purge) + &later(options)
+        }
         None => plan::text(targets, plan, options.purge),
     };
     if options.dry_run && options.shown.json {
@@ -127,6 +136,17 @@ fn show_plan(
         say(text().trim_end());
     }
     Ok(!options.dry_run)
+}
+
+/// What happens to drives that are plugged in later.
+fn later(options: &WipeArguments) -> String {
+    match options.choice.watch {
+        true => format!(
+            "and the same with every {} drive that is plugged in while this runs\n",
+            options.choice.bus_names()
+        ),
+        false => String::new(),
+    }
 }
 
 /// Opens all of `targets` before anything is written to one of them.

@@ -76,8 +76,10 @@ trait View {
     fn has_keys(&mut self, _has_keys: bool) {}
     /// Shows a question of which the user is typing the answer.
     fn ask(&mut self, _question: Option<String>) {}
-    /// Answers to what the user typed.
-    fn tell(&mut self, _line: &str) {}
+    /// Whether drives that are plugged in are added.
+    fn watches(&mut self, _watches: bool) {}
+    /// Something happened that is about no drive of the job.
+    fn tell(&mut self, now: Timestamp, line: &str) -> Result<(), Failure>;
     /// Removes all but whole lines.
     fn hide(&mut self) {}
     /// Shows how far the run is.
@@ -141,9 +143,19 @@ impl<'a> Show<'a> {
         self.view.ask(question);
     }
 
-    /// Shows a line that is an answer to what the user typed.
-    pub fn tell(&mut self, line: &str) {
-        self.view.tell(line);
+    /// Tells whether drives that are plugged in are added.
+    pub fn watches(&mut self, watches: bool) {
+        self.view.watches(watches);
+    }
+
+    /// Adds a drive that was plugged in.
+    pub fn add(&mut self, job: &Job, number: usize, progress: Arc<Progress>) {
+        self.run.add(job, number, progress);
+    }
+
+    /// Shows a line that is about no drive of the job.
+    pub fn tell(&mut self, line: &str) -> Result<(), Failure> {
+        self.view.tell(Timestamp::now(), line)
     }
 
     /// Removes what would be in the way of the shell while this program is stopped.

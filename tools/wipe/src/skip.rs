@@ -19,6 +19,10 @@ impl SkipDialog {
         ))
     }
 
+    pub fn is_open(&self) -> bool {
+        self.typed.is_some()
+    }
+
     /// Takes a key. Returns the number that was chosen, counted from 1.
     pub fn take(&mut self, key: u8) -> Option<usize> {
         let Some(typed) = &mut self.typed else {

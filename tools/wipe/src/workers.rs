@@ -5,7 +5,9 @@
 
 mod assignment;
 
+use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -24,6 +26,7 @@ use crate::keyboard::Keyboard;
 use crate::keys::Keys;
 use crate::progress::Progress;
 use crate::record::{Outcome, Plan};
+use crate::run::{Arrival, Arrivals};
 use crate::show::{OutputStyle, Show};
 use crate::skip::SkipDialog;
 use crate::stall::Stall;
@@ -31,6 +34,9 @@ use assignment::Assignment;
 
 /// Time between two updates of what is shown.
 const TICK: Duration = Duration::from_millis(100);
+
+/// The key that ends the watch for more drives.
+const QUIT: u8 = b'q';
 
 /// A drive of a job that is not done yet.
 pub struct PendingDrive {
@@ -94,29 +100,37 @@ struct Charge {
 /// The drives of a run, and the thread of each.
 struct Floor<'a, 'w> {
     workers: &'w Workers<'a>,
+    work: Work,
+    stall: Option<Duration>,
     charges: Vec<Charge>,
+    /// Those that are asked for their temperature.
+    asked: Rc<RefCell<Vec<Arc<Assignment>>>>,
     show: Show<'a>,
     /// Where all events come from.
     sender: Sender<Event>,
     keyboard: Option<Keyboard>,
     dialog: SkipDialog,
+    /// What is plugged in meanwhile; `None` if nobody looks for that any more.
+    arrivals: Option<Arrivals<'w>>,
 }
 
 impl Workers<'_> {
     /// Runs `work` for each of `drives`, all at once, and waits for them. A drive that stops leaves
     /// the others alone. So does an error in showing, which is returned at the end.
     pub fn run(&self, drives: Vec<PendingDrive>, work: Work) -> Result<(), Failure> {
-        self.run_until(drives, work, None, None).0
+        self.run_until(drives, work, None, None, None).0
     }
 
     /// Like [`Workers::run`]. A drive is given up if it has moved nothing for the time `stall`, or if the user skips
-    /// it on the `keyboard` and it does not answer. Also tells whether the thread of such a drive still waits.
+    /// it on the `keyboard` and it does not answer. Drives of `arrivals` are added until the user ends that. Also tells
+    /// whether the thread of a drive that was given up still waits.
     pub fn run_until(
         &self,
         drives: Vec<PendingDrive>,
         work: Work,
         stall: Option<Duration>,
         keyboard: Option<Keyboard>,
+        arrivals: Option<Arrivals<'_>>,
     ) -> (Result<(), Failure>, bool) {
         let job = self.journal.job().clone();
         let progress: Vec<Arc<Progress>> = job.drives.iter().map(progress_of).collect();
@@ -125,9 +139,11 @@ impl Workers<'_> {
             Arc::new(Assignment::new(self, drive, progress))
         });
         let assigned: Vec<Arc<Assignment>> = assigned.collect();
-        let asked = assigned.clone();
+        let asked = Rc::new(RefCell::new(assigned.clone()));
+        let all = asked.clone();
         let temperature = move |number: usize| {
-            let drive = asked.iter().find(|drive| drive.number() == number)?;
+            let all = all.borrow();
+            let drive = all.iter().find(|drive| drive.number() == number)?;
             drive.thermometer.read()
         };
         let show = Show::begin(self.style, &job, &progress, Box::new(temperature));
@@ -137,20 +153,21 @@ impl Workers<'_> {
         };
         show.has_keys(keyboard.is_some());
         let (sender, events) = channel();
-        let charges = assigned.into_iter().map(|assignment| Charge {
-            thread: self.start(&assignment, work, &sender),
-            assignment,
-            stall: stall.map(|limit| Stall::new(limit, Instant::now())),
-            has_ended: false,
-        });
         let mut floor = Floor {
             workers: self,
-            charges: charges.collect(),
+            work,
+            stall,
+            charges: Vec::new(),
+            asked,
             show,
             sender,
             keyboard,
             dialog: SkipDialog::default(),
+            arrivals,
         };
+        for assignment in assigned {
+            floor.start(assignment);
+        }
         let shown = floor.watch(&events);
         // The terminal is as it was before the last words.
         drop(floor.keyboard.take());
@@ -186,12 +203,52 @@ impl Workers<'_> {
 }
 
 impl Floor<'_, '_> {
-    /// Shows what happens until all drives are finished or given up.
+    fn start(&mut self, assignment: Arc<Assignment>) {
+        let thread = self.workers.start(&assignment, self.work, &self.sender);
+        let stall = self.stall.map(|limit| Stall::new(limit, Instant::now()));
+        self.charges.push(Charge {
+            assignment,
+            thread,
+            stall,
+            has_ended: false,
+        });
+    }
+
+    /// Starts to work on drives that were plugged in.
+    fn take_arrivals(&mut self) -> Result<(), Failure> {
+        self.arrivals.take_if(|_| self.workers.interrupt.is_noted());
+        let arrived = self.arrivals.as_mut().map(Arrivals::take);
+        for arrival in arrived.unwrap_or_default() {
+            match arrival {
+                Arrival::Taken(drive) => self.add(*drive)?,
+                Arrival::LeftOut(text) => self.show.tell(&text)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, drive: PendingDrive) -> Result<(), Failure> {
+        let progress = Arc::new(Progress::default());
+        let number = drive.number;
+        let identity = Box::new(drive.target.identity.clone());
+        let assignment = Arc::new(Assignment::new(self.workers, drive, progress.clone()));
+        self.show.add(&self.workers.journal.job(), number, progress);
+        self.asked.borrow_mut().push(assignment.clone());
+        let what = EventKind::Attached { identity };
+        let shown = self.show.event(&Event {
+            drive: number,
+            what,
+        });
+        self.start(assignment);
+        shown
+    }
+
+    /// Shows what happens until all drives are finished or given up, and nobody looks for more.
     fn watch(&mut self, events: &Receiver<Event>) -> Result<(), Failure> {
         let mut shown = Ok(());
         let mut next_tick = Instant::now() + TICK;
         let mut is_told = false;
-        while self.charges.iter().any(|charge| !charge.has_ended) {
+        while self.arrivals.is_some() || self.charges.iter().any(|charge| !charge.has_ended) {
             let timeout = next_tick.saturating_duration_since(Instant::now());
             match events.recv_timeout(timeout) {
                 Ok(event) => shown = shown.and(self.event(&event)),
@@ -205,6 +262,7 @@ impl Floor<'_, '_> {
                 }
                 self.give_up_stalled();
                 self.read_keys();
+                shown = shown.and(self.take_arrivals());
                 shown = shown.and_then(|()| self.tick());
                 next_tick = Instant::now() + TICK;
             }
@@ -281,11 +339,16 @@ impl Floor<'_, '_> {
             keyboard.stop();
         }
         for key in keyboard.typed() {
+            if key == QUIT && !self.dialog.is_open() && self.arrivals.take().is_some() {
+                // A line that cannot be shown is lost.
+                let _ = self.show.tell("waiting for no more drives");
+            }
             if let Some(number) = self.dialog.take(key) {
                 self.skip(number);
             }
         }
         self.show.ask(self.dialog.question());
+        self.show.watches(self.arrivals.is_some());
     }
 
     /// Skips the drive with this number, counted from 1: it stops at a checkpoint. If it was asked before, it is given
@@ -295,7 +358,8 @@ impl Floor<'_, '_> {
             !charge.has_ended && charge.assignment.number().checked_add(1) == Some(number)
         });
         let Some(charge) = found else {
-            self.show
+            let _ = self
+                .show
                 .tell(&format!("no drive under way has the number {number}"));
             return;
         };

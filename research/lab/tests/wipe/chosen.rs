@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use squall_lab::test_guests::Bus;
 
 use crate::common::needs::{C_COMPILER, GUESTS};
@@ -36,6 +36,7 @@ fn only_drives_that_nobody_uses_are_chosen() {
     session.ok("echo precious >/boot/file && sync");
     session.map("part", &format!("0 1000 linear {} 100", id("HELD")));
 
+    the_list_has_all(&mut session);
     the_plan_tells_why(&mut session);
     buses_and_exceptions(&mut session);
     refused(&mut session);
@@ -46,6 +47,25 @@ fn only_drives_that_nobody_uses_are_chosen() {
     a_script(&workspace, &mut session);
     assert!(workspace.is_old("HELD"));
     assert_eq!(session.ok("umount /boot; mount -t ext4 -o ro $(readlink -f /dev/disk/by-id/SYSTEM) /boot; cat /boot/file"), "precious\n");
+}
+
+/// `squall drives` shows all of them. An ATA drive also tells what it hides: QEMU's hides nothing, and has no DCO.
+fn the_list_has_all(session: &mut GuestSession) {
+    let listed = session.ok("squall drives --json");
+    let listed: Vec<Value> = serde_json::from_str(&listed).expect("a list");
+    let drive = |serial: &str| {
+        let found = listed.iter().find(|drive| drive["serial"] == serial);
+        found.expect("a drive").clone()
+    };
+    assert_eq!(drive("SYSTEM")["bus"], "virtio");
+    assert_eq!(
+        drive("FREE-SATA")["hidden"],
+        json!({ "hpa": 0, "dco": null })
+    );
+    for serial in ["FREE-BLK", "FREE-SCSI", "FREE-NVME"] {
+        assert_eq!(drive(serial)["hidden"], Value::Null, "{serial}");
+        assert_eq!(drive(serial)["uses"], json!([]), "{serial}");
+    }
 }
 
 /// A dry run of `--all`.

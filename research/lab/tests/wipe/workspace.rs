@@ -261,12 +261,16 @@ impl GuestSession<'_> {
         drive: u64,
         is_it: impl Fn(&Value) -> bool,
     ) -> Value {
+        self.until_event(running, |event| event["drive"] == drive && is_it(event))
+    }
+
+    /// Waits for an event.
+    #[track_caller]
+    pub fn until_event(&mut self, running: &Running, is_it: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             let events = self.events(running);
-            let found = events
-                .iter()
-                .find(|event| event["drive"] == drive && is_it(event));
+            let found = events.iter().find(|event| is_it(event));
             if let Some(event) = found {
                 return event.clone();
             }

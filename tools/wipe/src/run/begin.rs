@@ -6,7 +6,7 @@ use squall_drives::{Kind, Target, confirm, guards};
 use squall_tools::failure::at;
 use squall_tools::{Failure, output};
 
-use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, show_plan};
+use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, show_plan, watch};
 use crate::args::WipeArguments;
 use crate::choice::{self, Choice};
 use crate::journal::{self, Journal};
@@ -37,7 +37,10 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         None => journal::default_directory()?,
     };
     journal::make_directory(&directory)?;
-    confirm::confirm(&targets, &options.consent, &PURPOSE)?;
+    match &choice {
+        Some(choice) if options.choice.watch => watch::confirm(choice, options)?,
+        _ => confirm::confirm(&targets, &options.consent, &PURPOSE)?,
+    }
     protect_memory();
     let devices = open_all(&targets, &options.transfer)?;
     guards::check(&targets, &PURPOSE)?;
@@ -99,7 +102,7 @@ fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
     })
 }
 
-fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
+pub(super) fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
     let mut drive = Drive::new(target.identity.clone());
     drive.purge = purge.map(Purge::asked);
     drive.hidden = target.hidden();
@@ -121,14 +124,22 @@ fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
     drive
 }
 
+/// Draws the keys of one drive, if its passes have any.
+pub(super) fn draw_key(
+    journal: &Journal,
+    plan: Plan,
+    drive: usize,
+) -> Result<Option<Keys>, Failure> {
+    let path = keys::path_for_report(&journal.report_path(drive));
+    let has_keys = plan.method.has_keys();
+    has_keys.then(|| Keys::draw(path, plan.passes)).transpose()
+}
+
 /// Draws the keys of all drives. If some cannot be saved, all are destroyed.
 fn draw_keys(journal: &Journal, plan: Plan, drives: usize) -> Result<Vec<Option<Keys>>, Failure> {
     let mut drawn = Vec::new();
     for drive in 0..drives {
-        let path = keys::path_for_report(&journal.report_path(drive));
-        let has_keys = plan.method.has_keys();
-        let keys = has_keys.then(|| Keys::draw(path, plan.passes)).transpose();
-        match keys {
+        match draw_key(journal, plan, drive) {
             Ok(keys) => drawn.push(keys),
             Err(failure) => {
                 keys::destroy(drawn);

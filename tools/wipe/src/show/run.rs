@@ -66,6 +66,13 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Adds the drive of this number of `job`, which has just been plugged in.
+    pub fn add(&mut self, job: &Job, number: usize, progress: Arc<Progress>) {
+        self.rows.push(Row::new(job, number, progress.read()));
+        self.progress.push(progress);
+        tell_apart(&mut self.rows);
+    }
+
     /// Reads the progress of all drives. Returns notes on those that have become slow.
     pub fn update(&mut self, at: Duration) -> Vec<(usize, String)> {
         self.at = at;

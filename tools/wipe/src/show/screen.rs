@@ -11,6 +11,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use rustix::termios::tcgetwinsize;
 use squall_tools::columns::{columns, lines};
+use squall_tools::text::in_a_line;
 use squall_tools::{Failure, units};
 
 use crate::event::EventKind;
@@ -48,6 +49,7 @@ pub struct Screen {
     /// The last events.
     said: VecDeque<String>,
     has_keys: bool,
+    watches: bool,
     question: Option<String>,
 }
 
@@ -64,6 +66,7 @@ impl Screen {
             size: None,
             said: VecDeque::new(),
             has_keys: false,
+            watches: false,
             question: None,
         }
     }
@@ -111,6 +114,9 @@ impl Screen {
         }
         if self.has_keys {
             totals.push("s skips a drive".into());
+        }
+        if self.watches {
+            totals.insert(1, "waits for drives until q".into());
         }
         let totals = totals.join(", ");
         self.totals
@@ -169,8 +175,13 @@ impl View for Screen {
         self.question = question;
     }
 
-    fn tell(&mut self, line: &str) {
-        self.say(line.into());
+    fn watches(&mut self, watches: bool) {
+        self.watches = watches;
+    }
+
+    fn tell(&mut self, _now: Timestamp, line: &str) -> Result<(), Failure> {
+        self.say(in_a_line(line));
+        Ok(())
     }
 
     fn hide(&mut self) {

@@ -265,6 +265,9 @@ fn the_schema_knows_every_event() {
             failure: None,
         },
         EventKind::Verification { offset: 0 },
+        EventKind::Attached {
+            identity: Box::new(job.drives[0].target.clone()),
+        },
         EventKind::Checkpoint { offset: 4096 },
         EventKind::Unreadable(extent),
         EventKind::Differing(extent),
@@ -281,6 +284,8 @@ fn the_schema_knows_every_event() {
         reason: "No space left".into(),
     });
     show.stopping().expect("it is shown");
+    show.tell("/dev/sdc: left out: is mounted at /media")
+        .expect("it is shown");
     show.end(&job).expect("it is shown");
     let mut lines = lines.borrow_mut();
     assert!(lines[0].starts_with(r#"{"at":"2026-11-22T09:30:00.000Z","event":"begin""#));

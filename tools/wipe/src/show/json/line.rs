@@ -76,6 +76,11 @@ pub enum Event<'a> {
         #[serde(flatten)]
         progress: Progress,
     },
+    /// Something that is about no drive of the job, such as a drive that was plugged in and is left out.
+    Remark {
+        /// A sentence.
+        text: &'a str,
+    },
     /// The user has asked the run to stop: each drive goes on to a checkpoint.
     Stopping,
     /// The last line of a run, except for reports.
