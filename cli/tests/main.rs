@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
         wipe::interrupted::TESTS,
+        wipe::terminal::TESTS,
         wipe::reports::TESTS,
         seed::watch::TESTS,
         arguments::TESTS,

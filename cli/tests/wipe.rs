@@ -8,5 +8,6 @@ pub mod limits;
 pub mod listed;
 pub mod loops;
 pub mod reports;
+pub mod terminal;
 pub mod verified;
 mod workspace;

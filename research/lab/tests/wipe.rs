@@ -4,7 +4,10 @@
 //! Each scenario has a control: the same without the fault, which must end differently.
 
 pub mod becoming_slow;
+pub mod chosen;
+pub mod given_up;
 pub mod health;
+pub mod plugged_in;
 pub mod power;
 pub mod refused;
 pub mod slow;

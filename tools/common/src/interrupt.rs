@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::Failure;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use crate::{Failure, apart};
 
-/// Notes SIGINT, SIGTERM and SIGHUP; a second signal ends the process at once.
+/// Notes SIGINT, SIGTERM and SIGHUP; a second signal ends the process at once. Work that runs [apart] notes what the
+/// process that waits for it passes on.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     noted: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ impl Interrupt {
             signal_hook::flag::register(signal, noted.clone())?;
             Ok(())
         };
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for &signal in apart::interrupts() {
             register(signal)
                 .map_err(|error| Failure::Runtime(format!("signal {signal}: {error}")))?;
         }

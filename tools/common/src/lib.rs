@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod apart;
 #[cfg(feature = "columns")]
 pub mod columns;
 pub mod csv;

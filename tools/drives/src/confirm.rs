@@ -51,6 +51,15 @@ pub fn confirm(targets: &[Target], consent: &Consent, purpose: &Purpose) -> Resu
     confirm_on(&io::stdin(), io::stderr(), targets, consent, purpose)
 }
 
+/// Fails unless the user types `expected` as the answer to `question`.
+pub fn by_phrase(question: &str, expected: &str) -> Result<(), Failure> {
+    let answers = io::stdin();
+    if !answers.is_terminal() {
+        return Err(cannot_ask_without_a_terminal());
+    }
+    Dialog::new(&answers, io::stderr())?.ask(question, expected)
+}
+
 /// Like [`confirm`], with questions to `questions` and answers from `answers`.
 fn confirm_on(
     answers: &(impl AsFd + IsTerminal),
@@ -67,10 +76,7 @@ fn confirm_on(
         .iter()
         .partition(|target| is_confirmed_by_name(target, &consent.serial));
     if !answers.is_terminal() {
-        return Err(Failure::Runtime(format!(
-            "cannot ask for confirmation, because standard input is not a terminal: nothing was \
-             written: {SCRIPT_ADVICE}"
-        )));
+        return Err(cannot_ask_without_a_terminal());
     }
     let mut dialog = Dialog::new(answers, questions)?;
     if !named.is_empty() {
@@ -83,7 +89,7 @@ fn confirm_on(
 
 /// Fails unless each of `serials` belongs to a target, so that typing errors are caught.
 fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> {
-    let is_nobodys = |serial: &&String| !targets.iter().any(|target| has_serial(target, serial));
+    let is_nobodys = |serial: &&String| !targets.iter().any(|target| target.has_serial(serial));
     let Some(serial) = serials.iter().find(is_nobodys) else {
         return Ok(());
     };
@@ -97,15 +103,7 @@ fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> 
 
 /// Whether `target` was given by a stable name or by its serial number.
 fn is_confirmed_by_name(target: &Target, serials: &[String]) -> bool {
-    target.has_stable_name || serials.iter().any(|serial| has_serial(target, serial))
-}
-
-fn has_serial(target: &Target, serial: &str) -> bool {
-    let known = [&target.identity.serial, &target.identity.wwid];
-    known
-        .into_iter()
-        .flatten()
-        .any(|their| their == serial.trim())
+    target.has_stable_name || serials.iter().any(|serial| target.has_serial(serial))
 }
 
 /// Fails if there are `unnamed` targets, whose names may change and which --yes does not accept.
@@ -157,6 +155,13 @@ fn name_and_serial(target: &Target) -> String {
         Some(serial) => format!("{name} (serial number {serial})"),
         None => format!("{name} (no serial number)"),
     }
+}
+
+fn cannot_ask_without_a_terminal() -> Failure {
+    Failure::Runtime(format!(
+        "cannot ask for confirmation, because standard input is not a terminal: nothing was \
+         written: {SCRIPT_ADVICE}"
+    ))
 }
 
 fn cannot_ask(error: io::Error) -> Failure {

@@ -63,6 +63,11 @@ pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, F
         .collect()
 }
 
+/// Why `target` is the same drive as one of the `earlier` ones, by another path to it; `None` if it is not.
+pub fn same_drive(earlier: &[Target], target: &Target) -> Option<String> {
+    duplicates::same_drive(earlier, target)
+}
+
 /// Fails if the regular file `name`, which `about` describes, is swap or attached to a loop device.
 /// Where the kernel shows neither, as in a chroot without /sys, the file passes.
 pub fn check_file(name: &Path, about: &Metadata) -> Result<(), Failure> {

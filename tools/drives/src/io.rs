@@ -12,7 +12,7 @@ mod transfer;
 
 pub use buffer::Buffer;
 pub use claim::hold;
-pub use device::{Access, Device, Direct};
+pub use device::{Access, Device, Direct, claimed_by_others};
 pub use partitions::forget as forget_partitions;
 pub use queue::{Queue, QueueKind};
 pub use transfer::{Direction, Finished, Transfer};

@@ -10,12 +10,14 @@
 pub mod confirm;
 pub mod guards;
 mod health;
+mod hidden;
 mod identity;
 pub mod io;
 mod purpose;
 mod target;
 
 pub use health::Health;
+pub use hidden::Hidden;
 pub use identity::{Identity, Kind};
 pub use purpose::Purpose;
 pub use target::device::Number;

@@ -16,7 +16,7 @@ use rustix::fs::SeekFrom;
 use squall_tools::Failure;
 use squall_tools::failure::{at, cause};
 
-use crate::{Identity, Kind};
+use crate::{Hidden, Identity, Kind, hidden};
 use device::{Device, Number};
 pub(crate) use file::Inode;
 
@@ -186,6 +186,14 @@ impl Target {
         }
     }
 
+    /// The kernel's number for this attachment of the device (diskseq); `None` for a file, and before Linux 5.15.
+    pub fn attachment(&self) -> Option<u64> {
+        match &self.place {
+            Place::Device { attachment, .. } => *attachment,
+            Place::File(_) => None,
+        }
+    }
+
     /// The temperature in degrees Celsius, if the kernel knows it.
     pub fn temperature(&self) -> Option<f64> {
         drive::temperature(self.device()?)
@@ -195,6 +203,42 @@ impl Target {
     /// that is only in memory or on others.
     pub fn bus(&self) -> Option<String> {
         drive::bus_name(self.device()?)
+    }
+
+    /// How much the drive hides from its host; `None` if it is no ATA drive, or cannot be asked, for which one must be
+    /// root.
+    pub fn hidden(&self) -> Option<Hidden> {
+        let is_asked =
+            self.identity.kind == Kind::Disk && drive::takes_ata_commands(self.device()?);
+        is_asked.then(|| hidden::hidden(self)).flatten()
+    }
+
+    /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,
+    /// NVMe over Fabrics.
+    pub fn is_remote(&self) -> bool {
+        self.device().is_some_and(drive::is_remote)
+    }
+
+    /// Whether it is a drive for CDs, DVDs and the like.
+    pub fn is_optical(&self) -> bool {
+        self.device().is_some_and(drive::is_optical)
+    }
+
+    /// Whether `other` is the same drive, or a partition of it.
+    pub fn is_same_drive_as(&self, other: &Target) -> bool {
+        match (self.device(), other.device()) {
+            (Some(one), Some(two)) => one.disk() == two.disk(),
+            _ => false,
+        }
+    }
+
+    /// Whether `serial` is its serial number or its worldwide identifier.
+    pub fn has_serial(&self, serial: &str) -> bool {
+        let known = [&self.identity.serial, &self.identity.wwid];
+        known
+            .into_iter()
+            .flatten()
+            .any(|their| their == serial.trim())
     }
 
     /// A name below /dev/disk/by-id that always means this device, if udev gives it one.

@@ -2,12 +2,14 @@
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use squall_drives::confirm::Consent;
 use squall_drives::io::Direct;
 use squall_tools::size;
 
+use crate::choice::ChoiceArguments;
 use crate::purge::How;
 use crate::record::{ContentKind, Scope};
 
@@ -28,6 +30,8 @@ const MAX_DEPTH: i64 = 64;
       for scripts: the drive with this serial number, without confirmation
   squall wipe --pass random,zero,one --verify-each /dev/sdb
       for contracts that name passes: three, each of them verified
+  squall wipe --all --bus usb --except /dev/sdd
+      every USB drive that nobody uses, but not this one, after one question for all of them
   squall wipe --resume /var/lib/squall/wipe/20261122T093000Z-4711.json
       continues after an interruption or a power cut; to give up a job, remove its files instead
 
@@ -45,8 +49,11 @@ Exit codes: 0 if every drive was overwritten and verified as requested, 1 if one
 nothing was written: a wrong argument, or a target that was refused.")]
 pub struct WipeArguments {
     /// Drives, partitions, loop devices or files
-    #[arg(value_name = "TARGET", required_unless_present = "resume")]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["resume", "all"])]
     pub targets: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArguments,
 
     /// What each pass writes, in order: random, zero, one, or a byte such as 0x55
     ///
@@ -112,6 +119,13 @@ pub struct WipeArguments {
 
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
+
+    /// Give up a drive that has moved nothing for this long, such as 10min
+    ///
+    /// The job is resumable, and the report says how far the drive got. Time during which squall itself waits,
+    /// such as for --rate-limit, and a drive's own erase do not count.
+    #[arg(long, value_name = "TIME", value_parser = stall)]
+    pub stall: Option<Duration>,
 
     /// Seconds between two checkpoints: the most work that a power cut loses
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
@@ -240,10 +254,21 @@ pub struct ShownArguments {
     pub json: bool,
 }
 
+/// Parses the time of `--stall`.
+fn stall(text: &str) -> Result<Duration, String> {
+    let example = "use a number and a unit, such as 90s, 10min or 1h";
+    let time = humantime::parse_duration(text)
+        .map_err(|_| format!("{text:?} is not a time: {example}"))?;
+    match time {
+        Duration::ZERO => Err(format!("no drive is that fast: {example}")),
+        _ => Ok(time),
+    }
+}
+
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   squall drives
-      whole drives: size, bus, medium, temperature, model, serial number, and what uses them
+      whole drives: size, bus, medium, temperature, model, serial number, what uses them, and what they hide
   squall drives --json --all
       everything that has blocks, for programs
 
@@ -258,7 +283,7 @@ pub struct DrivesArguments {
     /// Print a JSON array; unknown values are null
     ///
     /// Keys of a drive: path, name (below /dev/disk/by-id), kind, size (bytes), model, serial, bus, flash,
-    /// celsius, uses (why it cannot be wiped), erase. New keys may be added.
+    /// celsius, uses (why it cannot be wiped), hidden (bytes behind hpa and dco), erase. New keys may be added.
     #[arg(long)]
     pub json: bool,
 }

@@ -18,6 +18,7 @@ use squall_tools::pace::Pace;
 use squall_tools::{Failure, Interrupt, output, units};
 
 use crate::args::{BlankArguments, TransferArguments};
+use crate::control::Control;
 use crate::event::EventSender;
 use crate::open_target::OpenTarget;
 use crate::pipeline::{Pipeline, TRANSFER};
@@ -44,16 +45,16 @@ type Told = (usize, Result<Answer, String>);
 /// Runs `squall blank`.
 pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
     let opened = open(options).map_err(|failure| Failure::Usage(failure.into_text()))?;
-    let interrupt = Interrupt::watch("the drives were not read to their ends")?;
+    let control = Control::new(Interrupt::watch("the drives were not read to their ends")?);
     let progress: Vec<_> = opened.iter().map(|_| Progress::default()).collect();
     let (sender, answers) = channel();
     let all = opened.len();
     let blank = thread::scope(|scope| {
         for (number, (target, device)) in opened.iter().enumerate() {
-            let (sender, interrupt) = (sender.clone(), &interrupt);
+            let (sender, control) = (sender.clone(), &control);
             let progress = &progress[number];
             scope.spawn(move || {
-                let answer = read(target, device, progress, interrupt, options);
+                let answer = read(target, device, progress, control, options);
                 // Nobody listens any more if the answers could not be printed.
                 let _ = sender.send((number, answer));
             });
@@ -118,7 +119,7 @@ fn read(
     target: &Target,
     device: &Device,
     progress: &Progress,
-    interrupt: &Interrupt,
+    control: &Control,
     options: &BlankArguments,
 ) -> Result<Answer, String> {
     let size = target.identity.size;
@@ -146,7 +147,7 @@ fn read(
         target,
         device,
         progress,
-        interrupt,
+        control,
         &options.transfer,
         &events,
     )
@@ -198,7 +199,7 @@ fn pipeline<'a>(
     target: &'a Target,
     device: &'a Device,
     progress: &'a Progress,
-    interrupt: &'a Interrupt,
+    control: &'a Control,
     transfer: &TransferArguments,
     events: &'a EventSender,
 ) -> Result<Pipeline<'a>, Stop> {
@@ -210,7 +211,7 @@ fn pipeline<'a>(
             target,
             device,
             progress,
-            interrupt,
+            interrupt: control,
             refused_in_a_row: None,
         },
         queue,
@@ -322,9 +323,9 @@ mod tests {
         fs::write(&image, bytes).unwrap();
         let options = blank_arguments(&format!("{options} {}", image.display()));
         let opened = open(&options).expect("a target");
-        let interrupt = Interrupt::watch("a test").expect("signals");
+        let control = Control::new(Interrupt::watch("a test").expect("signals"));
         let (target, device) = &opened[0];
-        read(target, device, &Progress::default(), &interrupt, &options).expect("an answer")
+        read(target, device, &Progress::default(), &control, &options).expect("an answer")
     }
 
     #[test]

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use squall_drives::io::{Buffer, Device};
 use squall_drives::{Health, Target};
-use squall_tools::Interrupt;
 use squall_tools::failure::cause;
 use squall_tools::pace::Pace;
 
 use crate::args::TransferArguments;
 use crate::content::Content;
+use crate::control::Control;
 use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::{Key, Keys};
@@ -45,8 +45,8 @@ pub struct Worker<'a> {
     pub progress: &'a Progress,
     /// Where events are sent.
     pub events: EventSender,
-    /// Whether the user wants to stop.
-    pub interrupt: &'a Interrupt,
+    /// Whether it is to stop.
+    pub interrupt: &'a Control,
     /// What was asked for.
     pub plan: &'a Plan,
     /// How bytes are transferred.
@@ -98,7 +98,7 @@ impl Worker<'_> {
     fn finish(&self, work: impl FnOnce(&mut Pipeline<'_>) -> Result<(), Stop>) {
         let ended = self.pipeline().and_then(|mut pipeline| work(&mut pipeline));
         let outcome = match ended {
-            Ok(()) => self.journal.update(self.number, outcome),
+            Ok(()) => self.update(outcome),
             Err(stop) => stop.into(),
         };
         let health = match outcome {
@@ -260,13 +260,18 @@ impl Worker<'_> {
         })
     }
 
+    /// Changes the drive's record, unless it was given up.
     fn update<T>(&self, change: impl FnOnce(&mut Drive) -> T) -> T {
-        self.journal.update(self.number, change)
+        self.journal
+            .update(self.number, |drive| match self.interrupt.is_given_up() {
+                true => change(&mut drive.clone()),
+                false => change(drive),
+            })
     }
 
     /// Saves the journal. If that fails, the drive continues, and the user gets one note about it.
     fn save(&self) {
-        if let Err(error) = self.journal.save() {
+        if let Err(error) = self.progress.our_turn(|| self.journal.save()) {
             self.note_unsaved(&error);
         }
     }

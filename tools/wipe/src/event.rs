@@ -4,6 +4,7 @@ use std::sync::mpsc::Sender;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use squall_drives::Identity;
 
 use crate::record::{Extent, Means, Outcome};
 
@@ -20,6 +21,8 @@ pub struct Event {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum EventKind {
+    /// The drive was plugged in, and is a part of the job now (`--watch`).
+    Attached { identity: Box<Identity> },
     /// The drive begins to erase itself.
     Purge {
         /// How the drive erases itself.

@@ -91,6 +91,13 @@ impl Journal {
         self.job.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds a drive to the job, and returns its number.
+    pub fn add(&self, drive: Drive) -> usize {
+        let mut job = self.job();
+        job.drives.push(drive);
+        job.drives.len() - 1
+    }
+
     /// Changes the record of a drive.
     pub fn update<T>(&self, drive: usize, change: impl FnOnce(&mut Drive) -> T) -> T {
         change(&mut self.job().drives[drive])

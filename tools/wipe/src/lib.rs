@@ -9,12 +9,15 @@
 
 pub mod args;
 mod blank;
+mod choice;
 mod content;
 mod content_kind;
+mod control;
 mod drive;
 mod event;
 mod filesystem;
 mod journal;
+mod keyboard;
 mod keys;
 mod level;
 mod list;
@@ -33,7 +36,10 @@ mod rescue;
 mod run;
 mod sample;
 mod show;
+mod skip;
+mod stall;
 mod task;
+mod thermometer;
 mod verify;
 mod workers;
 mod write;

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use squall_drives::{Kind, Target, guards};
+use squall_drives::{Hidden, Kind, Target, guards};
 use squall_tools::columns::{columns, lines};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
 
 use crate::args::DrivesArguments;
-use crate::purge::{self, How};
+use crate::purge::How;
 use crate::run::PURPOSE;
 use crate::show::text;
+use crate::{choice, purge};
 
 /// A drive, as it is printed as JSON.
 #[derive(Serialize)]
@@ -33,6 +34,8 @@ struct Entry {
     celsius: Option<f64>,
     /// Why `squall wipe` would refuse it; empty if it would not.
     uses: Vec<String>,
+    /// What it hides from its host; null if it is no ATA drive, or cannot be asked.
+    hidden: Option<Hidden>,
     /// How it can erase itself, which `squall wipe --purge` has it do; null if that is not known.
     erase: Option<String>,
 }
@@ -48,8 +51,10 @@ pub fn drives(options: &DrivesArguments) -> Result<(), Failure> {
 
 /// Whole drives on a bus; with `all`, everything that has blocks.
 fn entries(all: bool) -> Result<Vec<Entry>, Failure> {
-    let mut targets = Target::all()?;
-    targets.retain(|target| all || (target.identity.kind == Kind::Disk && target.bus().is_some()));
+    let targets = match all {
+        true => Target::all()?,
+        false => choice::drives()?,
+    };
     let uses = guards::uses(&targets, &PURPOSE)?;
     Ok(targets.into_iter().zip(uses).map(entry).collect())
 }
@@ -61,6 +66,7 @@ fn entry((target, uses): (Target, Vec<String>)) -> Entry {
         name: target.stable_name(),
         bus: target.bus(),
         celsius: target.temperature(),
+        hidden: target.hidden(),
         erase: erase.map(|means| means.name().to_owned()),
         path: target.identity.path,
         kind: target.identity.kind,
@@ -92,11 +98,6 @@ fn table(entries: &[Entry], width: Option<usize>) -> String {
 
 fn row(entry: &Entry) -> [String; 8] {
     let or_none = |value: &Option<String>| value.as_deref().map_or(text::NONE.into(), in_a_line);
-    let medium = match entry.flash {
-        Some(true) => "flash",
-        Some(false) => "magnetic",
-        None => text::NONE,
-    };
     let celsius = entry
         .celsius
         .map_or(text::NONE.into(), |celsius| format!("{celsius:.0}"));
@@ -104,7 +105,7 @@ fn row(entry: &Entry) -> [String; 8] {
         text::path(&entry.path),
         units::volume(entry.size),
         or_none(&entry.bus),
-        medium.into(),
+        text::medium(entry.flash).into(),
         celsius,
         or_none(&entry.model),
         or_none(&entry.serial),
@@ -112,11 +113,16 @@ fn row(entry: &Entry) -> [String; 8] {
     ]
 }
 
-/// Why it cannot be wiped, or that it can, and how it can erase itself.
+/// Why it cannot be wiped, or that it can; what it hides, and how it can erase itself.
 fn state(entry: &Entry) -> String {
-    match (&entry.uses[..], &entry.erase) {
-        ([reason, ..], _) => in_a_line(reason),
-        ([], Some(erase)) => format!("free; erases itself by {erase}"),
-        ([], None) => "free".into(),
-    }
+    let use_of_it = match &entry.uses[..] {
+        [reason, ..] => in_a_line(reason),
+        [] => "free".into(),
+    };
+    let hidden = entry.hidden.and_then(text::hidden);
+    let hidden = hidden.map(|hidden| format!("hides {hidden}"));
+    let erase = entry.erase.as_ref().filter(|_| entry.uses.is_empty());
+    let erase = erase.map(|erase| format!("erases itself by {erase}"));
+    let all = [Some(use_of_it), hidden, erase];
+    all.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

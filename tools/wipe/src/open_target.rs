@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use squall_drives::Target;
 use squall_drives::io::Device;
-use squall_tools::Interrupt;
 
+use crate::control::Control;
 use crate::progress::Progress;
 use crate::task::Stop;
 
@@ -24,8 +24,8 @@ pub struct OpenTarget<'a> {
     pub device: &'a Device,
     /// The progress that is shown.
     pub progress: &'a Progress,
-    /// Whether the user wants to stop.
-    pub interrupt: &'a Interrupt,
+    /// Whether it is to stop.
+    pub interrupt: &'a Control,
     /// Bytes refused since the last success, and since when.
     pub refused_in_a_row: Option<(u64, Instant)>,
 }

@@ -122,7 +122,12 @@ impl Pipeline<'_> {
             };
             let Some(extent) = extents.next() else { break };
             let len = extent.length as usize;
-            self.pace.wait(len, || self.open.interrupt.is_noted());
+            let OpenTarget {
+                progress,
+                interrupt,
+                ..
+            } = &self.open;
+            progress.our_turn(|| self.pace.wait(len, || interrupt.is_noted()));
             task.prepare(extent.offset, &mut buffer[..len]);
             let transfer = Transfer {
                 buffer,

@@ -4,22 +4,37 @@ use jiff::Timestamp;
 use squall_drives::{Identity, Kind, Target};
 use squall_tools::{Failure, text, units};
 
-use crate::content_kind;
 use crate::purge::{self, How};
 use crate::record::{Means, Plan, Scope};
-use crate::report;
 use crate::show::json::{Event, FORMAT, Line};
+use crate::{content_kind, report, show};
 
 /// The plan as text: a block for each target, and what is done with all of them. `purge` says
 /// whether and how they erase themselves first.
 pub fn text(targets: &[Target], plan: &Plan, purge: Option<How>) -> String {
+    blocks(targets, purge) + &summary(targets, plan, purge)
+}
+
+fn blocks(targets: &[Target], purge: Option<How>) -> String {
     let mut text = String::new();
     for target in targets {
         block(&mut text, &target.identity);
+        if let Some(hidden) = target.hidden().and_then(show::text::hidden) {
+            add(
+                &mut text,
+                &format!("  hidden    {hidden}: overwriting does not reach it"),
+            );
+        }
         if let Some(erase) = erase(target, purge, targets) {
             add(&mut text, &format!("  erase     {erase}"));
         }
     }
+    text
+}
+
+/// What is done with all of `targets`.
+pub fn summary(targets: &[Target], plan: &Plan, purge: Option<How>) -> String {
+    let mut text = String::new();
     let total: u64 = targets.iter().map(|target| target.identity.size).sum();
     let number = targets.len();
     let noun = if number == 1 { "target" } else { "targets" };
@@ -55,6 +70,7 @@ pub fn event(targets: &[Target], plan: &Plan, purge: Option<How>) -> Result<Stri
         plan,
         purge: purge.is_some(),
         means: means.collect(),
+        hidden: targets.iter().map(Target::hidden).collect(),
     };
     Line::new(Timestamp::now(), event).text()
 }

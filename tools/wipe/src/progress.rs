@@ -1,7 +1,7 @@
 //! The progress of a drive's thread, as numbers that any thread may read at any time without making
 //! it wait.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// What a drive is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct Progress {
     refused: AtomicU64,
     /// Bytes that differ.
     differing: AtomicU64,
+    /// Whether the drive waits for this program, and not the other way round.
+    is_our_turn: AtomicBool,
 }
 
 /// Progress as it was at one moment.
@@ -80,6 +82,24 @@ impl Progress {
     /// Counts `bytes` that differ.
     pub fn differing(&self, bytes: u64) {
         self.differing.fetch_add(bytes, Relaxed);
+    }
+
+    /// Does `work`, for which the drive has to wait: that is no stall.
+    pub fn our_turn<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.is_our_turn.store(true, Relaxed);
+        let result = work();
+        self.is_our_turn.store(false, Relaxed);
+        result
+    }
+
+    /// A value that changes as long as the drive does what is asked of it. `None` if nothing is asked of it, or its
+    /// own erase, which may take hours.
+    pub fn sign_of_life(&self) -> Option<[u64; 3]> {
+        let word = self.phase.load(Relaxed);
+        let is_at_work = matches!(phase(word), Phase::Writing(_) | Phase::Verifying(_));
+        let waits = is_at_work && !self.is_our_turn.load(Relaxed);
+        let done = [&self.moved, &self.refused].map(|bytes| bytes.load(Relaxed));
+        waits.then_some([word.into(), done[0], done[1]])
     }
 
     /// The progress as it is now.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use squall_drives::io::QueueKind;
-use squall_drives::{Health, Identity};
+use squall_drives::{Health, Hidden, Identity};
 
 pub use crate::content_kind::ContentKind;
 pub use crate::level::Level;
@@ -121,6 +121,8 @@ pub struct Drive {
     pub asset: Option<String>,
     /// The job that wiped it, if this is the record of a later verification.
     pub wipe: Option<Wipe>,
+    /// What the drive hides from its host, which was not overwritten; `None` if it is no ATA drive, or did not tell.
+    pub hidden: Option<Hidden>,
     /// The finished passes and the one under way.
     pub passes: Vec<Pass>,
     /// The verification, once it has begun.
@@ -300,6 +302,7 @@ impl Drive {
             target,
             asset: None,
             wipe: None,
+            hidden: None,
             passes: Vec::new(),
             verification: None,
             outcome: None,

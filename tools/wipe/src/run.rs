@@ -6,8 +6,10 @@ mod finish;
 mod recognise;
 mod resume;
 mod verify;
+mod watch;
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -17,16 +19,21 @@ use rustix::thread::CapabilitySet;
 use squall::Engine;
 use squall_drives::io::{Access, Device};
 use squall_drives::{Purpose, Target, confirm, shown};
+use squall_tools::apart::{self, Ended};
 use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::{TransferArguments, WipeArguments};
+use crate::choice::Choice;
+use crate::drive::Worker;
 use crate::journal::Journal;
+use crate::keyboard::{self, Keyboard};
 use crate::record::{Drive, FORMAT, Job, Machine, Plan, Tool};
 use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Workers};
 use crate::{plan, purge};
 
 pub use verify::verify;
+pub use watch::{Arrival, Arrivals};
 
 /// Why targets are overwritten, for messages.
 pub(crate) const PURPOSE: Purpose = Purpose {
@@ -45,26 +52,58 @@ type Prepared = (Journal, Vec<PendingDrive>);
 
 /// Runs `squall wipe`.
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
+    options.choice.check()?;
     let style = OutputStyle::choose(options.shown.json).map_err(as_refusal)?;
     let prepared = match &options.resume {
         Some(path) => resume::prepare(options, path, style),
         None => begin::prepare(options),
     };
-    let Some((journal, parts)) = prepared.map_err(as_refusal)? else {
+    let Some(prepared) = prepared.map_err(as_refusal)? else {
         return Ok(());
     };
-    let interrupt = Interrupt::watch("the drives are not done")?;
-    let workers = Workers {
-        journal: &journal,
-        transfer: &options.transfer,
-        interval: Duration::from_secs(options.checkpoint.into()),
-        interrupt: &interrupt,
-        style,
+    let has_keys = style == OutputStyle::Screen && keyboard::is_there();
+    match has_keys || options.stall.is_some() {
+        // A drive may be given up that never answers.
+        true => apart::run(|| work(options, prepared, style)),
+        false => work(options, prepared, style).result,
+    }
+}
+
+/// Wipes the drives that are prepared.
+fn work(options: &WipeArguments, (journal, parts): Prepared, style: OutputStyle) -> Ended {
+    let wiped = || {
+        // A process of its own has locked no memory yet.
+        protect_memory();
+        let interrupt = Interrupt::watch("the drives are not done")?;
+        let journal = Arc::new(journal);
+        let workers = Workers {
+            journal: &journal,
+            transfer: &options.transfer,
+            interval: Duration::from_secs(options.checkpoint.into()),
+            interrupt: &interrupt,
+            style,
+        };
+        let keyboard = match style {
+            OutputStyle::Screen => Keyboard::take(),
+            OutputStyle::Log | OutputStyle::Json => None,
+        };
+        let watch = options.choice.watch;
+        let arrivals = watch
+            .then(|| Arrivals::watch(options, &journal))
+            .transpose()?;
+        let work = |worker: &Worker<'_>| worker.wipe();
+        let stall = options.stall;
+        let (shown, is_stuck) = workers.run_until(parts, work, stall, keyboard, arrivals);
+        let finished = finish::finish(&journal, style);
+        Ok((shown.and(finished), is_stuck))
     };
-    let shown = workers.run(&parts, |worker| worker.wipe());
-    drop(parts);
-    let finished = finish::finish(&journal, style);
-    shown.and(finished)
+    match wiped() {
+        Ok((result, is_stuck)) => Ended { result, is_stuck },
+        Err(failure) => Ended {
+            result: Err(failure),
+            is_stuck: false,
+        },
+    }
 }
 
 /// Gives a failure before anything was written the exit code of a wrong argument.
@@ -76,18 +115,39 @@ fn as_refusal(failure: Failure) -> Failure {
 }
 
 /// Shows the plan. Returns whether it is to be carried out. Fails if names were given that the run refuses,
-/// dry or not.
-fn show_plan(options: &WipeArguments, targets: &[Target], plan: &Plan) -> Result<bool, Failure> {
+/// dry or not. `choice` has the targets if they were not named.
+fn show_plan(
+    options: &WipeArguments,
+    targets: &[Target],
+    choice: Option<&Choice>,
+    plan: &Plan,
+) -> Result<bool, Failure> {
     confirm::check(targets, &options.consent)?;
+    let text = || match choice {
+        Some(choice) => {
+            choice.text() + &plan::summary(targets, plan, options.purge) + &later(options)
+        }
+        None => plan::text(targets, plan, options.purge),
+    };
     if options.dry_run && options.shown.json {
         output::print(&plan::event(targets, plan, options.purge)?)?;
     } else if options.dry_run {
-        let text = plan::text(targets, plan, options.purge);
-        output::print(&(text + "dry run: nothing was written\n"))?;
+        output::print(&(text() + "dry run: nothing was written\n"))?;
     } else {
-        say(plan::text(targets, plan, options.purge).trim_end());
+        say(text().trim_end());
     }
     Ok(!options.dry_run)
+}
+
+/// What happens to drives that are plugged in later.
+fn later(options: &WipeArguments) -> String {
+    match options.choice.watch {
+        true => format!(
+            "and the same with every {} drive that is plugged in while this runs\n",
+            options.choice.bus_names()
+        ),
+        false => String::new(),
+    }
 }
 
 /// Opens all of `targets` before anything is written to one of them.

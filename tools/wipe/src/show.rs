@@ -17,6 +17,7 @@ pub mod text;
 mod words;
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressDrawTarget;
@@ -71,6 +72,16 @@ trait View {
     fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure>;
     /// The user has asked the run to stop.
     fn stopping(&mut self, now: Timestamp) -> Result<(), Failure>;
+    /// Whether drives can be skipped by keys.
+    fn has_keys(&mut self, _has_keys: bool) {}
+    /// Shows a question of which the user is typing the answer.
+    fn ask(&mut self, _question: Option<String>) {}
+    /// Whether drives that are plugged in are added.
+    fn watches(&mut self, _watches: bool) {}
+    /// Something happened that is about no drive of the job.
+    fn tell(&mut self, now: Timestamp, line: &str) -> Result<(), Failure>;
+    /// Removes all but whole lines.
+    fn hide(&mut self) {}
     /// Shows how far the run is.
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure>;
     /// The run is over.
@@ -90,7 +101,7 @@ impl<'a> Show<'a> {
     pub fn begin(
         style: OutputStyle,
         job: &Job,
-        progress: &'a [Progress],
+        progress: &[Arc<Progress>],
         temperatures: Temperatures<'a>,
     ) -> Result<Show<'a>, Failure> {
         let view: Box<dyn View> = match style {
@@ -120,6 +131,36 @@ impl<'a> Show<'a> {
     /// Shows an event.
     pub fn event(&mut self, event: &Event) -> Result<(), Failure> {
         self.event_at(Timestamp::now(), event)
+    }
+
+    /// Tells whether drives can be skipped by keys.
+    pub fn has_keys(&mut self, has_keys: bool) {
+        self.view.has_keys(has_keys);
+    }
+
+    /// From now on, shows this question to the user, or none.
+    pub fn ask(&mut self, question: Option<String>) {
+        self.view.ask(question);
+    }
+
+    /// Tells whether drives that are plugged in are added.
+    pub fn watches(&mut self, watches: bool) {
+        self.view.watches(watches);
+    }
+
+    /// Adds a drive that was plugged in.
+    pub fn add(&mut self, job: &Job, number: usize, progress: Arc<Progress>) {
+        self.run.add(job, number, progress);
+    }
+
+    /// Shows a line that is about no drive of the job.
+    pub fn tell(&mut self, line: &str) -> Result<(), Failure> {
+        self.view.tell(Timestamp::now(), line)
+    }
+
+    /// Removes what would be in the way of the shell while this program is stopped.
+    pub fn hide(&mut self) {
+        self.view.hide();
     }
 
     /// Says that the run will stop, as the user has asked.

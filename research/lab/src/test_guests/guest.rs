@@ -9,7 +9,7 @@ use serde_json::json;
 use squall_tools::Failure;
 
 use super::agent_connection::AgentConnection;
-use super::setup::{Drive, id_of};
+use super::setup::{Drive, device, id, number_of};
 use crate::emulator::{Machine, PAUSE, Wait};
 
 /// Longest pause between two checks whether a job has ended.
@@ -214,10 +214,17 @@ impl<'factory> Guest<'factory> {
 
     /// Unplugs the drive with this serial number, even if it is in use.
     pub fn unplug(&mut self, serial: &str) -> Result<(), Failure> {
-        let id = id_of(&self.drives, serial)?;
+        let id = id(number_of(&self.drives, serial)?);
         self.machine.ask("device_del", json!({ "id": id }))?;
         let what = format!("the drive {serial} to be released");
         self.wait_for(&what, |guest| Ok(!guest.has_device(&id)?))
+    }
+
+    /// Plugs the drive with this serial number in again.
+    pub fn plug(&mut self, serial: &str) -> Result<(), Failure> {
+        let number = number_of(&self.drives, serial)?;
+        let device = device(&self.drives, number);
+        self.machine.ask("device_add", device).map(drop)
     }
 
     /// Whether QEMU has a device with this ID.

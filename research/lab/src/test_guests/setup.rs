@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use squall_tools::Failure;
 
 use crate::emulator::{Arguments, escaped};
@@ -38,6 +38,15 @@ impl Bus {
             Bus::VirtioScsi => &["virtio_scsi", "sd_mod"],
             Bus::Sata => &["ahci", "sd_mod"],
             Bus::Nvme => &["nvme"],
+        }
+    }
+
+    /// QEMU's controller for all drives on this bus, if it needs one, which is called after the bus.
+    fn controller(self) -> Option<&'static str> {
+        match self {
+            Bus::VirtioBlk | Bus::Nvme => None,
+            Bus::VirtioScsi => Some("virtio-scsi-pci,id=scsi"),
+            Bus::Sata => Some("ich9-ahci,id=sata"),
         }
     }
 
@@ -157,48 +166,59 @@ impl Setup<'_> {
 
     /// Adds the drives to QEMU's arguments.
     pub(super) fn add_drives(&self, arguments: &mut Arguments) {
-        if self.drives.iter().any(|drive| drive.bus == Bus::VirtioScsi) {
-            arguments.add("-device", "virtio-scsi-pci,id=scsi");
+        for bus in [Bus::VirtioScsi, Bus::Sata] {
+            let is_used = self.drives.iter().any(|drive| drive.bus == bus);
+            if let Some(controller) = bus.controller().filter(|_| is_used) {
+                arguments.add("-device", controller);
+            }
         }
-        if self.drives.iter().any(|drive| drive.bus == Bus::Sata) {
-            arguments.add("-device", "ich9-ahci,id=sata");
-        }
-        let mut ports = 0..SATA_PORTS;
         for (number, drive) in self.drives.iter().enumerate() {
-            let (id, medium) = (id(number), format!("medium{number}"));
             let block = json!({
                 "driver": "raw",
-                "node-name": medium,
+                "node-name": medium(number),
                 "discard": "unmap",
                 "file": { "driver": "file", "filename": drive.path.to_string_lossy() },
             });
             arguments.add("-blockdev", block.to_string());
-            let mut device = json!({
-                "driver": drive.bus.device(),
-                "id": id,
-                "drive": medium,
-                "serial": drive.serial,
-                "logical_block_size": drive.block_size,
-                "physical_block_size": drive.block_size,
-            });
-            if drive.bus == Bus::VirtioScsi {
-                device["bus"] = json!("scsi.0");
-            }
-            if drive.bus == Bus::Sata {
-                device["bus"] = json!(format!("sata.{}", ports.next().unwrap_or(SATA_PORTS)));
-            }
-            arguments.add("-device", device.to_string());
+            arguments.add("-device", device(&self.drives, number).to_string());
         }
     }
 }
 
-/// QEMU's ID of the drive with this serial number.
-pub(super) fn id_of(drives: &[Drive], serial: &str) -> Result<String, Failure> {
-    let found = drives.iter().position(|drive| drive.serial == serial);
-    let number = found.ok_or_else(|| Failure::Runtime(format!("the VM has no drive {serial}")))?;
-    Ok(id(number))
+/// QEMU's description of the drive of this number.
+pub(super) fn device(drives: &[Drive], number: usize) -> Value {
+    let drive = &drives[number];
+    let mut device = json!({
+        "driver": drive.bus.device(),
+        "id": id(number),
+        "drive": medium(number),
+        "serial": drive.serial,
+        "logical_block_size": drive.block_size,
+        "physical_block_size": drive.block_size,
+    });
+    let bus = match drive.bus {
+        Bus::VirtioBlk | Bus::Nvme => return device,
+        Bus::VirtioScsi => "scsi.0".into(),
+        Bus::Sata => {
+            let before = drives[..number].iter();
+            let port = before.filter(|other| other.bus == Bus::Sata).count();
+            format!("sata.{port}")
+        }
+    };
+    device["bus"] = json!(bus);
+    device
 }
 
-fn id(number: usize) -> String {
+fn medium(number: usize) -> String {
+    format!("medium{number}")
+}
+
+/// The number of the drive with this serial number.
+pub(super) fn number_of(drives: &[Drive], serial: &str) -> Result<usize, Failure> {
+    let found = drives.iter().position(|drive| drive.serial == serial);
+    found.ok_or_else(|| Failure::Runtime(format!("the VM has no drive {serial}")))
+}
+
+pub(super) fn id(number: usize) -> String {
     format!("drive{number}")
 }

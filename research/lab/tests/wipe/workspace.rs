@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::Value;
-use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, program};
+use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, c_program, program};
 
 use crate::common::TIMEOUT;
 use crate::common::guests;
@@ -20,13 +20,19 @@ pub const OLD: u8 = 0xa7;
 pub struct Workspace {
     guests: guests::Workspace,
     squall: PathBuf,
+    /// The program that gives others a terminal.
+    terminal: PathBuf,
 }
 
 impl Workspace {
     pub fn new() -> Workspace {
+        let guests = guests::Workspace::new();
+        let terminal = guests.path("terminal");
+        c_program("terminal", &terminal).expect("a program");
         Workspace {
-            guests: guests::Workspace::new(),
+            guests,
             squall: program("squall-cli", "squall").expect("squall"),
+            terminal,
         }
     }
 
@@ -61,14 +67,14 @@ impl Workspace {
         let setup = Setup {
             modules,
             drives,
-            programs: &[&self.squall],
+            programs: &[&self.squall, &self.terminal],
             ..Setup::default()
         };
         let guest = self.guests.factory.boot(&setup).expect("a guest");
         let reports = "/tmp".into();
         let mut session = GuestSession { guest, reports };
         session.guest.write_file("/tmp/name", NAME).expect("a file");
-        session.ok("mkdir -p /dev/disk/by-id");
+        session.ok("mkdir -p /dev/disk/by-id /dev/pts && mount -t devpts devpts /dev/pts");
         for serial in serials {
             session.name(&serial);
         }
@@ -184,6 +190,37 @@ impl GuestSession<'_> {
         }
     }
 
+    /// Starts squall with these arguments on a terminal. What it shows goes to the file NAME.screen, and what is
+    /// written to NAME.keys is typed.
+    pub fn on_terminal(&mut self, name: &str, arguments: &str) -> Running {
+        self.ok(&format!("mkfifo /tmp/{name}.keys"));
+        let command =
+            format!("exec terminal squall {arguments} <>/tmp/{name}.keys >/tmp/{name}.screen");
+        Running {
+            job: self.guest.start(&command).expect("a job"),
+            name: name.into(),
+        }
+    }
+
+    /// Types `keys`, once the terminal of the run `name` has shown `words`.
+    #[track_caller]
+    pub fn type_after(&mut self, name: &str, words: &str, keys: &str) {
+        self.wait_until_ok(&format!("grep -q '{words}' /tmp/{name}.screen"));
+        self.ok(&format!("printf '{keys}' >/tmp/{name}.keys"));
+    }
+
+    /// Waits for the end of a run on a terminal. Returns its exit status, and what it has shown.
+    #[track_caller]
+    pub fn end_on_terminal(&mut self, running: Running) -> (i32, String) {
+        let output = self.guest.finish(running.job, TIMEOUT).expect("an answer");
+        let output = output.unwrap_or_else(|| panic!("{} does not end", running.name));
+        let shown = self
+            .guest
+            .read_file(&format!("/tmp/{}.screen", running.name));
+        let shown = String::from_utf8_lossy(&shown.expect("a file")).into_owned();
+        (output.status, shown)
+    }
+
     /// Runs `squall wipe` to its end.
     pub fn wipe(&mut self, name: &str, options: &str, drives: &[&str]) -> RunResult {
         let running = self.start(name, options, drives);
@@ -229,12 +266,16 @@ impl GuestSession<'_> {
         drive: u64,
         is_it: impl Fn(&Value) -> bool,
     ) -> Value {
+        self.until_event(running, |event| event["drive"] == drive && is_it(event))
+    }
+
+    /// Waits for an event.
+    #[track_caller]
+    pub fn until_event(&mut self, running: &Running, is_it: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             let events = self.events(running);
-            let found = events
-                .iter()
-                .find(|event| event["drive"] == drive && is_it(event));
+            let found = events.iter().find(|event| is_it(event));
             if let Some(event) = found {
                 return event.clone();
             }

@@ -14,6 +14,14 @@ pub(super) fn reason(earlier: &[Target], target: &Target) -> Option<String> {
     })
 }
 
+/// Which of the `earlier` targets `target` is another name of, for a list.
+pub(super) fn same_drive(earlier: &[Target], target: &Target) -> Option<String> {
+    earlier.iter().find_map(|other| {
+        let relation = relation(other, target)?;
+        Some(format!("{relation} {}", shown(&other.identity.path)))
+    })
+}
+
 fn relation(other: &Target, target: &Target) -> Option<&'static str> {
     if let (Some(one), Some(two)) = (other.inode(), target.inode()) {
         return (one == two).then_some("the same file as");

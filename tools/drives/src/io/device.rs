@@ -235,15 +235,28 @@ fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<Fi
     Ok(file.into())
 }
 
+/// Why the block device `target` cannot be opened exclusively at this moment; `None` if it can. It is opened for
+/// reading only, and closed again.
+pub fn claimed_by_others(target: &Target) -> Option<String> {
+    let opened = open(&target.identity.path, Access::Read, true, OFlags::empty());
+    let claimed = opened.and_then(|file| claim::reserve(&file));
+    claimed.err().map(|error| why(&error))
+}
+
 /// The failure for a target that cannot be opened. Nothing has been written at that point.
 fn cannot_open(path: &Path, error: &Errno) -> Failure {
-    let why = match *error {
+    let why = why(error);
+    Failure::Runtime(format!("{}: {why}; nothing was written", path.display()))
+}
+
+/// Why a target cannot be opened, in words.
+fn why(error: &Errno) -> String {
+    match *error {
         Errno::BUSY => "another process is using it".to_owned(),
         Errno::WOULDBLOCK => "another process has locked it".to_owned(),
         Errno::ACCESS | Errno::PERM => {
             format!("{}: are you root?", cause(&(*error).into()))
         }
         error => cause(&error.into()),
-    };
-    Failure::Runtime(format!("{}: {why}; nothing was written", path.display()))
+    }
 }

@@ -123,6 +123,42 @@ pub(super) fn bus_name(device: &Device) -> Option<String> {
     Some(found.map_or(bus, |(_, name)| name.to_owned()))
 }
 
+/// Whether a drive is reached over a network or a fabric.
+pub(super) fn is_remote(device: &Device) -> bool {
+    let drive = device.disk().join("device");
+    // A namespace's device is its controller, or with several paths a subsystem, which has controllers.
+    let mut controllers = vec![drive.clone()];
+    controllers.extend(entries(&drive, "nvme"));
+    let is_local = |transport: String| ["pcie", "apple-nvme"].contains(&transport.as_str());
+    let transports = controllers
+        .iter()
+        .filter_map(|controller| text(&controller.join("transport")));
+    let mut remote = transports.map(|transport| !is_local(transport));
+    // iSCSI has sessions, and Fibre Channel remote ports, on the path to the drive.
+    let place = fs::canonicalize(&drive).unwrap_or_default();
+    let mut parts = place
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy());
+    remote.any(|is_remote| is_remote)
+        || parts.any(|part| part.starts_with("session") || part.starts_with("rport-"))
+}
+
+/// Whether a drive is behind an ATA bridge of the kernel's, or may be behind one on USB. Drives on USB that can be removed
+/// are sticks and card readers, which are not asked, as udev does not ask them.
+pub(super) fn takes_ata_commands(device: &Device) -> bool {
+    let disk = device.disk();
+    let is_ata = || disk.text("device/vendor").as_deref() == Some("ATA");
+    let is_bridge =
+        || bus_name(&disk).as_deref() == Some("usb") && disk.value("removable") == Some(0);
+    disk.name().starts_with("sd") && (is_ata() || is_bridge())
+}
+
+/// Whether a drive is optical: SCSI's type 5, or what the kernel calls sr0.
+pub(super) fn is_optical(device: &Device) -> bool {
+    let disk = device.disk();
+    disk.value("device/type") == Some(5) || disk.name().starts_with("sr")
+}
+
 /// Whether the drive is flash. `None` for virtual and mapped devices, whose value is only a default.
 pub(super) fn is_flash(device: &Device) -> Option<bool> {
     let disk = device.disk();

@@ -3,22 +3,26 @@
 use std::path::PathBuf;
 
 use squall_drives::{Kind, Target, confirm, guards};
-use squall_tools::Failure;
 use squall_tools::failure::at;
+use squall_tools::{Failure, output};
 
-use super::{PURPOSE, Prepared, assets, new_job, open_all, protect_memory, say, show_plan};
+use super::{PURPOSE, Prepared, assets, new_job, open_all, protect_memory, say, show_plan, watch};
 use crate::args::{MAX_PASSES, WipeArguments};
+use crate::choice::{self, Choice};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
 use crate::record::{Drive, Job, Plan, Purge, Scope};
 use crate::workers::pending;
-use crate::{filesystem, purge};
+use crate::{filesystem, purge, show};
 
 /// Prepares a new job; `None` for a dry run.
 pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let plan = plan_of(options)?;
-    let find = |path: &PathBuf| Target::find(path);
-    let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
+    let choice = options.choice.all.then(|| chosen(options)).transpose()?;
+    let targets = match &choice {
+        Some(choice) => choice.targets.clone(),
+        None => named(&options.targets)?,
+    };
     guards::check(&targets, &PURPOSE)?;
     let assets = assets::of(&targets, &options.paper.asset)?;
     if options.purge.is_none() {
@@ -29,7 +33,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         let devices = open_all(&targets, &options.transfer)?;
         purge::choose(options.purge, &options.consent, &targets, &devices)?;
     }
-    if !show_plan(options, &targets, &plan)? {
+    if !show_plan(options, &targets, choice.as_ref(), &plan)? {
         return Ok(None);
     }
     let directory = match &options.report {
@@ -37,11 +41,18 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         None => journal::default_directory()?,
     };
     journal::make_directory(&directory)?;
-    confirm::confirm(&targets, &options.consent, &PURPOSE)?;
+    match &choice {
+        Some(choice) if options.choice.watch => watch::confirm(choice, options)?,
+        _ => confirm::confirm(&targets, &options.consent, &PURPOSE)?,
+    }
     protect_memory();
     let devices = open_all(&targets, &options.transfer)?;
     guards::check(&targets, &PURPOSE)?;
-    let purges = purge::choose(options.purge, &options.consent, &targets, &devices)?;
+    let purges = match options.choice.all && options.purge.is_none() {
+        // There is one question for all drives, and it was asked.
+        true => vec![None; targets.len()],
+        false => purge::choose(options.purge, &options.consent, &targets, &devices)?,
+    };
     let drives = targets.iter().zip(purges);
     let mut drives: Vec<_> = drives
         .map(|(target, purge)| new_drive(target, purge))
@@ -70,6 +81,23 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     Ok(Some((journal, pending_drives)))
 }
 
+fn named(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
+    paths.iter().map(|path| Target::find(path)).collect()
+}
+
+/// The drives of `--all`. If they are not as the user expects, shows what was found, and fails.
+fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
+    let choice = choice::choose(&options.choice, &options.consent)?;
+    if options.shown.json {
+        output::print(&choice.event()?)?;
+    }
+    if let Err(failure) = choice.check(&options.choice) {
+        say(choice.text().trim_end());
+        return Err(failure);
+    }
+    Ok(choice)
+}
+
 /// The plan that the options ask for. Fails if they contradict each other.
 fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
     if options.verify_each && options.verify == Scope::None {
@@ -92,9 +120,16 @@ fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
     })
 }
 
-fn new_drive(target: &Target, purge: Option<Purge>) -> Drive {
+pub(super) fn new_drive(target: &Target, purge: Option<Purge>) -> Drive {
     let mut drive = Drive::new(target.identity.clone());
     drive.purge = purge;
+    drive.hidden = target.hidden();
+    if let Some(hidden) = drive.hidden.and_then(show::text::hidden) {
+        drive.note(format!(
+            "it hides {hidden} from this machine, which is not overwritten: remove the area, for example with \
+             `hdparm -N` or `hdparm --dco-restore`, and wipe the drive again"
+        ));
+    }
     let path = &target.identity.path;
     if let Some(name) =
         filesystem::copy_on_write_name(path).filter(|_| target.identity.kind == Kind::File)
@@ -107,14 +142,22 @@ fn new_drive(target: &Target, purge: Option<Purge>) -> Drive {
     drive
 }
 
+/// Draws the keys of one drive, if its passes have any.
+pub(super) fn draw_key(
+    journal: &Journal,
+    plan: &Plan,
+    drive: usize,
+) -> Result<Option<Keys>, Failure> {
+    let path = keys::path_for_report(&journal.report_path(drive));
+    let has_keys = plan.has_keys();
+    has_keys.then(|| Keys::draw(path, plan.count())).transpose()
+}
+
 /// Draws the keys of all drives. If some cannot be saved, all are destroyed.
 fn draw_keys(journal: &Journal, plan: &Plan, drives: usize) -> Result<Vec<Option<Keys>>, Failure> {
     let mut drawn = Vec::new();
     for drive in 0..drives {
-        let path = keys::path_for_report(&journal.report_path(drive));
-        let has_keys = plan.has_keys();
-        let keys = has_keys.then(|| Keys::draw(path, plan.count())).transpose();
-        match keys {
+        match draw_key(journal, plan, drive) {
             Ok(keys) => drawn.push(keys),
             Err(failure) => {
                 keys::destroy(drawn);

@@ -34,7 +34,7 @@ pub fn prepare(
     }
     let (numbers, targets) = find_attached(&journal, &left)?;
     guards::check(&targets, &PURPOSE)?;
-    if !show_plan(options, &targets, &plan)? {
+    if !show_plan(options, &targets, None, &plan)? {
         return Ok(None);
     }
     confirm::confirm(&targets, &options.consent, &PURPOSE)?;

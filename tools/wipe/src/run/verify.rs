@@ -1,6 +1,7 @@
 //! `squall verify` compares drives with what their reports say was written to them, and leaves reports itself.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use squall_drives::io::{Access, Device};
@@ -40,7 +41,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     let drives = reported.iter().map(|one| one.drive.clone()).collect();
     let mut job = new_job(reported[0].pending.plan.clone(), drives);
     job.operator = options.operator.clone();
-    let journal = Journal::unsaved(&directory, job);
+    let journal = Arc::new(Journal::unsaved(&directory, job));
     let (ours, pending): (Vec<_>, Vec<_>) = reported
         .into_iter()
         .map(|one| ((one.pending.plan.clone(), one.customer), one.pending))
@@ -52,7 +53,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
         interrupt: &interrupt,
         style,
     };
-    let shown = workers.run(&pending, |worker| worker.verify());
+    let shown = workers.run(pending, |worker| worker.verify());
     let job = journal.job().clone();
     let mut reported = Ok(());
     for (number, (plan, customer)) in ours.into_iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, ToSpan};
 use squall_drives::io::QueueKind;
-use squall_drives::{Health, Identity, Kind};
+use squall_drives::{Health, Hidden, Identity, Kind};
 
 use crate::record::{
     ContentKind, Drive, Exchange, Extent, HealthRecord, JOURNAL, Job, Level, Machine, Means, Note,
@@ -221,6 +221,10 @@ fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
         target: identity(path, serial),
         asset: Some("NW-004711".into()),
         wipe: None,
+        hidden: Some(Hidden {
+            hpa: 0,
+            dco: Some(0),
+        }),
         passes: vec![pass],
         verification: None,
         outcome: Some(outcome),

@@ -58,6 +58,10 @@ impl View for Json<'_> {
         self.line(now, Event::Drive { what, drive })
     }
 
+    fn tell(&mut self, now: Timestamp, text: &str) -> Result<(), Failure> {
+        self.line(now, Event::Remark { text })
+    }
+
     fn stopping(&mut self, now: Timestamp) -> Result<(), Failure> {
         self.line(now, Event::Stopping)
     }

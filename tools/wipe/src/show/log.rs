@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use squall_tools::text::in_a_line;
 use squall_tools::{Failure, units};
 
 use crate::event::EventKind;
@@ -52,6 +53,10 @@ impl View for Log<'_> {
             Some(text) => self.line(now, &format!("{}: {text}", name(row))),
             None => Ok(()),
         }
+    }
+
+    fn tell(&mut self, now: Timestamp, line: &str) -> Result<(), Failure> {
+        self.line(now, &in_a_line(line))
     }
 
     fn stopping(&mut self, now: Timestamp) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! All drives of a run as they are shown, and their totals.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::progress::Progress;
@@ -21,7 +22,7 @@ pub type Temperatures<'a> = Box<dyn Fn(usize) -> Option<f64> + 'a>;
 pub struct Run<'a> {
     /// One row for each drive.
     pub rows: Vec<Row>,
-    progress: &'a [Progress],
+    progress: Vec<Arc<Progress>>,
     temperatures: Temperatures<'a>,
     asked: Option<Duration>,
     at: Duration,
@@ -49,7 +50,7 @@ pub struct Totals {
 
 impl<'a> Run<'a> {
     /// A run that has not begun.
-    pub fn new(job: &Job, progress: &'a [Progress], temperatures: Temperatures<'a>) -> Run<'a> {
+    pub fn new(job: &Job, progress: &[Arc<Progress>], temperatures: Temperatures<'a>) -> Run<'a> {
         let rows = progress.iter().enumerate().take(job.drives.len());
         let mut rows: Vec<_> = rows
             .map(|(number, progress)| Row::new(job, number, progress.read()))
@@ -57,12 +58,19 @@ impl<'a> Run<'a> {
         tell_apart(&mut rows);
         Run {
             rows,
-            progress,
+            progress: progress.to_vec(),
             temperatures,
             asked: None,
             at: Duration::ZERO,
             cost: Cost::begin(),
         }
+    }
+
+    /// Adds the drive of this number of `job`, which has just been plugged in.
+    pub fn add(&mut self, job: &Job, number: usize, progress: Arc<Progress>) {
+        self.rows.push(Row::new(job, number, progress.read()));
+        self.progress.push(progress);
+        tell_apart(&mut self.rows);
     }
 
     /// Reads the progress of all drives. Returns notes on those that have become slow.
@@ -72,7 +80,7 @@ impl<'a> Run<'a> {
             .asked
             .is_none_or(|asked| at.saturating_sub(asked) >= TEMPERATURE);
         let mut notes = Vec::new();
-        for (row, progress) in self.rows.iter_mut().zip(self.progress) {
+        for (row, progress) in self.rows.iter_mut().zip(&self.progress) {
             row.update(at, progress.read());
             if asks {
                 // A drive that has vanished is not asked.

@@ -1,12 +1,17 @@
 //! Bars on a terminal: a line for each drive and one of totals, no wider than the terminal, with
 //! events above them.
+//!
+//! When a terminal becomes narrower, it may break the lines on it, so that nobody knows where they are. After each
+//! change of its size, the screen is drawn anew from its top, with the last events.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use rustix::termios::tcgetwinsize;
 use squall_tools::columns::{columns, lines};
+use squall_tools::text::in_a_line;
 use squall_tools::{Failure, units};
 
 use crate::event::EventKind;
@@ -26,6 +31,9 @@ const WIDE: usize = 80;
 /// Which of the columns are numbers.
 const NUMBERS: [bool; 9] = [false, true, false, true, true, false, true, false, true];
 
+/// The most events that are kept to be drawn anew.
+const KEPT: usize = 100;
+
 /// The most columns of a name.
 const NAME: usize = 24;
 
@@ -36,6 +44,13 @@ pub struct Screen {
     bars: Vec<ProgressBar>,
     totals: ProgressBar,
     words: Words,
+    /// The size for which the bars were drawn.
+    size: Option<(usize, usize)>,
+    /// The last events.
+    said: VecDeque<String>,
+    has_keys: bool,
+    watches: bool,
+    question: Option<String>,
 }
 
 impl Screen {
@@ -48,6 +63,11 @@ impl Screen {
             totals: all.add(totals),
             all,
             words: Words::default(),
+            size: None,
+            said: VecDeque::new(),
+            has_keys: false,
+            watches: false,
+            question: None,
         }
     }
 
@@ -77,7 +97,12 @@ impl Screen {
             "{bar:10}  {wide_msg}"
         };
         let style = style(template).progress_chars("━┄");
-        for ((bar, row), line) in self.bars.iter().zip(&shown).zip(drives(&shown).lines()) {
+        for ((bar, row), line) in self
+            .bars
+            .iter()
+            .zip(&shown)
+            .zip(drives(&shown, self.question.is_some()).lines())
+        {
             bar.set_style(style.clone());
             bar.set_length(row.reading.total.max(1));
             bar.set_position(row.reading.done);
@@ -87,7 +112,36 @@ impl Screen {
         if shown.len() < run.rows.len() {
             totals.insert(1, format!("{} not shown", run.rows.len() - shown.len()));
         }
-        self.totals.set_message(totals.join(", "));
+        if self.has_keys {
+            totals.push("s skips a drive".into());
+        }
+        if self.watches {
+            totals.insert(1, "waits for drives until q".into());
+        }
+        let totals = totals.join(", ");
+        self.totals
+            .set_message(self.question.clone().unwrap_or(totals));
+    }
+
+    /// Draws the last events anew, on a terminal with so many lines that has changed its size.
+    fn begin_anew(&mut self, lines: usize) {
+        /// Moves to the first line, and erases everything.
+        const ERASE: &str = "\x1b[H\x1b[2J";
+        let _ = self.all.clear();
+        let _ = tell(ERASE);
+        let room = lines.saturating_sub(self.bars.len() + 2);
+        for line in self.said.iter().skip(self.said.len().saturating_sub(room)) {
+            let _ = self.all.println(line);
+        }
+    }
+
+    /// Prints a line above the bars.
+    fn say(&mut self, line: String) {
+        let _ = self.all.println(&line);
+        if self.said.len() == KEPT {
+            self.said.pop_front();
+        }
+        self.said.push_back(line);
     }
 
     fn clear(&self) {
@@ -103,21 +157,46 @@ impl View for Screen {
         if let Some(line) = self.words.of(row, what) {
             let serial = row.serial.as_deref().map(|serial| format!(" {serial}"));
             let serial = serial.unwrap_or_default();
-            let _ = self.all.println(format!("{}{serial}: {line}", row.name));
+            self.say(format!("{}{serial}: {line}", row.name));
         }
         Ok(())
     }
 
     fn stopping(&mut self, _now: Timestamp) -> Result<(), Failure> {
-        let _ = self.all.println(STOPPING);
+        self.say(STOPPING.into());
         Ok(())
+    }
+
+    fn has_keys(&mut self, has_keys: bool) {
+        self.has_keys = has_keys;
+    }
+
+    fn ask(&mut self, question: Option<String>) {
+        self.question = question;
+    }
+
+    fn watches(&mut self, watches: bool) {
+        self.watches = watches;
+    }
+
+    fn tell(&mut self, _now: Timestamp, line: &str) -> Result<(), Failure> {
+        self.say(in_a_line(line));
+        Ok(())
+    }
+
+    fn hide(&mut self) {
+        let _ = self.all.clear();
     }
 
     fn tick(&mut self, _now: Timestamp, _age: Duration, run: &Run) -> Result<(), Failure> {
         let size = tcgetwinsize(rustix::stdio::stderr()).ok();
         let size = size.map(|size| (size.ws_col.into(), size.ws_row.into()));
         let size = size.filter(|(columns, lines)| *columns > 0 && *lines > 0);
-        self.show(run, size.unwrap_or(USUAL));
+        let size = size.unwrap_or(USUAL);
+        if self.size.replace(size).is_some_and(|before| before != size) {
+            self.begin_anew(size.1);
+        }
+        self.show(run, size);
         Ok(())
     }
 
@@ -139,8 +218,14 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 /// Drives in a line each; what matters least comes last, where a narrow terminal cuts it off.
-fn drives(rows: &[&Row]) -> String {
-    let cells: Vec<_> = rows.iter().map(|row| cells(row)).collect();
+/// With numbers, if they `are_numbered`.
+fn drives(rows: &[&Row], are_numbered: bool) -> String {
+    let mut cells: Vec<_> = rows.iter().map(|row| cells(row)).collect();
+    if are_numbered {
+        for (cells, row) in cells.iter_mut().zip(rows) {
+            cells[0] = format!("{}: {}", row.number + 1, cells[0]);
+        }
+    }
     let is_used = |column: &usize| cells.iter().any(|cells| !cells[*column].is_empty());
     let used: Vec<usize> = (0..NUMBERS.len()).filter(is_used).collect();
     let mut table = columns(None);

@@ -3,6 +3,7 @@
 mod purging;
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{InMemoryTerm, ProgressDrawTarget};
@@ -16,6 +17,7 @@ use super::log::Log;
 use super::run::{Run, Totals};
 use super::screen::Screen;
 use super::{Show, View, fixture, table};
+use crate::choice::{Choice, Skipped};
 use crate::event::{Event, EventKind};
 use crate::progress::{Phase, Progress};
 use crate::purge::How;
@@ -37,13 +39,13 @@ fn job() -> Job {
 }
 
 /// The progress of drives that have moved nothing yet.
-fn progress(job: &Job) -> Vec<Progress> {
-    job.drives.iter().map(|_| Progress::default()).collect()
+fn progress(job: &Job) -> Vec<Arc<Progress>> {
+    job.drives.iter().map(|_| Arc::default()).collect()
 }
 
 /// Plays a run of 150 seconds in `view`: two drives at 150 MB/s, one of which becomes slow after 90
 /// seconds, and a file that ends at once.
-fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &'a [Progress]) -> Show<'a> {
+fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &[Arc<Progress>]) -> Show<'a> {
     let temperatures = Box::new(|drive| (drive == 0).then_some(41.2));
     let run = Run::new(job, progress, temperatures);
     let mut show = Show::with(view, fixture::at(0), job, run).expect("it begins");
@@ -273,6 +275,9 @@ fn the_schema_knows_every_event() {
             number: 1,
             offset: 0,
         },
+        EventKind::Attached {
+            identity: Box::new(job.drives[0].target.clone()),
+        },
         EventKind::Checkpoint { offset: 4096 },
         EventKind::Unreadable(extent),
         EventKind::Differing(extent),
@@ -289,6 +294,8 @@ fn the_schema_knows_every_event() {
         reason: "No space left".into(),
     });
     show.stopping().expect("it is shown");
+    show.tell("/dev/sdc: left out: is mounted at /media")
+        .expect("it is shown");
     show.end(&job).expect("it is shown");
     let mut lines = lines.borrow_mut();
     assert!(lines[0].starts_with(r#"{"at":"2026-11-22T09:30:00.000Z","event":"begin""#));
@@ -323,7 +330,17 @@ fn beside_the_run() -> Vec<String> {
     let mut job = fixture::job();
     job.drives[0].purge = Some(fixture::sanitized());
     let plan = plan::event(&[target], &job.plan, Some(How::Auto)).expect("a plan");
-    let mut lines = vec![plan];
+    let choice = Choice {
+        targets: Vec::new(),
+        skipped: vec![Skipped {
+            path: "/dev/sda".into(),
+            model: Some("WDC WD40EFRX".into()),
+            serial: Some("WD-WX12A3456789".into()),
+            size: 4_000_787_030_016,
+            reason: "left out by --except".into(),
+        }],
+    };
+    let mut lines = vec![choice.event().expect("a choice"), plan];
     for drive in 0..job.drives.len() {
         let report = report::record(&job, drive);
         lines.push(reports::event(&report).expect("a report"));

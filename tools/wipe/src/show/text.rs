@@ -3,10 +3,27 @@
 use std::path::Path;
 
 use super::meter::Left;
+use squall_drives::Hidden;
 use squall_tools::text::in_a_line;
+use squall_tools::units;
 
 /// Shown in place of a value that is missing.
 pub const NONE: &str = "–";
+
+/// What a drive stores on, if it is known whether it `is_flash`.
+pub fn medium(is_flash: Option<bool>) -> &'static str {
+    match is_flash {
+        Some(true) => "flash",
+        Some(false) => "magnetic",
+        None => NONE,
+    }
+}
+
+/// How much a drive hides, and behind what; `None` if that is nothing.
+pub fn hidden(hidden: Hidden) -> Option<String> {
+    let bytes = hidden.bytes();
+    (bytes > 0).then(|| format!("{} ({})", units::volume(bytes), hidden.areas()))
+}
 
 /// A time in its two largest units.
 pub fn duration(seconds: f64) -> String {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{Extent, Means, Outcome};
 use squall_tools::text::in_a_line;
+use squall_tools::units;
 
 use super::row::{Row, word};
 use crate::event::EventKind;
@@ -36,6 +37,9 @@ impl Words {
             EventKind::Unreadable(extent) => (Kind::Unreadable, place(extent, "could not be read")),
             EventKind::Differing(extent) => (Kind::Differing, place(extent, "not as written")),
             EventKind::Note { text } => (Kind::Note, in_a_line(text)),
+            EventKind::Attached { identity } => {
+                return Some(format!("plugged in, {}", units::volume(identity.size)));
+            }
             EventKind::Ended(outcome) => return Some(end(outcome)),
             EventKind::Purge { means } => return Some(format!("erases itself: {}", means.name())),
             EventKind::Purged { means, failure } => {

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
-use squall_drives::Identity;
 use squall_drives::io::QueueKind;
+use squall_drives::{Hidden, Identity};
 use squall_tools::units;
 
 use super::exchanges;
@@ -19,7 +19,7 @@ const UNKNOWN: &str = "not reported";
 
 pub fn sections(job: &Job, drive: &Drive) -> Markup {
     html! {
-        (section("Drive", &target(&drive.target)))
+        (section("Drive", &[target(&drive.target), hidden(drive)].concat()))
         (section("Overwritten", &overwritten(drive)))
         (section("Verification", &verification(drive)))
         @if let Some(purge) = &drive.purge {
@@ -95,6 +95,22 @@ fn target(target: &Identity) -> Vec<Fact> {
         facts.push(("Given as", target.given.display().to_string()));
     }
     facts
+}
+
+/// What an ATA drive hides from its host.
+fn hidden(drive: &Drive) -> Vec<Fact> {
+    let fact = |hidden: Hidden| {
+        let text = match hidden.bytes() {
+            0 => "none".to_owned(),
+            count => format!(
+                "{} behind {}, not overwritten",
+                bytes(count),
+                hidden.areas()
+            ),
+        };
+        ("Hidden sectors", text)
+    };
+    drive.hidden.map(fact).into_iter().collect()
 }
 
 fn overwritten(drive: &Drive) -> Vec<Fact> {

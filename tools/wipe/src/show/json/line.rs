@@ -3,9 +3,10 @@
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use squall_drives::Identity;
+use squall_drives::{Hidden, Identity};
 use squall_tools::Failure;
 
+use crate::choice::Skipped;
 use crate::event::EventKind;
 use crate::record::{self, Job, Means, Outcome, Plan, Tool};
 use crate::show::row::{Row, dealt_with};
@@ -43,7 +44,9 @@ impl Line<'_> {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
-    /// What would be done: the only line of a dry run.
+    /// With `--all`, the first line: the drives that are not wiped.
+    Choice { skipped: &'a [Skipped] },
+    /// What would be done: the last line of a dry run.
     Plan {
         #[schemars(extend("const" = FORMAT))]
         format: &'static str,
@@ -53,6 +56,8 @@ pub enum Event<'a> {
         purge: bool,
         /// How each of the drives could erase itself, as far as it is known before it is open.
         means: Vec<Option<Means>>,
+        /// What each of the drives hides from its host, which overwriting does not reach; null where that is not known.
+        hidden: Vec<Option<Hidden>>,
     },
     /// The first line of a run.
     Begin {
@@ -70,6 +75,11 @@ pub enum Event<'a> {
         drive: DriveName<'a>,
         #[serde(flatten)]
         progress: Progress,
+    },
+    /// Something that is about no drive of the job, such as a drive that was plugged in and is left out.
+    Remark {
+        /// A sentence.
+        text: &'a str,
     },
     /// The user has asked the run to stop: each drive goes on to a checkpoint.
     Stopping,

@@ -1,0 +1,225 @@
+//! `squall wipe` on a real terminal: keys, a terminal that changes its size, and what is left behind at every exit.
+
+use std::fs;
+use std::process::Child;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use super::workspace::Workspace;
+use crate::common::emulator::{Emulator, Resize};
+use crate::common::squall;
+
+pub const TESTS: &[Test] = tests![
+    keys_do_not_disturb_the_screen,
+    a_narrower_terminal_has_no_broken_lines,
+    the_terminal_is_as_before_at_every_exit,
+    a_stopped_run_gives_the_terminal_back,
+    a_drive_is_skipped_by_a_key,
+];
+
+const MIB: usize = 1 << 20;
+
+/// Three files that take minutes, or as long as a test needs.
+const NAMES: [&str; 3] = ["one", "two", "three"];
+
+/// Begins to wipe the files on `terminal`.
+fn begin(workspace: &Workspace, terminal: &mut Emulator, options: &str) -> Child {
+    let targets = NAMES.map(|name| workspace.target(name, 256 * MIB));
+    let mut command = squall("wipe --rate-limit 1MiB --checkpoint 1 --report");
+    command
+        .arg(workspace.path("reports"))
+        .args(options.split_whitespace())
+        .args(&targets);
+    terminal.start(&mut command)
+}
+
+/// Begins, and confirms.
+fn begin_after_the_question(workspace: &Workspace, terminal: &mut Emulator) -> Child {
+    let child = begin(workspace, terminal, "");
+    terminal.wait_for("overwrite them:");
+    terminal.type_keys("wipe 3\r");
+    terminal.wait_until(|screen| at_work(screen) == 3);
+    child
+}
+
+/// The number of lines that show drives at work.
+fn at_work(screen: &str) -> usize {
+    screen
+        .lines()
+        .filter(|line| line.contains("  pass 1"))
+        .count()
+}
+
+/// Waits until the bars have been drawn anew, twice.
+fn wait_for_progress(terminal: &mut Emulator) {
+    for _ in 0..2 {
+        let before = totals(&terminal.shown());
+        terminal.wait_until(|screen| totals(screen).is_some_and(|now| Some(now) > before));
+    }
+}
+
+/// The megabytes that were moved, as the last line says.
+fn totals(screen: &str) -> Option<u64> {
+    let line = screen.lines().find(|line| line.contains("of 3 finished"))?;
+    let moved = line.split(", ").find(|part| part.ends_with(" MB moved"))?;
+    let digits: String = moved
+        .chars()
+        .take_while(|c| *c != ' ')
+        .filter(|c| *c != '.')
+        .collect();
+    let scale = match moved.split_once('.')?.1.find(' ')? {
+        2 => 1,
+        _ => 10,
+    };
+    Some(digits.parse::<u64>().ok()? * scale)
+}
+
+/// The control: a run that has no keyboard cannot turn echo off.
+fn keys_do_not_disturb_the_screen() {
+    for has_keyboard in [true, false] {
+        let workspace = Workspace::new();
+        let mut terminal = Emulator::new(24, 80);
+        let child = match has_keyboard {
+            true => begin_after_the_question(&workspace, &mut terminal),
+            false => {
+                terminal.has_no_input();
+                begin(&workspace, &mut terminal, "--yes")
+            }
+        };
+        terminal.wait_until(|screen| at_work(screen) == 3);
+        terminal.type_keys("hello\r\rhello\r");
+        match has_keyboard {
+            true => {
+                wait_for_progress(&mut terminal);
+                let shown = terminal.shown();
+                assert!(!shown.contains("hello"), "{shown}");
+                assert_eq!(at_work(&shown), 3, "{shown}");
+                assert_eq!(shown.matches("of 3 finished").count(), 1, "{shown}");
+            }
+            false => terminal.wait_for("hello"),
+        }
+        kill_process(Pid::from_child(&child), Signal::INT).expect("the run is there");
+        assert_eq!(terminal.end(child), Some(1));
+    }
+}
+
+fn a_narrower_terminal_has_no_broken_lines() {
+    for resize in [Resize::Breaks, Resize::Cuts] {
+        let workspace = Workspace::new();
+        let mut terminal = Emulator::new(24, 160);
+        let child = begin_after_the_question(&workspace, &mut terminal);
+        // Lines are as long as they get.
+        terminal.wait_until(|screen| screen.matches("average").count() == 4);
+        for columns in [60, 40, 100] {
+            terminal.resize(24, columns, resize);
+            let is_whole = |screen: &str| {
+                let lines: Vec<_> = screen.lines().filter(|line| !line.is_empty()).collect();
+                lines.len() == 4 && at_work(screen) == 3 && lines[3].starts_with("0 of 3 finished")
+            };
+            terminal.wait_until(is_whole);
+            wait_for_progress(&mut terminal);
+            let shown = terminal.shown();
+            assert!(is_whole(&shown), "{shown}");
+        }
+        if let Resize::Breaks = resize {
+            // The control: this is what the lines look like before they are drawn anew.
+            terminal.pause(&child);
+            terminal.resize(24, 40, resize);
+            let broken = terminal
+                .shown()
+                .lines()
+                .filter(|line| !line.is_empty())
+                .count();
+            assert!(broken > 4, "{}", terminal.shown());
+            terminal.proceed(&child);
+        }
+        kill_process(Pid::from_child(&child), Signal::INT).expect("the run is there");
+        assert_eq!(terminal.end(child), Some(1));
+    }
+}
+
+fn the_terminal_is_as_before_at_every_exit() {
+    let exits: [fn(&mut Emulator, &Child); 5] = [
+        |terminal, _| terminal.type_keys("\x03"),
+        |terminal, _| {
+            terminal.type_keys("\x03");
+            terminal.wait_for("stopping at a checkpoint");
+            terminal.type_keys("\x03");
+        },
+        |_, child| kill_process(Pid::from_child(child), Signal::TERM).expect("the run is there"),
+        // The process that does the work.
+        |_, child| kill_process(worker(child), Signal::KILL).expect("the run is there"),
+        |_, child| kill_process(worker(child), Signal::ABORT).expect("the run is there"),
+    ];
+    for exit in exits {
+        let workspace = Workspace::new();
+        let mut terminal = Emulator::new(24, 80);
+        assert!(terminal.echoes());
+        let child = begin_after_the_question(&workspace, &mut terminal);
+        terminal.wait_until_echo_is(false);
+        exit(&mut terminal, &child);
+        assert_eq!(terminal.end(child), Some(1));
+        assert!(terminal.echoes());
+    }
+}
+
+/// The child of `child`.
+fn worker(child: &Child) -> Pid {
+    let id = child.id();
+    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+    let children = children.expect("the run is there");
+    let number = children.split_whitespace().next().expect("a child");
+    Pid::from_raw(number.parse().expect("a number")).expect("a process")
+}
+
+fn a_stopped_run_gives_the_terminal_back() {
+    let workspace = Workspace::new();
+    let mut terminal = Emulator::new(24, 80);
+    let child = begin_after_the_question(&workspace, &mut terminal);
+    terminal.wait_until_echo_is(false);
+    for _ in 0..2 {
+        terminal.type_keys("\x1a");
+        terminal.wait_until_echo_is(true);
+        terminal.wait_until(|_| is_stopped(child.id()));
+        let shown = terminal.shown();
+        assert!(!shown.contains("of 3 finished"), "{shown}");
+        let group = Pid::from_child(&child);
+        kill_process_group(group, Signal::CONT).expect("the run is there");
+        terminal.wait_until_echo_is(false);
+        terminal.wait_until(|screen| at_work(screen) == 3);
+        wait_for_progress(&mut terminal);
+    }
+    terminal.type_keys("\x03");
+    assert_eq!(terminal.end(child), Some(1));
+    assert!(terminal.echoes());
+}
+
+fn is_stopped(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("the run is there");
+    stat.rsplit(") ")
+        .next()
+        .is_some_and(|rest| rest.starts_with('T'))
+}
+
+fn a_drive_is_skipped_by_a_key() {
+    let workspace = Workspace::new();
+    let mut terminal = Emulator::new(24, 80);
+    let child = begin_after_the_question(&workspace, &mut terminal);
+    terminal.type_keys("s");
+    terminal.wait_for("skip which drive?");
+    terminal.wait_until(|screen| screen.contains("2: two"));
+    terminal.type_keys("2\r");
+    terminal.wait_for("two: interrupted");
+    terminal.wait_until(|screen| screen.contains("1 of 3 finished") && !screen.contains("2: two"));
+    assert_eq!(at_work(&terminal.shown()), 2, "{}", terminal.shown());
+    terminal.type_keys("\x03");
+    terminal.wait_for("3 of 3 drives not finished");
+    assert_eq!(terminal.end(child), Some(1));
+    let job = super::workspace::read(&workspace.journal());
+    let notes = &job["drives"][1]["notes"];
+    let note = notes[0]["text"].as_str().expect("a note");
+    assert!(note.starts_with("skipped by a key"), "{note}");
+    assert_eq!(job["drives"][0]["notes"], serde_json::json!([]));
+}

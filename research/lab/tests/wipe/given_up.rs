@@ -1,0 +1,119 @@
+//! Drives that stop answering and are given up: by `--stall`, or because the user skips them. The run ends although
+//! the kernel still waits for the drive.
+
+use squall_lab::test_guests::Bus;
+
+use crate::common::needs::{C_COMPILER, GUESTS};
+use crate::wipe::workspace::{GuestSession, MIB, Running, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_drive_that_does_not_answer_is_given_up: [GUESTS, C_COMPILER],
+];
+
+const SIZE: u64 = 16 * MIB;
+
+const SECTORS: u64 = SIZE / 512;
+
+const SLOWLY: &str = "--keep-key --rate-limit 2MiB --checkpoint 1";
+
+fn a_drive_that_does_not_answer_is_given_up() {
+    let workspace = Workspace::new();
+    let drives = ["ONE", "TWO"].map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 16));
+    let mut session = workspace.boot(&["dm-mod", "dm-delay"], drives.to_vec());
+    session.map("stuck", &linear());
+    session.map("little", &format!("0 2048 linear {} 0", id("TWO")));
+
+    transfers_hang(&workspace, &mut session);
+    a_flush_hangs(&workspace, &mut session);
+    skipped_by_keys(&workspace, &mut session);
+}
+
+fn linear() -> String {
+    format!("0 {SECTORS} linear {} 0", id("ONE"))
+}
+
+/// A run whose drive 1 has ended, and drive 0 has reached a checkpoint.
+fn under_way(session: &mut GuestSession, name: &str, options: &str) -> Running {
+    let running = session.start(name, &format!("{SLOWLY} {options}"), &["stuck", "little"]);
+    session.until(&running, 1, |event| event["event"] == "ended");
+    session.until_checkpoint(&running, 0);
+    running
+}
+
+/// Waits for the end of a run that gives drive 0 up, while it does not answer.
+fn is_given_up(session: &mut GuestSession, running: Running, name: &str) {
+    let ran = session.end(running).failure("squall wipe --resume");
+    assert_eq!([ran.outcome(0), ran.outcome(1)], ["failed", "verified"]);
+    let report = session.report(name, 0);
+    let reason = report["outcome"]["reason"].as_str().expect("a reason");
+    assert!(
+        reason.starts_with("it stalled: nothing moved for 15s, at "),
+        "{reason}"
+    );
+    let offset = report["passes"][0]["offset"].as_u64().expect("an offset");
+    assert!((1..SIZE).contains(&offset), "{offset}");
+}
+
+/// Once the drive answers again, the job can be resumed.
+fn can_be_resumed(workspace: &Workspace, session: &mut GuestSession, name: &str) {
+    session.wait_until_ok("! pidof squall");
+    let ran = session.resume(name, "").success();
+    assert_eq!(ran.outcome(0), "verified");
+    assert!(workspace.medium("ONE") == session.keystream(name, 0, SIZE as usize));
+}
+
+fn transfers_hang(workspace: &Workspace, session: &mut GuestSession) {
+    let running = under_way(session, "hung", "--stall 15s");
+    session.ok("dmsetup suspend --noflush --nolockfs stuck");
+    is_given_up(session, running, "hung");
+    session.ok("dmsetup resume stuck");
+    can_be_resumed(workspace, session, "hung");
+}
+
+/// A thread that waits for a flush cannot be killed, and so keeps its process from ending.
+fn a_flush_hangs(workspace: &Workspace, session: &mut GuestSession) {
+    let drive = id("ONE");
+    let flushes_hang = format!("0 {SECTORS} delay {drive} 0 0 {drive} 0 0 {drive} 0 3600000");
+    let running = under_way(session, "flush", "--stall 15s");
+    session.remap("stuck", &flushes_hang);
+    is_given_up(session, running, "flush");
+    // The control: its process is still there.
+    session.ok("pidof squall");
+    session.remap("stuck", &linear());
+    can_be_resumed(workspace, session, "flush");
+}
+
+/// The first time, a drive that is skipped is asked to stop; the second time, it is given up.
+fn skipped_by_keys(workspace: &Workspace, session: &mut GuestSession) {
+    let drives = ["stuck", "little"].map(id).join(" ");
+    let arguments = format!("wipe --report /tmp/skipped {SLOWLY} {drives}");
+    let running = session.on_terminal("skipped", &arguments);
+    session.type_after("skipped", "to overwrite them: ", "wipe 2\\n");
+    session.wait_until_ok("grep -q 'little little: verified' /tmp/skipped.screen");
+    session.ok("dmsetup suspend --noflush --nolockfs stuck");
+    session.type_after("skipped", "s skips a drive", "s7\\r");
+    session.type_after("skipped", "no drive under way has the number 7", "s1\\r");
+    session.type_after("skipped", "skipped by a key", "s1\\r");
+    let (status, shown) = session.end_on_terminal(running);
+    assert_eq!(status, 1, "{shown}");
+    assert!(
+        shown.contains("it was skipped, and did not answer, at "),
+        "{shown}"
+    );
+    session.ok("dmsetup resume stuck");
+    can_be_resumed(workspace, session, "skipped");
+
+    // A drive that answers stops at a checkpoint.
+    let arguments = format!("wipe --report /tmp/stopped {SLOWLY} {drives}");
+    let running = session.on_terminal("stopped", &arguments);
+    session.type_after("stopped", "to overwrite them: ", "wipe 2\\n");
+    session.wait_until_ok("grep -q 'little little: verified' /tmp/stopped.screen");
+    session.type_after("stopped", "s skips a drive", "s1\\r");
+    let (status, shown) = session.end_on_terminal(running);
+    assert_eq!(status, 1, "{shown}");
+    assert!(shown.contains("stuck stuck: interrupted"), "{shown}");
+    let report = session.report("stopped", 0);
+    assert_eq!(report["outcome"]["outcome"], "interrupted");
+}

@@ -1,0 +1,211 @@
+//! Runs work in a child process, so that this one can end although the child cannot: the kernel does not let a process
+//! go while one of its threads waits in a driver, for a drive that no longer answers.
+//!
+//! Signals that interrupt the work go to this process, which passes them on, so that each counts once, whether it came
+//! from a terminal, which sends it to both, or from `kill`. The child ends if this process does.
+
+#![allow(unsafe_code)]
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::BorrowedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1};
+
+use crate::Failure;
+use crate::failure::cause;
+
+/// Signals that interrupt the work.
+const INTERRUPTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// The signal by which a child is told of them.
+const TOLD: i32 = SIGUSR1;
+
+/// Whether this process is such a child.
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// What became of the work.
+pub struct Ended {
+    pub result: Result<(), Failure>,
+    /// Whether a thread may be stuck in the kernel, so that the child is not waited for.
+    pub is_stuck: bool,
+}
+
+/// The signals that interrupt this process's work.
+pub(crate) fn interrupts() -> &'static [i32] {
+    match IS_CHILD.load(Relaxed) {
+        true => &[TOLD],
+        false => &INTERRUPTS,
+    }
+}
+
+/// Sets `flag` when the user asks this process to stop (SIGTSTP), instead of stopping it.
+pub fn note_stops(flag: &Arc<AtomicBool>) -> io::Result<()> {
+    signal_hook::flag::register(SIGTSTP, flag.clone()).map(drop)
+}
+
+/// Runs `work` in a child, and returns its result. This process must have no other threads.
+pub fn run(work: impl FnOnce() -> Ended) -> Result<(), Failure> {
+    let cannot =
+        |error: io::Error| Failure::Runtime(format!("a process of its own: {}", cause(&error)));
+    let (answers, to_parent) = io::pipe().map_err(cannot)?;
+    let parent = std::process::id();
+    // SAFETY: this process has one thread, so the child is as whole as this process is.
+    match unsafe { libc::fork() } {
+        -1 => Err(cannot(io::Error::last_os_error())),
+        0 => {
+            drop(answers);
+            as_child(work, to_parent, parent)
+        }
+        child => {
+            drop((work, to_parent));
+            as_parent(child, answers)
+        }
+    }
+}
+
+fn as_child(work: impl FnOnce() -> Ended, mut to_parent: PipeWriter, parent: u32) -> ! {
+    IS_CHILD.store(true, Relaxed);
+    // SAFETY: these calls take numbers. Until the work notes the signal of an interrupt, that ends this process.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        for signal in INTERRUPTS {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+    }
+    if std::os::unix::process::parent_id() != parent {
+        std::process::exit(1);
+    }
+    // The panic has been reported on standard error.
+    let Ok(ended) = catch_unwind(AssertUnwindSafe(work)) else {
+        std::process::exit(101);
+    };
+    let (kind, text) = match ended.result {
+        Ok(()) => (0, String::new()),
+        Err(Failure::Runtime(text)) => (1, text),
+        Err(Failure::Usage(text)) => (2, text),
+        Err(Failure::Closed) => (3, String::new()),
+    };
+    let mut message = vec![kind, ended.is_stuck.into()];
+    message.extend((text.len() as u64).to_le_bytes());
+    message.extend(text.as_bytes());
+    // If the parent is gone, so is whoever wants to know.
+    let _ = to_parent.write_all(&message);
+    drop(to_parent);
+    std::process::exit(0)
+}
+
+fn as_parent(child: i32, mut answers: PipeReader) -> Result<(), Failure> {
+    let terminal = Terminal::now();
+    pass_signals_on(child, &terminal)
+        .map_err(|error| Failure::Runtime(format!("signals: {}", cause(&error))))?;
+    match read_message(&mut answers) {
+        Ok((result, is_stuck)) => {
+            if !is_stuck {
+                wait_for(child);
+            }
+            result
+        }
+        Err(_) => {
+            let status = wait_for(child);
+            terminal.restore();
+            Err(Failure::Runtime(match libc::WIFSIGNALED(status) {
+                true => format!(
+                    "the process that did the work was ended by signal {}",
+                    libc::WTERMSIG(status)
+                ),
+                false => "the process that did the work failed".into(),
+            }))
+        }
+    }
+}
+
+fn read_message(answers: &mut impl Read) -> io::Result<(Result<(), Failure>, bool)> {
+    let mut head = [0; 10];
+    answers.read_exact(&mut head)?;
+    let length = u64::from_le_bytes(head[2..].try_into().expect("eight bytes"));
+    let mut text = String::new();
+    answers.take(length).read_to_string(&mut text)?;
+    let result = match head[0] {
+        0 => Ok(()),
+        1 => Err(Failure::Runtime(text)),
+        2 => Err(Failure::Usage(text)),
+        _ => Err(Failure::Closed),
+    };
+    Ok((result, head[1] != 0))
+}
+
+/// Waits until `child` has ended, and returns its status.
+fn wait_for(child: i32) -> i32 {
+    let mut status = 0;
+    // SAFETY: the call writes a status.
+    while unsafe { libc::waitpid(child, &raw mut status, 0) } == -1
+        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+    {}
+    status
+}
+
+/// The terminal of this process as it was before the work.
+#[derive(Clone)]
+struct Terminal(Option<Termios>);
+
+impl Terminal {
+    fn now() -> Terminal {
+        Terminal(tcgetattr(input()).ok())
+    }
+
+    /// Restores it, if this process is in its foreground. May be called in a signal's handler.
+    fn restore(&self) {
+        let is_ours = || tcgetpgrp(input()).is_ok_and(|group| group == rustix::process::getpgrp());
+        if let Some(before) = &self.0
+            && is_ours()
+        {
+            let _ = tcsetattr(input(), OptionalActions::Now, before);
+        }
+    }
+}
+
+fn input() -> BorrowedFd<'static> {
+    rustix::stdio::stdin()
+}
+
+/// From now on, the first interrupt is passed on, a second one ends this process, and it stops and continues with the
+/// child.
+fn pass_signals_on(child: i32, terminal: &Terminal) -> io::Result<()> {
+    let noted = Arc::new(AtomicI32::new(0));
+    for signal in INTERRUPTS {
+        let (noted, terminal) = (noted.clone(), terminal.clone());
+        let pass_on = move || {
+            if noted.swap(signal, Relaxed) != 0 {
+                terminal.restore();
+                // SAFETY: the call takes a number, and may be made in a handler.
+                unsafe { libc::_exit(1) }
+            }
+            // SAFETY: as above.
+            unsafe { libc::kill(child, TOLD) };
+        };
+        // SAFETY: the action makes system calls that are safe in a handler, and uses atomics.
+        unsafe { signal_hook::low_level::register(signal, pass_on) }?;
+    }
+    let follow = move || {
+        // SAFETY: an all-zero siginfo is valid, the call writes to it, and all of these may be called in a handler.
+        unsafe {
+            let mut about: libc::siginfo_t = std::mem::zeroed();
+            let which = libc::WSTOPPED | libc::WNOHANG;
+            let asked = libc::waitid(libc::P_PID, child as u32, &raw mut about, which);
+            if asked == 0 && about.si_pid() == child {
+                libc::kill(libc::getpid(), libc::SIGSTOP);
+                libc::kill(child, libc::SIGCONT);
+            }
+        }
+    };
+    // SAFETY: see the calls.
+    unsafe { signal_hook::low_level::register(SIGCHLD, follow) }?;
+    // The child stops at a good moment, and this process with it.
+    // SAFETY: the call takes numbers.
+    unsafe { libc::signal(SIGTSTP, libc::SIG_IGN) };
+    Ok(())
+}

@@ -1,0 +1,273 @@
+//! Chooses the drives of `squall wipe --all`: whole drives of this machine that nobody uses.
+//!
+//! Partitions, loop devices and mapped devices are never chosen, nor drives that are reached over a network, which
+//! other machines may use. Whatever is not chosen is listed with the reason.
+
+mod show;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
+use squall_drives::confirm::Consent;
+use squall_drives::io::claimed_by_others;
+use squall_drives::{Kind, Target, guards, shown};
+use squall_tools::Failure;
+
+use crate::run::PURPOSE;
+
+/// Options that choose drives instead of naming them.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ChoiceArguments {
+    /// Wipe every drive that nobody uses, instead of named ones, after one question for all of them
+    ///
+    /// These are whole drives on a bus of this machine, as `squall drives` shows them; never partitions, loop
+    /// devices, mapped devices, optical drives or drives reached over a network. Drives that are left out are
+    /// listed with the reason.
+    /// With --yes, --bus and --count are needed too.
+    #[arg(long, conflicts_with_all = ["targets", "resume"])]
+    pub all: bool,
+
+    /// With --all: leave out these drives, given by a name in /dev or by serial number
+    #[arg(long, value_name = "DRIVE", num_args = 1..)]
+    pub except: Vec<String>,
+
+    /// With --all: only drives on this bus; may be given more than once
+    #[arg(long, value_name = "BUS", value_enum)]
+    pub bus: Vec<Bus>,
+
+    /// With --all and --bus: also wipe drives that are plugged in later, without another question
+    ///
+    /// One question at the beginning covers all of them. The key q ends the watch, and the run ends with its last
+    /// drive; an interrupt ends both. Each drive is looked at once when it is plugged in: one that something mounts
+    /// at that moment is left out, and so is one that this run has wiped.
+    #[arg(long)]
+    pub watch: bool,
+
+    /// With --all: refuse unless exactly so many drives would be wiped
+    #[arg(long, value_name = "N")]
+    pub count: Option<usize>,
+}
+
+impl ChoiceArguments {
+    /// The names of the chosen buses, for a sentence.
+    pub fn bus_names(&self) -> String {
+        names(&self.bus)
+    }
+
+    /// Fails if drives are named and chosen at once.
+    pub fn check(&self) -> Result<(), Failure> {
+        let given = [
+            ("--except", !self.except.is_empty()),
+            ("--bus", !self.bus.is_empty()),
+            ("--watch", self.watch),
+            ("--count", self.count.is_some()),
+        ];
+        if self.all && self.watch && self.bus.is_empty() {
+            return Err(Failure::Usage(
+                "--watch: it would wipe whatever is plugged in: nothing was written: add --bus, such as --bus usb".into(),
+            ));
+        }
+        match given.iter().find(|(_, is_given)| *is_given && !self.all) {
+            Some((option, _)) => Err(Failure::Usage(format!(
+                "{option} goes with --all, which chooses drives: leave it out, or give --all instead of names"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a drive is attached by, as `squall drives` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Bus {
+    Mmc,
+    Nvme,
+    Sata,
+    Scsi,
+    Usb,
+    Virtio,
+}
+
+impl Bus {
+    /// The name in `squall drives`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bus::Mmc => "mmc",
+            Bus::Nvme => "nvme",
+            Bus::Sata => "sata",
+            Bus::Scsi => "scsi",
+            Bus::Usb => "usb",
+            Bus::Virtio => "virtio",
+        }
+    }
+}
+
+/// The drives to wipe, and those that are left out.
+pub struct Choice {
+    pub targets: Vec<Target>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// A drive that is not wiped.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Skipped {
+    pub path: PathBuf,
+    pub model: Option<String>,
+    pub serial: Option<String>,
+    /// Length in bytes.
+    pub size: u64,
+    /// Why it is left out.
+    pub reason: String,
+}
+
+/// Chooses drives. Changes nothing on them.
+pub fn choose(options: &ChoiceArguments, consent: &Consent) -> Result<Choice, Failure> {
+    check_consent(options, consent)?;
+    let drives = drives()?;
+    let excepted = excepted(&options.except, &drives)?;
+    let uses = guards::uses(&drives, &PURPOSE)?;
+    let mut choice = Choice {
+        targets: Vec::new(),
+        skipped: Vec::new(),
+    };
+    for ((number, target), uses) in drives.into_iter().enumerate().zip(uses) {
+        let reason = match excepted.contains(&number) {
+            true => Some("left out by --except".into()),
+            false => guards::same_drive(&choice.targets, &target)
+                .or_else(|| reason_against(&target, &options.bus, uses)),
+        };
+        choice.add(target, reason);
+    }
+    Ok(choice)
+}
+
+impl Choice {
+    /// Fails if no drive is left, or another number of drives than the user expects.
+    pub fn check(&self, options: &ChoiceArguments) -> Result<(), Failure> {
+        let found = self.targets.len();
+        match options.count {
+            Some(expected) if expected != found => Err(Failure::Usage(format!(
+                "--count {expected}: {} would be wiped: nothing was written: compare with the list, and \
+                 attach what is missing or leave out with --except what is too much",
+                count(found)
+            ))),
+            _ if found == 0 && !options.watch => Err(Failure::Usage(
+                "--all: there is no drive that nobody uses: nothing was written: `squall drives` shows what \
+                 uses each"
+                    .into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, mut target: Target, reason: Option<String>) {
+        match reason {
+            None => {
+                // The user sees all of them and confirms their number; until each is open, it must remain the same
+                // attachment.
+                target.has_stable_name = true;
+                self.targets.push(target);
+            }
+            Some(reason) => self.skipped.push(Skipped {
+                path: target.identity.path,
+                model: target.identity.model,
+                serial: target.identity.serial,
+                size: target.identity.size,
+                reason,
+            }),
+        }
+    }
+}
+
+/// Without a question, a script must say on which buses how many drives it means: drives that it does not know of
+/// may be attached.
+fn check_consent(options: &ChoiceArguments, consent: &Consent) -> Result<(), Failure> {
+    let is_explicit = !options.bus.is_empty() && options.count.is_some();
+    if !consent.yes || is_explicit {
+        return Ok(());
+    }
+    Err(Failure::Usage(
+        "--all --yes: nobody would see which drives are wiped: nothing was written: add --bus and --count, or name \
+         the drives"
+            .into(),
+    ))
+}
+
+/// The drives that `squall drives` shows.
+pub fn drives() -> Result<Vec<Target>, Failure> {
+    let mut drives = Target::all()?;
+    drives.retain(is_drive);
+    Ok(drives)
+}
+
+/// Whether `target` is a whole drive on a bus.
+pub fn is_drive(target: &Target) -> bool {
+    target.identity.kind == Kind::Disk && target.bus().is_some()
+}
+
+/// Why `target`, which has these `uses`, is not wiped; `None` if it is.
+pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Option<String> {
+    let bus = target.bus().unwrap_or_default();
+    if !buses.is_empty() && !buses.iter().any(|allowed| allowed.name() == bus) {
+        return Some(format!("is on {bus}, not on {}", names(buses)));
+    }
+    if target.is_optical() {
+        return Some("is an optical drive".into());
+    }
+    if target.is_remote() {
+        return Some(
+            "is reached over a network, and other machines may use it: name it if it is meant"
+                .into(),
+        );
+    }
+    uses.into_iter()
+        .next()
+        .or_else(|| claimed_by_others(target))
+}
+
+/// Which of `drives` the user excepts. Fails if one of the names is none of theirs, so that typing errors are caught.
+fn excepted(names: &[String], drives: &[Target]) -> Result<Vec<usize>, Failure> {
+    let mut all = Vec::new();
+    for name in names {
+        let is_it = |target: &Target| is_excepted(std::slice::from_ref(name), target);
+        let found = drives
+            .iter()
+            .enumerate()
+            .filter(|(_, target)| is_it(target));
+        let before = all.len();
+        all.extend(found.map(|(number, _)| number));
+        if all.len() == before {
+            return Err(Failure::Usage(format!(
+                "--except {}: no drive has this name or serial number: nothing was written: `squall drives` shows \
+                 them",
+                shown(Path::new(name))
+            )));
+        }
+    }
+    Ok(all)
+}
+
+/// Whether one of `names` means `target`.
+pub fn is_excepted(names: &[String], target: &Target) -> bool {
+    names
+        .iter()
+        .any(|name| match Target::find(Path::new(name)) {
+            Ok(named) => target.is_same_drive_as(&named),
+            Err(_) => target.has_serial(name),
+        })
+}
+
+fn names(buses: &[Bus]) -> String {
+    let names: Vec<_> = buses.iter().map(|bus| bus.name()).collect();
+    names.join(" or ")
+}
+
+/// A number of drives, in words.
+pub fn count(drives: usize) -> String {
+    match drives {
+        0 => "no drive".into(),
+        1 => "1 drive".into(),
+        count => format!("{count} drives"),
+    }
+}
