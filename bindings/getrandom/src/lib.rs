@@ -7,8 +7,8 @@
 //!
 //! The crate defines the C function `getrandom`, which other crates look for before they make the system
 //! call. Nothing has to be configured in a dynamically linked program, also with link-time optimisation. In
-//! debug builds, `opt-level = 2` for the package `squall` (`[profile.dev.package.squall]`) makes it as quick as it
-//! should be.
+//! debug builds squall is unoptimised, and slower than the system call: `opt-level = 2` for the package `squall`
+//! helps (`[profile.dev.package.squall]`).
 //!
 //! # Who is reached
 //! | caller | dynamically linked (`*-linux-gnu`) | statically linked |
@@ -22,12 +22,12 @@
 //!
 //! `squall run` reaches more than this in a dynamically linked program, and needs no change to it.
 //!
-//! It reaches a program, not a shared library (`cdylib`: a plugin, or a module of Python). There the C library's
-//! function comes first, unless the program has this crate too.
+//! It reaches a program, not a shared library (`cdylib`: a plugin, or a module of Python). There the C
+//! library's function comes first, unless the program that loads it has this crate too.
 //!
 //! # Statically linked programs
-//! With glibc, the crate `getrandom` finds no function by its name in a static program. A flag makes it call the
-//! function directly. It is not needed with musl, where the crate does so anyway:
+//! With glibc, the crate `getrandom` finds no function by its name in a static program. A flag makes it call
+//! the function directly. With musl it does so anyway (by its source code; this was not tried):
 //!
 //! ```toml
 //! # .cargo/config.toml
@@ -41,8 +41,9 @@
 //! before its generator is ready, unknown flags, addresses that no program can have, and requests of more than
 //! 2^31 - 4096 bytes.
 //!
-//! There are two differences. Another buffer that does not belong to the program ends the program with a signal, as
-//! with getrandom of glibc 2.41, where the kernel would return `EFAULT`. And a signal never cuts a request short.
+//! There are two differences. Any other buffer that does not belong to the program ends it with a signal, as
+//! with getrandom of glibc 2.41, where the kernel would return `EFAULT`. And a signal never cuts a request
+//! short.
 //!
 //! # Two definitions
 //! A program can have one function of this name. If another crate or library in it defines the name too, the
@@ -57,10 +58,10 @@
 //! there (`squall status --counters`).
 //!
 //! # Sandboxes
-//! A sandbox (seccomp) must allow the system calls of a draw. SECURITY.md of squall's repository lists them under
-//! Limits: getrandom(2) and getpid(2), and mmap(2) and munmap(2) for each thread's page. The first request makes the
-//! calls that squall makes once in a process, such as those that look for signals of clones. So ask for random
-//! bytes before the program enters the sandbox; to make a `HashMap` suffices.
+//! A sandbox (seccomp) must allow the system calls of a draw. SECURITY.md of squall's repository lists them
+//! under Limits: above all getrandom(2), getpid(2), and for each thread's page mmap(2) and munmap(2). The first
+//! request also makes the calls that squall makes once in a process, which look for signals of clones. So ask
+//! for random bytes before the program enters the sandbox; making a `HashMap` suffices.
 //!
 //! # Source
 //! getrandom(2) of the Linux manual pages, and `random.c` of Linux for the order in which it checks.
