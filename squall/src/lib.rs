@@ -18,10 +18,21 @@
 //! instructions, it is ChaCha20 with fast key erasure. [`status`] reports the protections of this
 //! machine, and SECURITY.md says what they promise and where they end.
 //!
+//! # Shared libraries and debug builds
+//! A shared library (`cdylib`) that has squall in it must never be unloaded, because threads that drew call squall
+//! when they end: link it with `-z nodelete`
+//! (`println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete")` in `build.rs`), and use the feature
+//! `shared-library`.
+//!
+//! In a debug build squall is unoptimised too, and a number takes microseconds. `opt-level = 2` for this package
+//! (`[profile.dev.package.squall]`) makes it fast. Erasure was tested in optimised builds only.
+//!
 //! # Which function?
 //! | for | use |
 //! | --- | --- |
 //! | keys, nonces, tokens, identifiers, anything | [`fill`], [`array()`], [`u32()`], [`u64()`] |
+//! | an error instead of an abort if there is no source of randomness | [`try_fill`], [`try_fill_fresh`] |
+//! | memory that is not initialised | [`fill_uninit`] |
 //! | several keys at once, many keys, a vector | [`arrays()`], [`iter()`], [`bytes()`] |
 //! | dice, indices, samples, decks of cards | [`below`], [`range`], [`shuffle`] |
 //! | numbers whose repetition in a VM clone does no harm: simulations, sampling, jitter | [`SimulationRng`] |
@@ -258,8 +269,7 @@ pub fn iter<const N: usize>() -> impl Iterator<Item = [u8; N]> + Clone {
     core::iter::repeat_with(array)
 }
 
-/// A vector of `len` random bytes. The only function here that allocates. Same as [`fill`] in everything
-/// else.
+/// A vector of `len` random bytes. The only request that allocates. Same as [`fill`] in everything else.
 ///
 /// # Panics
 /// If `len` exceeds `isize::MAX`. Where there is not enough memory, the program is aborted, as by any vector.
@@ -363,3 +373,8 @@ pub mod testing {
     pub use crate::thread_generator::testing::page_address as page_address_for_testing;
     pub use crate::thread_generator::testing::reseeds as reseeds_for_testing;
 }
+
+/// The README's example is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
