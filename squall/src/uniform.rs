@@ -226,6 +226,33 @@ mod tests {
         }
     }
 
+    /// The same over all 2^64 words, of which only the first that gives a result may be rejected.
+    #[test]
+    fn every_result_of_64_bits_comes_equally_often() {
+        for bound in [3, 641, (1 << 32) + 1, (1 << 63) + 1, 3 << 62, u64::MAX] {
+            let wide = u128::from(bound);
+            for result in [0, 1, bound / 2, bound - 1] {
+                let [first, end] =
+                    [result, result + 1].map(|result| (u128::from(result) << 64).div_ceil(wide));
+                let gives = |word: u128| {
+                    let mut word = u64::try_from(word).ok();
+                    below_u64(bound, || word.take().ok_or(())) == Ok(result)
+                };
+                let rejected = u128::from(!gives(first));
+                assert_eq!(
+                    end - first - rejected,
+                    (1 << 64) / wide,
+                    "{result} of {bound}"
+                );
+                assert!(
+                    (first + 1..end).take(9).all(gives) && (end - 1 == first || gives(end - 1))
+                );
+                assert!(first == 0 || !gives(first - 1));
+                assert!(!gives(end));
+            }
+        }
+    }
+
     #[test]
     fn rejected_words_are_drawn_again() {
         // 2^32 mod 3 is 1: only the lower half 0 is rejected, which is that of the word 0.
