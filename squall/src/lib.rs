@@ -18,10 +18,22 @@
 //! instructions, it is ChaCha20 with fast key erasure. [`status`] reports the protections of this
 //! machine, and SECURITY.md says what they promise and where they end.
 //!
+//! # Shared libraries and debug builds
+//! A shared library (`cdylib`) that has squall in it must never be unloaded, because threads that drew call squall
+//! when they end: link it with `-z nodelete`
+//! (`println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete")` in `build.rs`), and use the feature
+//! `shared-library`.
+//!
+//! In a debug build squall is unoptimised too: a number takes microseconds, and a process's first draw 18 KiB of
+//! stack instead of 6. `opt-level = 2` for the packages `squall` and `sha2` (`[profile.dev.package]`) avoids
+//! that. Erasure was tested in optimised builds only.
+//!
 //! # Which function?
 //! | for | use |
 //! | --- | --- |
 //! | keys, nonces, tokens, identifiers, anything | [`fill`], [`array()`], [`u32()`], [`u64()`] |
+//! | an error instead of an abort if there is no source of randomness | [`try_fill`], [`try_fill_fresh`] |
+//! | memory that is not initialised | [`fill_uninit`] |
 //! | several keys at once, many keys, a vector | [`arrays()`], [`iter()`], [`bytes()`] |
 //! | dice, indices, samples, decks of cards | [`below`], [`range`], [`shuffle`] |
 //! | numbers whose repetition in a VM clone does no harm: simulations, sampling, jitter | [`SimulationRng`] |
@@ -35,8 +47,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_debug_implementations, missing_docs)]
 
-use core::mem::MaybeUninit;
-
+mod arrays;
 mod buffered;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
@@ -58,6 +69,7 @@ mod thread_generator;
 mod uniform;
 mod zeroable;
 
+pub use arrays::{array, arrays, bytes, fill_uninit, iter};
 pub use buffered::BufferedSimulationRng;
 pub use engine::{Engine, UnknownEngine};
 pub use error::Error;
@@ -195,80 +207,6 @@ fn word_slowly<W: Word>(slow_path: SlowPath, kind: RequestKind) -> W {
     word
 }
 
-/// Fills memory that may be uninitialised, and returns it as bytes. Same as [`fill`] in everything else.
-///
-/// The memory is set to zeros first, 64 KiB at a time, which the CPU's caches absorb. Each such part is
-/// a request of its own.
-///
-/// ```
-/// let mut salt = [std::mem::MaybeUninit::uninit(); 16];
-/// let salt: &mut [u8] = squall::fill_uninit(&mut salt);
-/// # assert_eq!(salt.len(), 16);
-/// ```
-pub fn fill_uninit(out: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    for part in out.chunks_mut(drbg::MAX_REQUEST) {
-        part.fill(MaybeUninit::new(0));
-        // SAFETY: every byte of the part was just initialised.
-        fill(unsafe { initialised(part) });
-    }
-    // SAFETY: every byte of each part was initialised.
-    unsafe { initialised(out) }
-}
-
-/// # Safety
-/// Every byte is initialised.
-unsafe fn initialised(bytes: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    // SAFETY: the caller's promise. The slice is the same, and MaybeUninit<u8> has the layout of u8.
-    unsafe { core::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len()) }
-}
-
-/// A random array of `N` bytes. Same as [`fill`] in everything else.
-#[inline]
-pub fn array<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    fill(&mut bytes);
-    bytes
-}
-
-/// `M` random arrays of `N` bytes each, by one request: many keys for little more than one costs. Same as
-/// [`fill`] in everything else.
-///
-/// ```
-/// let [encryption_key, signing_key] = squall::arrays::<32, 2>();
-/// # assert_ne!(encryption_key, signing_key);
-/// ```
-#[inline]
-pub fn arrays<const N: usize, const M: usize>() -> [[u8; N]; M] {
-    let mut arrays = [[0; N]; M];
-    fill(arrays.as_flattened_mut());
-    arrays
-}
-
-/// An endless iterator of random arrays of `N` bytes. Each is a request of its own, made when it is taken:
-/// nothing is kept that a fork or a clone could repeat. Same as [`fill`] in everything else.
-///
-/// ```
-/// let keys: Vec<[u8; 32]> = squall::iter().take(3).collect();
-/// let numbers = squall::iter().map(u64::from_ne_bytes);
-/// # assert_eq!(numbers.take(5).count(), 5);
-/// # assert_eq!(keys.len(), 3);
-/// ```
-#[inline]
-pub fn iter<const N: usize>() -> impl Iterator<Item = [u8; N]> + Clone {
-    core::iter::repeat_with(array)
-}
-
-/// A vector of `len` random bytes. The only function here that allocates. Same as [`fill`] in everything
-/// else.
-///
-/// # Panics
-/// If `len` exceeds `isize::MAX`. Where there is not enough memory, the program is aborted, as by any vector.
-pub fn bytes(len: usize) -> Vec<u8> {
-    let mut bytes = vec![0; len];
-    fill(&mut bytes);
-    bytes
-}
-
 /// A random number below 2^32. Same as [`fill`] in everything else.
 #[inline]
 pub fn u32() -> u32 {
@@ -363,3 +301,8 @@ pub mod testing {
     pub use crate::thread_generator::testing::page_address as page_address_for_testing;
     pub use crate::thread_generator::testing::reseeds as reseeds_for_testing;
 }
+
+/// The README's example is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

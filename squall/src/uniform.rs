@@ -14,7 +14,8 @@ use core::ops::{Bound, RangeBounds};
 ///
 /// # Security
 /// Same as [`fill`](crate::fill). The time it takes may reveal that a word was rejected and drawn again,
-/// with a probability below `bound` / 2^64, but nothing of the result.
+/// with a probability below `bound` / 2^64, which says nothing of the result. For bounds below 2^32 it
+/// also depends on the result itself, by one division, with a probability below 2^-32.
 ///
 /// # Forks and clones
 /// Same as [`fill`](crate::fill).
@@ -130,7 +131,7 @@ integers!(0, u64: u8 u16 u32 u64 usize);
 integers!(1 << 63, i64: i8 i16 i32 i64 isize);
 
 /// A number below `bound`, made from the 64-bit numbers of `draw`; 0 without a draw if `bound` is 0
-/// or 1.
+/// or 1. Its time hardly depends on the result (see [`below`]).
 ///
 /// # Errors
 /// The errors of `draw`.
@@ -139,7 +140,7 @@ pub fn below_u64<E>(bound: u64, mut draw: impl FnMut() -> Result<u64, E>) -> Res
         return Ok(0);
     }
     let mut product = u128::from(draw()?) * u128::from(bound);
-    if (product as u64) < bound {
+    if is_surplus_wanted(bound, product as u64) {
         // The number of values of the lower half to reject: 2^64 modulo the bound.
         let surplus = bound.wrapping_neg() % bound;
         while (product as u64) < surplus {
@@ -149,7 +150,16 @@ pub fn below_u64<E>(bound: u64, mut draw: impl FnMut() -> Result<u64, E>) -> Res
     Ok((product >> 64) as u64)
 }
 
-/// Like [`below_u64`], for 32 bits.
+/// Whether [`below_u64`] divides, to see how many values of the lower half it must reject. The algorithm
+/// needs that only if `lower` is below the bound, which then depends on the result: from 2^32 on it would
+/// come often enough to tell something about results, so that all of these bounds divide.
+#[inline]
+fn is_surplus_wanted(bound: u64, lower: u64) -> bool {
+    bound >> 32 != 0 || lower < bound
+}
+
+/// Like [`below_u64`], for 32 bits. Not for secrets: its time depends on the result, with a probability
+/// of `bound` / 2^32.
 ///
 /// # Errors
 /// The errors of `draw`.
@@ -216,12 +226,51 @@ mod tests {
         }
     }
 
+    /// The same over all 2^64 words, of which only the first that gives a result may be rejected.
+    #[test]
+    fn every_result_of_64_bits_comes_equally_often() {
+        for bound in [3, 641, (1 << 32) + 1, (1 << 63) + 1, 3 << 62, u64::MAX] {
+            let wide = u128::from(bound);
+            for result in [0, 1, bound / 2, bound - 1] {
+                let [first, end] =
+                    [result, result + 1].map(|result| (u128::from(result) << 64).div_ceil(wide));
+                let gives = |word: u128| {
+                    let mut word = u64::try_from(word).ok();
+                    below_u64(bound, || word.take().ok_or(())) == Ok(result)
+                };
+                let rejected = u128::from(!gives(first));
+                assert_eq!(
+                    end - first - rejected,
+                    (1 << 64) / wide,
+                    "{result} of {bound}"
+                );
+                assert!(
+                    (first + 1..end).take(9).all(gives) && (end - 1 == first || gives(end - 1))
+                );
+                assert!(first == 0 || !gives(first - 1));
+                assert!(!gives(end));
+            }
+        }
+    }
+
     #[test]
     fn rejected_words_are_drawn_again() {
         // 2^32 mod 3 is 1: only the lower half 0 is rejected, which is that of the word 0.
         assert_eq!(below_u32(3, draw_from(&[0, u32::MAX])), Ok(2));
         assert_eq!(below_u64(3, draw_from(&[0, u64::MAX])), Ok(2));
         assert_eq!(below_u64(1 << 63, draw_from(&[1])), Ok(0));
+    }
+
+    /// A division takes time. If it depended on the result of a long bound, that time would tell something
+    /// about it.
+    #[test]
+    fn whether_it_divides_does_not_depend_on_the_results_of_long_bounds() {
+        for bound in [1 << 32, (1 << 63) + 1, u64::MAX] {
+            let wanted =
+                [0, bound - 1, bound, u64::MAX].map(|lower| is_surplus_wanted(bound, lower));
+            assert_eq!(wanted, [true; 4], "{bound}");
+        }
+        assert!(is_surplus_wanted(6, 5) && !is_surplus_wanted(6, 6));
     }
 
     #[test]

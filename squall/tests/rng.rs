@@ -113,6 +113,23 @@ fn words_and_arrays_do_not_repeat() {
     assert_eq!(squall::array(), [0_u8; 0]);
 }
 
+fn arrays_of_one_request_differ() {
+    let keys: Vec<[u8; 16]> = (0..64).flat_map(|_| squall::arrays::<16, 100>()).collect();
+    assert!(are_distinct(&keys));
+    assert_eq!(squall::arrays::<0, 3>(), [[0_u8; 0]; 3]);
+    assert!(squall::arrays::<16, 0>().is_empty());
+}
+
+/// It has no state, which a fork or a clone of the machine could repeat.
+fn an_iterator_and_its_clones_differ() {
+    let iterator = squall::iter::<16>();
+    assert_eq!(size_of_val(&iterator), 0);
+    let mut iterators = [iterator.clone(), iterator.clone(), iterator];
+    let arrays: Vec<[u8; 16]> = (0..3000).filter_map(|i| iterators[i % 3].next()).collect();
+    assert_eq!(arrays.len(), 3000);
+    assert!(are_distinct(&arrays));
+}
+
 /// Of 2^16 draws of 32 bits, half a pair is equal on average; 12 pairs in 10^-13 of cases.
 fn short_words_repeat_as_chance_does() {
     let words: HashSet<u32> = (0..1 << 16).map(|_| squall::u32()).collect();
@@ -259,6 +276,8 @@ pub const TESTS: &[Test<fn()>] = tests![
     every_byte_is_written,
     no_block_comes_twice_in_any_thread,
     words_and_arrays_do_not_repeat,
+    arrays_of_one_request_differ,
+    an_iterator_and_its_clones_differ,
     short_words_repeat_as_chance_does,
     long_requests_are_statistically_even,
     short_requests_are_statistically_even,

@@ -25,3 +25,8 @@ pub mod schema;
 pub mod server;
 pub mod suite;
 pub mod workspace;
+
+/// The examples of the guide to Rust are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guides/rust.md")]
+struct RustGuide;

@@ -20,7 +20,7 @@ pub const MIN_ADDRESS: usize = 4096;
 const END_ADDRESS: usize = 1 << 56;
 
 /// The buffer of a request as a slice; `None` if it is too long, or if no program can have memory at
-/// the address. The kernel answers such addresses with `EFAULT`.
+/// the address. The kernel answers such addresses with `EFAULT`. The memory may be uninitialised.
 ///
 /// # Safety
 /// If the program has memory at the address, `length` bytes are writable there, and nobody else uses
@@ -32,8 +32,20 @@ pub unsafe fn slice_of_request<'a>(address: *mut c_void, length: usize) -> Optio
         1..=MAX_REQUEST if is_plausible(address.addr()) => address.cast(),
         _ => return None,
     };
-    // SAFETY: the caller's promise; an empty slice only needs an address.
-    Some(unsafe { core::slice::from_raw_parts_mut(address, length) })
+    // SAFETY: the caller's promise, and the memory counts as initialised; an empty slice only needs an address.
+    Some(unsafe { core::slice::from_raw_parts_mut(as_if_written(address), length) })
+}
+
+/// The same address. To the compiler, its memory may have been written to: a slice of integers must be initialised,
+/// and with link-time optimisation the compiler may know that a caller in Rust has not done that.
+#[inline(always)]
+fn as_if_written(address: *mut u8) -> *mut u8 {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    // SAFETY: no instructions, which change nothing.
+    unsafe {
+        core::arch::asm!("/* {0} */", in(reg) address, options(nostack, preserves_flags));
+    }
+    address
 }
 
 /// Whether a program can have memory at an address.

@@ -1,5 +1,5 @@
-//! Programs that are linked differently: statically with the custom backend, and with two definitions of
-//! `getrandom`.
+//! Programs that are linked differently: statically, with optimisation across crates, as a shared library, and with
+//! two definitions of `getrandom`. They are in `programs`, a workspace of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,54 +11,125 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_static_program_is_reached_by_the_custom_backend: [TEST_ALL, STATIC_LIBC],
+    a_static_program_is_reached_with_the_flag: [TEST_ALL, STATIC_LIBC],
+    an_optimised_program_is_reached: [TEST_ALL],
+    a_shared_library_is_not_reached_and_knows_it: [TEST_ALL],
+    of_two_crates_that_define_getrandom_squalls_serves: [TEST_ALL],
     a_second_definition_in_an_object_is_refused_by_the_linker: [TEST_ALL],
 ];
 
-/// cargo for the program in `static_program`, a workspace of its own, with these flags for the compiler.
-fn cargo(flags: &str) -> Command {
+/// The flag with which the crate `getrandom` calls the function directly.
+const DIRECTLY: &str = "--cfg getrandom_backend=\"linux_getrandom\"";
+
+/// What the program `draws` draws by each of three crates, in bytes.
+const DRAWN: u64 = 16;
+
+/// cargo's command `command` for the programs, with these flags for the compiler, in a target folder of this name.
+fn cargo(command: &str, target: &str, flags: &str) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/static_program"))
-        .env("CARGO_TARGET_DIR", target())
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs"))
+        .args([command, "--quiet", "--locked"])
+        .env("CARGO_TARGET_DIR", folder(target))
         .env("RUSTFLAGS", flags)
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
     cargo
 }
 
-fn target() -> PathBuf {
-    doors::target().join("static_program")
+fn folder(target: &str) -> PathBuf {
+    doors::target().join("getrandom-programs").join(target)
 }
 
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+fn text(output: &[u8]) -> String {
+    String::from_utf8_lossy(output).trim().to_owned()
 }
 
-fn a_static_program_is_reached_by_the_custom_backend() {
-    let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let flags = "--cfg getrandom_backend=\"custom\" -C target-feature=+crt-static";
-    let built = cargo(flags)
-        .args(["build", "--quiet", "--locked", "--target", &triple])
-        .output()
-        .expect("cargo runs");
-    assert!(built.status.success(), "{}", text(&built));
-    let program = target().join(triple).join("debug/static_program");
-    assert_eq!(requests_of(&program), 2);
+#[track_caller]
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().expect("it can be run");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output
 }
 
-/// How many requests squall serves in a program that draws by two crates.
-fn requests_of(program: &Path) -> u64 {
+/// What a program prints.
+#[track_caller]
+fn printed(program: &mut Command) -> String {
+    text(&succeed(program.env_remove("LD_PRELOAD")).stdout)
+}
+
+/// What a program prints, and how many bytes squall serves to it.
+#[track_caller]
+fn served(program: &Path) -> (String, u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
     counters::create(&file).expect("counters");
-    let run = Command::new(program)
-        .env(counters::VARIABLE, &file)
-        .env_remove("LD_PRELOAD")
-        .output()
-        .expect("it runs");
-    assert!(run.status.success() && run.stdout.len() > 60, "{run:?}");
+    let printed = printed(Command::new(program).env(counters::VARIABLE, &file));
     let totals = counters::read(&file).expect("counters");
-    totals.of(Door::Getrandom).requests
+    (printed, totals.of(Door::Getrandom).bytes)
+}
+
+fn a_static_program_is_reached_with_the_flag() {
+    let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let served_with = |target: &str, flags: &str| {
+        let flags = format!("{flags} -C target-feature=+crt-static");
+        succeed(cargo("build", target, &flags).args(["--bin=draws", "--target", &triple]));
+        served(&folder(target).join(&triple).join("debug/draws"))
+    };
+    assert_eq!(
+        served_with("static", DIRECTLY),
+        ("true".to_owned(), 3 * DRAWN)
+    );
+    // The control: without the flag, only the standard library is reached.
+    assert_eq!(
+        served_with("static-control", ""),
+        ("false".to_owned(), DRAWN)
+    );
+}
+
+/// Neither optimisation across crates nor the linker leaves the function out.
+fn an_optimised_program_is_reached() {
+    let mut build = cargo("build", "optimised", "-C link-arg=-Wl,--gc-sections");
+    build
+        .args(["--release", "--bin=draws"])
+        .env("CARGO_PROFILE_RELEASE_LTO", "fat")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+        .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
+        .env("CARGO_PROFILE_RELEASE_STRIP", "true");
+    succeed(&mut build);
+    let program = folder("optimised").join("release/draws");
+    assert_eq!(served(&program), ("true".to_owned(), 3 * DRAWN));
+}
+
+fn a_shared_library_is_not_reached_and_knows_it() {
+    succeed(cargo("build", "plugin", "").args(["--lib", "--bin=host"]));
+    let programs = folder("plugin").join("debug");
+    let plugin = programs.join("libplugin.so");
+    assert_eq!(
+        printed(Command::new(programs.join("host")).arg(plugin)),
+        "false"
+    );
+}
+
+/// Whatever the order of the crates, the second definition never serves: the linker takes squall's, or it refuses the
+/// program.
+fn of_two_crates_that_define_getrandom_squalls_serves() {
+    let build = |program: &str| {
+        let mut build = cargo("build", "two-crates", "");
+        build.arg(format!("--bin={program}"));
+        build.output().expect("cargo runs")
+    };
+    let program = |name: &str| Command::new(folder("two-crates").join("debug").join(name));
+    for order in ["second_first", "second_last"] {
+        let built = build(order);
+        if built.status.success() {
+            assert_eq!(printed(&mut program(order)), "squall", "{order}");
+        } else {
+            assert_names_both_definitions(&text(&built.stderr));
+        }
+    }
+    // The control: alone, the second definition serves.
+    assert!(build("second_alone").status.success());
+    assert_eq!(printed(&mut program("second_alone")), "second");
 }
 
 fn a_second_definition_in_an_object_is_refused_by_the_linker() {
@@ -66,16 +137,16 @@ fn a_second_definition_in_an_object_is_refused_by_the_linker() {
     let second = folder.path().join("second.o");
     let source = folder.path().join("second.c");
     std::fs::write(&source, "long getrandom(void) { return -1; }\n").expect("a file");
-    let compiled = Command::new("cc")
-        .arg("-c")
-        .arg(&source)
-        .arg("-o")
-        .arg(&second)
-        .status();
-    assert!(compiled.expect("cc runs").success());
+    succeed(
+        Command::new("cc")
+            .arg("-c")
+            .arg(&source)
+            .arg("-o")
+            .arg(&second),
+    );
     let link = |object: Option<&Path>| {
-        let mut build = cargo("");
-        build.args(["rustc", "--quiet", "--locked", "--"]);
+        let mut build = cargo("rustc", "object", "");
+        build.args(["--bin=draws", "--"]);
         if let Some(object) = object {
             build.arg(format!("-Clink-arg={}", object.display()));
         }
@@ -83,15 +154,21 @@ fn a_second_definition_in_an_object_is_refused_by_the_linker() {
     };
     // The control: with one definition it is linked.
     let once = link(None);
-    assert!(once.status.success(), "{}", text(&once));
+    assert!(once.status.success(), "{}", text(&once.stderr));
     let twice = link(Some(&second));
-    let errors = text(&twice);
-    assert!(!twice.status.success(), "{errors}");
-    let is_named = [
+    assert!(!twice.status.success());
+    assert_names_both_definitions(&text(&twice.stderr));
+}
+
+/// In the words of one of the linkers.
+#[track_caller]
+fn assert_names_both_definitions(errors: &str) {
+    let messages = [
         "multiple definition of `getrandom'",
         "duplicate symbol: getrandom",
-    ]
-    .iter()
-    .any(|message| errors.contains(message));
-    assert!(is_named, "{errors}");
+    ];
+    assert!(
+        messages.iter().any(|message| errors.contains(message)),
+        "{errors}"
+    );
 }

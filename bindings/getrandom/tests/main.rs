@@ -2,6 +2,7 @@
 
 mod callers;
 mod linking;
+mod processes;
 mod results;
 
 use std::process::ExitCode;
@@ -13,5 +14,14 @@ fn main() -> ExitCode {
         callers::draw_and_count();
         return ExitCode::SUCCESS;
     }
-    suite::main(&[callers::TESTS, results::TESTS, linking::TESTS])
+    if let Some(child) = processes::child() {
+        processes::draw_around_sandbox(&child);
+        return ExitCode::SUCCESS;
+    }
+    suite::main(&[
+        callers::TESTS,
+        results::TESTS,
+        processes::TESTS,
+        linking::TESTS,
+    ])
 }

@@ -12,9 +12,9 @@ use crate::{agreement, draw, gate, getrandom, real, sandbox};
 /// arc4random(3): a number below 2^32.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random() -> u32 {
-    let (number, is_served) = draw_word();
-    count(is_served, size_of::<u32>());
-    number
+    let (bytes, is_served) = draw_word();
+    count(is_served, bytes.len());
+    u32::from_ne_bytes(bytes)
 }
 
 /// arc4random_buf(3): fills `buffer`.
@@ -31,17 +31,18 @@ unsafe extern "C-unwind" fn arc4random_buf(buffer: *mut c_void, length: usize) {
     count(is_served, length);
 }
 
-/// arc4random_uniform(3): a number below `bound`, each equally likely; 0 if `bound` is 0 or 1.
+/// arc4random_uniform(3): a number below `bound`, each equally likely; 0 if `bound` is 0 or 1. It is made from words
+/// of 64 bits, with which the time that it takes hardly depends on the result.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random_uniform(bound: u32) -> u32 {
     let mut all_are_served = true;
-    let Ok(number) = squall::hazmat::below_u32(bound, || {
-        let (number, is_served) = draw_word();
+    let Ok(number) = squall::hazmat::below_u64(bound.into(), || {
+        let (bytes, is_served) = draw_word();
         all_are_served &= is_served;
-        Ok::<_, core::convert::Infallible>(number)
+        Ok::<_, core::convert::Infallible>(u64::from_ne_bytes(bytes))
     });
     count(all_are_served, size_of::<u32>());
-    number
+    number as u32
 }
 
 /// Counts a request of `length` bytes, which squall served or left to the kernel.
@@ -54,12 +55,12 @@ fn count(is_served: bool, length: usize) {
     }
 }
 
-/// A number, and whether squall made it.
+/// The bytes of a word, and whether squall made them.
 #[inline(always)]
-fn draw_word() -> (u32, bool) {
-    let mut bytes = [0; size_of::<u32>()];
+fn draw_word<const N: usize>() -> ([u8; N], bool) {
+    let mut bytes = [0; N];
     let is_served = fill(&mut bytes);
-    (u32::from_ne_bytes(bytes), is_served)
+    (bytes, is_served)
 }
 
 /// Fills `out`, or ends the process; returns whether squall filled it.

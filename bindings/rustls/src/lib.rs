@@ -5,6 +5,9 @@
 //! provider.install_default().expect("no provider was installed before");
 //! ```
 //!
+//! This takes rustls with the feature `ring`. With its default features, write
+//! `rustls::crypto::aws_lc_rs::default_provider()`.
+//!
 //! # What it reaches
 //! The bytes that rustls itself draws: the random values of hello messages, session identifiers, the nonces
 //! and age offsets of TLS 1.3's tickets, the order of extensions, and the values of Encrypted Client Hello.
@@ -18,7 +21,7 @@
 
 use rustls::crypto::{CryptoProvider, GetRandomFailed, SecureRandom};
 
-/// `base` with squall as the source of random bytes.
+/// `base` with squall as the source of random bytes. Everything else is that of `base`.
 ///
 /// # Errors
 /// None here. Where there is no source of randomness at all, a handshake fails with
@@ -41,3 +44,8 @@ impl SecureRandom for Squall {
         squall::try_fill(buffer).map_err(|_| GetRandomFailed)
     }
 }
+
+/// The README's example is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,79 @@
+//! Requests at odd times of a process: before its own initialisers, and in a sandbox.
+
+use std::collections::HashSet;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use squall_testing::compiler::compile;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_request_before_the_programs_initialisers_is_served,
+    a_sandbox_after_the_first_request_needs_no_devices,
+];
+
+/// If this variable is set, this program draws and enters a sandbox, as it says.
+const CHILD: &str = "SQUALL_TEST_SANDBOX";
+
+/// What [`CHILD`] says.
+pub fn child() -> Option<String> {
+    std::env::var(CHILD).ok()
+}
+
+/// Draws once, enters a sandbox that ends whoever opens a file, and draws again: by getrandom, or by squall itself.
+pub fn draw_around_sandbox(child: &str) {
+    let draws: [fn(); 2] = match child {
+        "getrandom" => [
+            // The crate `getrandom` makes two requests at first, and this one.
+            || assert!(HashSet::<u8>::new().is_empty()),
+            || getrandom::fill(&mut [0; 16]).expect("bytes"),
+        ],
+        "squall" => [|| squall::fill(&mut [0; 16]); 2],
+        _ => return,
+    };
+    draws[0]();
+    let opening = [libc::SYS_openat, libc::SYS_getdents64, libc::SYS_readlinkat];
+    let filter = SeccompFilter::new(
+        opening.map(|call| (call, Vec::new())).into(),
+        SeccompAction::Allow,
+        SeccompAction::KillProcess,
+        std::env::consts::ARCH.try_into().expect("a known CPU"),
+    );
+    let program: BpfProgram = filter.and_then(TryInto::try_into).expect("a filter");
+    seccompiler::apply_filter(&program).expect("a sandbox");
+    draws[1]();
+}
+
+fn a_sandbox_after_the_first_request_needs_no_devices() {
+    let status = |name: &str| {
+        let mut child = Command::new(std::env::current_exe().expect("this program"));
+        child.env(CHILD, name).status().expect("it can be run")
+    };
+    assert!(status("getrandom").success());
+    // The control: squall's own second draw opens devices.
+    assert_eq!(status("squall").signal(), Some(libc::SIGSYS));
+}
+
+fn a_request_before_the_programs_initialisers_is_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = folder.path().join("constructor.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/constructor.c");
+    compile(
+        Command::new("cc")
+            .args(["-shared", "-fPIC", "-o"])
+            .args([&library, &source]),
+    );
+    let served_by = |mut program: Command| {
+        let output = program.env("LD_PRELOAD", &library).output();
+        String::from_utf8(output.expect("it can be run").stdout).expect("text")
+    };
+    let this = std::env::current_exe().expect("this program");
+    let mut child = Command::new(&this);
+    child.env(CHILD, "not entered");
+    assert_eq!(served_by(child), format!("{}\n", this.display()));
+    // The control: in another program the C library serves.
+    assert!(served_by(Command::new("true")).contains("libc.so"));
+}

@@ -1,0 +1,14 @@
+//! Has two definitions of `getrandom`, of which squall's is named first. Prints which of them serves. Nothing
+//! else refers to squall's.
+
+#[rustfmt::skip]
+mod in_this_order {
+    use squall_getrandom as _;
+    use second as _;
+}
+
+fn main() {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("bytes");
+    println!("{}", if bytes == [2; 16] { "second" } else { "squall" });
+}
