@@ -3,19 +3,19 @@
 //! Each target has a thread of its own, which reads until the end, or until it finds data.
 
 mod answer;
+mod screen;
 mod signature;
 mod surface;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use squall_drives::Target;
 use squall_drives::io::{Access, Buffer, Device, Direction};
 use squall_tools::failure::cause;
 use squall_tools::pace::Pace;
-use squall_tools::{Failure, Interrupt, output, units};
+use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::{BlankArguments, TransferArguments};
 use crate::control::Control;
@@ -26,11 +26,11 @@ use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{Extent, Outcome};
 use crate::sample::samples;
-use crate::show::meter::Meter;
 use crate::show::text;
 use crate::task::{Stop, Task};
 
 use answer::Answer;
+use screen::Screen;
 use surface::Surface;
 
 /// Time between two updates of what is shown.
@@ -253,57 +253,6 @@ impl Task for Looking {
 
     fn checkpoint(&mut self, _: u64) -> Result<(), Stop> {
         Ok(())
-    }
-}
-
-/// A bar for each target on a terminal; nothing elsewhere.
-struct Screen {
-    all: MultiProgress,
-    bars: Vec<(ProgressBar, Meter, String)>,
-    began: Instant,
-}
-
-impl Screen {
-    fn new(opened: &[(Target, Device)]) -> Screen {
-        let all = MultiProgress::new();
-        let style = ProgressStyle::with_template("{bar:10}  {wide_msg}");
-        let style = style.expect("the template is valid").progress_chars("━┄");
-        let bar = |(target, _): &(Target, Device)| {
-            let bar = all.add(ProgressBar::new(1).with_style(style.clone()));
-            let mut meter = Meter::default();
-            meter.begin(Duration::ZERO, 0);
-            let name = target.identity.path.file_name().unwrap_or_default();
-            (bar, meter, text::path(name.as_ref()))
-        };
-        let bars = opened.iter().map(bar).collect();
-        let began = Instant::now();
-        Screen { all, bars, began }
-    }
-
-    fn show(&mut self, progress: &[Progress]) {
-        let age = self.began.elapsed();
-        for ((bar, meter, name), progress) in self.bars.iter_mut().zip(progress) {
-            let reading = progress.read();
-            if bar.is_finished() || reading.total == 0 {
-                continue;
-            }
-            meter.feed(age, reading.moved);
-            let left = meter.left(reading.total.saturating_sub(reading.done));
-            let mut parts = vec![
-                name.clone(),
-                format!("{} %", text::percent(reading.done, reading.total)),
-            ];
-            parts.extend(meter.now().map(units::rate));
-            parts.extend(text::left(left));
-            bar.set_length(reading.total);
-            bar.set_position(reading.done);
-            bar.set_message(parts.join("  "));
-        }
-    }
-
-    /// Removes the bar of the target of this number.
-    fn end(&self, number: usize) {
-        self.bars[number].0.finish_and_clear();
     }
 }
 

@@ -1,5 +1,6 @@
 //! One drive's part of a job, from its first pass to its outcome, in a thread of its own.
 
+mod outcome;
 mod purge;
 
 use std::io;
@@ -98,7 +99,7 @@ impl Worker<'_> {
     fn finish(&self, work: impl FnOnce(&mut Pipeline<'_>) -> Result<(), Stop>) {
         let ended = self.pipeline().and_then(|mut pipeline| work(&mut pipeline));
         let outcome = match ended {
-            Ok(()) => self.update(outcome),
+            Ok(()) => self.update(|drive| outcome::of(drive)),
             Err(stop) => stop.into(),
         };
         let health = match outcome {
@@ -329,51 +330,5 @@ fn new_verification(scope: Scope) -> Verification {
         differing: Vec::new(),
         differing_unlisted: 0,
         unreadable: Vec::new(),
-    }
-}
-
-/// The outcome of a drive that was not stopped early. If its own erase failed, it is incomplete, as
-/// with bytes that could not be overwritten.
-fn outcome(drive: &mut Drive) -> Outcome {
-    match outcome_of_overwriting(drive) {
-        outcome if outcome.is_success() && drive.purge_failure().is_some() => Outcome::Incomplete,
-        outcome => outcome,
-    }
-}
-
-fn outcome_of_overwriting(drive: &Drive) -> Outcome {
-    let earlier = drive.passes.iter();
-    let earlier =
-        earlier.filter_map(|pass| Some((&pass.unwritten[..], pass.verification.as_ref()?)));
-    let unwritten = drive.passes.last().map_or(&[][..], |pass| &pass.unwritten);
-    let last = drive.verification.as_ref().map(|found| (unwritten, found));
-    let found: Vec<_> = earlier.chain(last).collect();
-    let differs = found
-        .iter()
-        .any(|(unwritten, found)| differs_elsewhere(found, unwritten));
-    let is_read =
-        |found: &Verification| found.unreadable.is_empty() && is_fully_compared(drive, found);
-    let are_read = found.iter().all(|(_, found)| is_read(found));
-    match (differs, unwritten, are_read, last) {
-        (true, ..) => Outcome::Differs,
-        (false, [], true, Some(_)) => Outcome::Verified,
-        (false, [], true, None) => Outcome::Overwritten,
-        _ => Outcome::Incomplete,
-    }
-}
-
-/// Whether other bytes differ than those that the pass could not write.
-fn differs_elsewhere(found: &Verification, unwritten: &[Extent]) -> bool {
-    let refused = Ranges::before(unwritten, u64::MAX);
-    let is_refused = |extent: &Extent| refused.covers(*extent);
-    found.differing_unlisted > 0 || !found.differing.iter().all(is_refused)
-}
-
-/// Whether as much was compared as asked: for a full verification, every byte.
-fn is_fully_compared(drive: &Drive, verification: &Verification) -> bool {
-    match verification.scope {
-        Scope::Full => verification.compared == drive.target.size,
-        Scope::Sample => verification.compared > 0,
-        Scope::None => false,
     }
 }

@@ -1,0 +1,64 @@
+//! Shows how far the reading of each target is.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use squall_drives::Target;
+use squall_drives::io::Device;
+use squall_tools::units;
+
+use crate::progress::Progress;
+use crate::show::meter::Meter;
+use crate::show::text;
+
+/// A bar for each target on a terminal; nothing elsewhere.
+pub struct Screen {
+    /// Lines are printed while it is suspended.
+    pub all: MultiProgress,
+    bars: Vec<(ProgressBar, Meter, String)>,
+    began: Instant,
+}
+
+impl Screen {
+    pub fn new(opened: &[(Target, Device)]) -> Screen {
+        let all = MultiProgress::new();
+        let style = ProgressStyle::with_template("{bar:10}  {wide_msg}");
+        let style = style.expect("the template is valid").progress_chars("━┄");
+        let bar = |(target, _): &(Target, Device)| {
+            let bar = all.add(ProgressBar::new(1).with_style(style.clone()));
+            let mut meter = Meter::default();
+            meter.begin(Duration::ZERO, 0);
+            let name = target.identity.path.file_name().unwrap_or_default();
+            (bar, meter, text::path(name.as_ref()))
+        };
+        let bars = opened.iter().map(bar).collect();
+        let began = Instant::now();
+        Screen { all, bars, began }
+    }
+
+    pub fn show(&mut self, progress: &[Progress]) {
+        let age = self.began.elapsed();
+        for ((bar, meter, name), progress) in self.bars.iter_mut().zip(progress) {
+            let reading = progress.read();
+            if bar.is_finished() || reading.total == 0 {
+                continue;
+            }
+            meter.feed(age, reading.moved);
+            let left = meter.left(reading.total.saturating_sub(reading.done));
+            let mut parts = vec![
+                name.clone(),
+                format!("{} %", text::percent(reading.done, reading.total)),
+            ];
+            parts.extend(meter.now().map(units::rate));
+            parts.extend(text::left(left));
+            bar.set_length(reading.total);
+            bar.set_position(reading.done);
+            bar.set_message(parts.join("  "));
+        }
+    }
+
+    /// Removes the bar of the target of this number.
+    pub fn end(&self, number: usize) {
+        self.bars[number].0.finish_and_clear();
+    }
+}
