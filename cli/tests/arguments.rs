@@ -109,7 +109,7 @@ fn names() {
     refused("dmcrypt lst", "no command \"lst\": did you mean list?");
     refused(
         "dance",
-        "no command \"dance\": use one of stream, status, seed, bench, drives, wipe, verify, dmcrypt, \
+        "no command \"dance\": use one of stream, status, seed, bench, drives, wipe, verify, blank, dmcrypt, \
          run, openssl-conf, completions",
     );
     refused(
@@ -131,7 +131,7 @@ fn names() {
     refused("--zz", "no argument \"--zz\": see squall --help");
     refused(
         "help strem",
-        "no command \"strem\": use one of stream, status, seed, bench, drives, wipe, verify, dmcrypt, \
+        "no command \"strem\": use one of stream, status, seed, bench, drives, wipe, verify, blank, dmcrypt, \
          run, openssl-conf, completions",
     );
 }
@@ -143,6 +143,7 @@ fn json_takes_no_file() {
         "bench",
         "wipe",
         "verify",
+        "blank",
         "dmcrypt list",
         "dmcrypt bench",
     ] {

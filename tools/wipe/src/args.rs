@@ -141,8 +141,11 @@ pub struct WipeArguments {
 #[command(after_help = "Examples:
   squall verify /var/lib/squall/wipe/20261122T093000Z-4711-01-WD-WX12A3456789.json
       compares the drive of this report with what was written to it
+  squall verify /var/lib/squall/wipe/20261122T093000Z-4711-job.json
+      compares all drives of a job
 
-A pass of zeros can be verified at any time, a random pass only after --keep-key.
+What a random pass wrote can be verified only after --keep-key, anything else at any time. Each drive gets
+a report of the verification.
 
 Exit codes: 0 if everything is as it was written, 1 if not, 2 if nothing was compared.")]
 pub struct VerifyArguments {
