@@ -24,6 +24,13 @@ pub fn whole(table: &mut Table, column: usize) {
     }
 }
 
+/// Leaves out the text in `column`, for which a terminal is too narrow.
+pub fn hide(table: &mut Table, column: usize) {
+    if let Some(column) = table.column_mut(column) {
+        column.set_constraint(ColumnConstraint::Hidden);
+    }
+}
+
 /// The table's lines, with the columns that are numbers (`is_number`) aligned to the right, and so many
 /// blanks between columns.
 pub fn lines(table: &mut Table, gap: u16, is_number: impl Fn(usize) -> bool) -> String {

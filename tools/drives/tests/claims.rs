@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::time::Duration;
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use squall_drives::Target;
-use squall_drives::io::{Access, Device, Direct, hold};
+use squall_drives::io::{Access, Device, Direct, claimed_by_others, hold};
 use squall_testing::loops::Lab;
 use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
@@ -73,7 +73,39 @@ fn a_partition_that_somebody_has_open_is_noticed() {
     std::mem::forget(part);
 }
 
+/// ZFS, bcachefs and mounts in other namespaces leave no other trace.
+fn a_claim_on_a_drive_or_a_part_of_it_is_noticed_without_writing() {
+    let lab = Lab::new();
+    let device = lab.device_with(&["--partscan"], 4 * MIB);
+    let part = device.part(1, MIB, MIB);
+    let target = find(&device.path);
+    let is_free = || match claimed_by_others(&target) {
+        Some(reason) => Err(reason),
+        None => Ok(()),
+    };
+    in_the_end(is_free);
+    for path in [&device.path, &part.path] {
+        let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+        let theirs = rustix::fs::open(path, claim, Mode::empty()).expect("it opens");
+        assert_eq!(is_free(), Err("another process is using it".to_owned()));
+        drop(theirs);
+        in_the_end(is_free);
+    }
+}
+
+/// `--except` may name a drive by a partition.
+fn a_partition_belongs_to_its_drive() {
+    let lab = Lab::new();
+    let [one, two] = [(); 2].map(|()| lab.device_with(&["--partscan"], 4 * MIB));
+    let part = one.part(1, MIB, MIB);
+    let [one, two, part] = [&one.path, &two.path, &part.path].map(|path| find(path));
+    assert!(one.is_same_drive_as(&part) && one.is_same_drive_as(&one));
+    assert!(!two.is_same_drive_as(&part) && !two.is_same_drive_as(&one));
+}
+
 pub const TESTS: &[Test] = tests![
+    a_claim_on_a_drive_or_a_part_of_it_is_noticed_without_writing: [LOOP_DEVICES],
+    a_partition_belongs_to_its_drive: [LOOP_DEVICES],
     a_drive_that_somebody_has_locked_is_not_overwritten: [LOOP_DEVICES],
     a_drive_that_somebody_has_locked_is_not_read: [LOOP_DEVICES],
     a_drive_is_held_by_one: [LOOP_DEVICES],

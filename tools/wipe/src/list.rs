@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use squall_drives::{Hidden, Kind, Target, guards};
-use squall_tools::columns::{columns, lines};
+use squall_tools::columns::{columns, hide, lines, whole};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
 
@@ -92,6 +92,15 @@ fn table(entries: &[Entry], width: Option<usize>) -> String {
         1 => "1 drive".to_owned(),
         count => format!("{count} drives"),
     };
+    // Names and serial numbers are not broken.
+    for column in [0, 1, 2, 6] {
+        whole(&mut table, column);
+    }
+    if text::is_narrow(width) {
+        for column in [3, 4, 5] {
+            hide(&mut table, column);
+        }
+    }
     let rows = lines(&mut table, 2, |column| column == 1 || column == 4);
     format!("{rows}\n{count}, {free} free\n")
 }

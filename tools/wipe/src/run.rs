@@ -24,12 +24,11 @@ use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::{TransferArguments, WipeArguments};
 use crate::choice::Choice;
-use crate::drive::Worker;
 use crate::journal::Journal;
 use crate::keyboard::{self, Keyboard};
 use crate::record::{Drive, FORMAT, Job, Machine, Plan, Tool};
 use crate::show::OutputStyle;
-use crate::workers::{PendingDrive, Workers};
+use crate::workers::{PendingDrive, Supervision, Workers};
 use crate::{plan, purge};
 
 pub use verify::verify;
@@ -91,9 +90,12 @@ fn work(options: &WipeArguments, (journal, parts): Prepared, style: OutputStyle)
         let arrivals = watch
             .then(|| Arrivals::watch(options, &journal))
             .transpose()?;
-        let work = |worker: &Worker<'_>| worker.wipe();
-        let stall = options.stall;
-        let (shown, is_stuck) = workers.run_until(parts, work, stall, keyboard, arrivals);
+        let supervision = Supervision {
+            stall: options.stall,
+            keyboard,
+            arrivals,
+        };
+        let (shown, is_stuck) = workers.supervise(parts, |worker| worker.wipe(), supervision);
         let finished = finish::finish(&journal, style);
         Ok((shown.and(finished), is_stuck))
     };

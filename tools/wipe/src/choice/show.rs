@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rustix::termios::tcgetwinsize;
 use squall_drives::Target;
-use squall_tools::columns::{columns, lines};
+use squall_tools::columns::{columns, hide, lines, whole};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, units};
 
@@ -14,7 +14,10 @@ use crate::show::text;
 impl Choice {
     /// Both tables, for a terminal.
     pub fn text(&self) -> String {
-        let width = width();
+        self.text_in(width())
+    }
+
+    fn text_in(&self, width: Option<usize>) -> String {
         let mut text = String::new();
         if !self.skipped.is_empty() {
             text += &format!("left out:\n{}\n", left_out(&self.skipped, width));
@@ -49,6 +52,12 @@ fn left_out(skipped: &[Skipped], width: Option<usize>) -> String {
             in_a_line(&drive.reason),
         ]
     }));
+    for column in [0, 1, 3] {
+        whole(&mut table, column);
+    }
+    if text::is_narrow(width) {
+        hide(&mut table, 2);
+    }
     lines(&mut table, 2, |column| column == 1)
 }
 
@@ -65,9 +74,66 @@ fn chosen(targets: &[Target], width: Option<usize>) -> String {
             or_none(&identity.serial),
         ]
     }));
+    for column in [0, 1, 2, 3, 5] {
+        whole(&mut table, column);
+    }
+    if text::is_narrow(width) {
+        hide(&mut table, 3);
+    }
     lines(&mut table, 2, |column| column == 1)
 }
 
 fn or_none(value: &Option<String>) -> String {
     value.as_deref().map_or(text::NONE.into(), in_a_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use squall_testing::loops::Lab;
+
+    use super::*;
+
+    /// What is left out, and what is to be wiped, on terminals of three widths.
+    #[test]
+    fn tables_are_as_they_were_and_fit() {
+        let lab = Lab::new();
+        let file = lab.image("image", 4096);
+        let drive = |path: &str, model: &str, serial: &str| {
+            let mut target = Target::find(&file).expect("a target");
+            target.identity.path = path.into();
+            target.identity.size = 4_000_787_030_016;
+            target.identity.model = Some(model.into());
+            target.identity.serial = Some(serial.into());
+            target.identity.flash = Some(false);
+            target
+        };
+        let left_out = |path: &str, serial: &str, reason: &str| Skipped {
+            path: path.into(),
+            model: Some("Samsung SSD 970 EVO Plus 1TB".into()),
+            serial: Some(serial.into()),
+            size: 1_000_204_886_016,
+            reason: reason.into(),
+        };
+        let choice = Choice {
+            targets: vec![
+                drive("/dev/sdb", "WDC WD40EFRX-68N32N0", "WD-WX12A3456789"),
+                drive("/dev/sdc", "ST4000NM0035-1V4107", "ZC1A2B3C"),
+            ],
+            skipped: vec![
+                left_out(
+                    "/dev/nvme0n1",
+                    "S4EVNX0M123456",
+                    "is a disk of the running system: /boot/efi is on it",
+                ),
+                left_out("/dev/sda", "S4EVNX0M123457", "left out by --except"),
+            ],
+        };
+        let mut shown = String::new();
+        for columns in [60, 80, 160] {
+            let text = choice.text_in(Some(columns));
+            assert!(text.lines().all(|line| line.chars().count() <= columns));
+            shown += &format!("{columns}\n{text}\n");
+        }
+        insta::assert_snapshot!("choice", shown);
+    }
 }

@@ -57,6 +57,11 @@ pub fn percent(done: u64, total: u64) -> u64 {
     }
 }
 
+/// Whether a terminal of this width, if it has one, has room only for the most important columns of a list.
+pub fn is_narrow(width: Option<usize>) -> bool {
+    width.is_some_and(|columns| columns < 80)
+}
+
 /// A path in one line, with control characters escaped.
 pub fn path(path: &Path) -> String {
     in_a_line(&path.to_string_lossy())
