@@ -69,10 +69,18 @@ impl<'w> Session<'w> {
     ) -> Session<'w> {
         program(workspace, &mut guest, "sanitizing_drive");
         guest.guest.write_file("/tmp/attach", ATTACH).expect("room");
-        guest.ok("modprobe -a target_core_user tcm_loop sd_mod");
+        guest.ok("modprobe -a target_core_user tcm_loop");
         guest.ok("mount -t configfs none /sys/kernel/config");
         guest.ok(&format!("sh /tmp/attach {serial} {kind} {}", SIZE * MIB));
+        // The disk driver looks for partitions, and while the drive serves no reads it retries each for six times
+        // as long as a command may take.
+        let limit = |seconds| {
+            format!("for unit in /sys/bus/scsi/devices/[0-9]*; do echo {seconds} >$unit/timeout; done")
+        };
+        guest.ok(&limit(1));
+        guest.ok("modprobe sd_mod");
         guest.name(serial);
+        guest.ok(&limit(30));
         Session { guest, serial }
     }
 
