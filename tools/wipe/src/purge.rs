@@ -114,16 +114,18 @@ fn sanitizer<'f>(
         let subsystem = nvme::sanitize::Subsystem::new(file, named);
         return Some((CommandSet::Nvme, Box::new(subsystem)));
     }
-    if !target.is_scsi() || target.identity.kind != Kind::Disk {
+    if target.identity.kind != Kind::Disk || !target.takes_scsi_commands() {
         return None;
     }
-    Some(match scsi::ata::Disk::behind(file) {
-        Some(disk) => (CommandSet::Ata, Box::new(disk)),
-        None => (
+    match scsi::ata::Disk::behind(file) {
+        Some(disk) => Some((CommandSet::Ata, Box::new(disk))),
+        // What is on USB and no ATA drive is not asked for what only large drives have.
+        None if target.bus().as_deref() == Some("usb") => None,
+        None => Some((
             CommandSet::Scsi,
             Box::new(scsi::sanitize::LogicalUnit(file)),
-        ),
-    })
+        )),
+    }
 }
 
 /// The expected result of [`means`], without opening `target` for writing, which would make other
@@ -133,7 +135,7 @@ pub fn expected_means(
     how: How,
     named: &[Target],
 ) -> Option<Result<Means, String>> {
-    let is_drive = target.identity.kind == Kind::Disk && target.is_scsi();
+    let is_drive = target.identity.kind == Kind::Disk && target.takes_scsi_commands();
     if target.namespace().is_none() && !is_drive {
         return None;
     }
