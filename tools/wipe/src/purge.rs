@@ -24,7 +24,7 @@ use squall_drives::{Kind, Target, shown};
 use squall_tools::Failure;
 
 use crate::record::{CommandSet, Means, Purge};
-use how::Ways;
+use how::{NO_DISCARD, Ways};
 use operation::FROZEN;
 use sanitize::{Sanitizer, State, percent};
 
@@ -88,7 +88,7 @@ fn means(target: &Target, file: &File, how: How, named: &[Target]) -> Result<Mea
         Some(_) => nvme::Format::of(file).map(|_| Means::NvmeFormat),
         None if target.identity.kind == Kind::File => Err("it is a file".into()),
         None if discard::is_supported(file) => Ok(Means::SecureDiscard),
-        None => Err("it has no secure discard that the kernel knows of".into()),
+        None => Err(NO_DISCARD.into()),
     };
     let sanitize = sanitizer(target, file, named).map(|(set, drive)| {
         let actions = drive.actions()?;
