@@ -4,27 +4,21 @@
 //     sanitizing_drive scsi|ata UIO IMAGE DIRECTORY
 //
 // UIO is the device's number, IMAGE holds the drive's contents. In DIRECTORY, `log` gets the bytes of every
-// command that begins, asks about or ends an operation, except REQUEST SENSE and TEST UNIT READY. While there
-// is a file `hold`, an operation stays half done; with a file `fail` it fails; with a file `frozen` the ATA
-// drive's commands are frozen. Each question about an operation takes it an eighth further; at its end the
-// contents are zeros.
+// command that begins an operation or leaves its failure. While there is a file `hold`, an operation stays half
+// done; with a file `fail` it fails; with a file `frozen` the ATA drive's commands are frozen. Each question
+// about an operation takes it an eighth further; at its end the contents are zeros.
 
 #include <endian.h>
-#include <err.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <linux/target_core_user.h>
 
-#define SECTOR 512
+#include "directory.h"
+
 #define GOOD 0
 #define CHECK_CONDITION 2
 
@@ -33,57 +27,19 @@ enum state { IDLE, AT_WORK, FAILED };
 static bool is_ata;
 static int image;
 static uint64_t sectors;
-static const char *directory;
 
 static struct {
     enum state state;
     bool succeeded, may_be_left;
     uint32_t progress; // of 65536
 } operation;
-static int kept;
 
-// Keeps the operation in DIRECTORY, where the next run of this program finds it: it survives a power cut.
-static void keep(void) {
-    static typeof(operation) last;
-    if (memcmp(&last, &operation, sizeof last) == 0)
-        return;
-    last = operation;
-    if (pwrite(kept, &operation, sizeof operation, 0) != sizeof operation || fdatasync(kept) < 0)
-        err(1, "operation");
-}
-
-static void remember(void) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/operation", directory);
-    kept = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (kept < 0 || pread(kept, &operation, sizeof operation, 0) < 0)
-        err(1, "%s", path);
-}
-
-// Whether the directory has a file of this name.
-static bool is_set(const char *name) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return access(path, F_OK) == 0;
-}
-
-static void note(const uint8_t *cdb, size_t len) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/log", directory);
-    FILE *log = fopen(path, "a");
-    if (!log)
-        err(1, "%s", path);
+// Notes a command's bytes.
+static void note_block(const uint8_t *cdb, size_t len) {
+    char line[64] = "";
     for (size_t i = 0; i < len; i++)
-        fprintf(log, i ? " %02x" : "%02x", cdb[i]);
-    fputc('\n', log);
-    fclose(log);
-}
-
-static void erase(void) {
-    static const uint8_t zeros[SECTOR];
-    for (uint64_t at = 0; at < sectors; at++)
-        if (pwrite(image, zeros, SECTOR, at * SECTOR) != SECTOR)
-            err(1, "image");
+        sprintf(line + strlen(line), i ? " %02x" : "%02x", cdb[i]);
+    note(line);
 }
 
 // A question about the operation takes it further.
@@ -96,7 +52,7 @@ static void go_on(void) {
     operation.succeeded = !is_set("fail");
     operation.state = operation.succeeded ? IDLE : FAILED;
     if (operation.succeeded)
-        erase();
+        erase(image, sectors);
 }
 
 static bool begin(bool unrestricted) {
@@ -223,7 +179,7 @@ static uint8_t transfer(uint64_t lba, uint32_t count, const struct data *data, b
 }
 
 static uint8_t sanitize(const uint8_t *cdb, uint8_t *sense) {
-    note(cdb, 10);
+    note_block(cdb, 10);
     bool was_begun;
     switch (cdb[1] & 0x1f) {
     case 0x01:
@@ -263,9 +219,13 @@ static uint8_t registers(uint8_t *sense, uint8_t status, uint8_t error, uint16_t
         sense[10] = lba >> 8;
         return CHECK_CONDITION;
     }
-    uint8_t whole[22] = { 0x72, 1, 0, 0x1d, 0, 0, 0, 14, 9, 12, 1, error, count >> 8, count, 0, lba, 0, lba >> 8 };
-    whole[21] = status;
-    memcpy(sense, whole, sizeof whole);
+    const uint8_t head[] = { 0x72, 1, 0, 0x1d, 0, 0, 0, 14, 9, 12, 1, error };
+    memcpy(sense, head, sizeof head);
+    sense[12] = count >> 8;
+    sense[13] = count;
+    sense[15] = lba;
+    sense[17] = lba >> 8;
+    sense[21] = status;
     return CHECK_CONDITION;
 }
 
@@ -288,7 +248,7 @@ static uint8_t pass_through(const uint8_t *cdb, const struct data *data, uint8_t
     if (cdb[14] != 0xb4)
         return registers(sense, 0x51, 4, 0, 0);
     if (feature != 0) {
-        note(cdb, 16);
+        note_block(cdb, 16);
         if (is_set("frozen"))
             return registers(sense, 0x51, 4, 0, 3);
         uint32_t meant = (uint32_t)cdb[7] << 24 | cdb[12] << 16 | cdb[10] << 8 | cdb[8];
@@ -299,7 +259,7 @@ static uint8_t pass_through(const uint8_t *cdb, const struct data *data, uint8_t
     }
     go_on();
     if (count & 1) {
-        note(cdb, 16);
+        note_block(cdb, 16);
         if (operation.state != FAILED || !operation.may_be_left)
             return registers(sense, 0x51, 4, 0, 0);
         operation.state = IDLE;
@@ -375,7 +335,7 @@ static void serve(struct tcmu_mailbox *mailbox) {
                 .count = entry->req.iov_cnt,
             };
             uint8_t status = carry_out(cdb, &data, sense);
-            keep();
+            keep(&operation, sizeof operation);
             memset(&entry->rsp, 0, sizeof entry->rsp);
             entry->rsp.scsi_status = status;
             memcpy(entry->rsp.sense_buffer, sense, sizeof sense);
@@ -391,7 +351,7 @@ int main(int count, char **arguments) {
         errx(2, "usage: %s scsi|ata UIO IMAGE DIRECTORY", arguments[0]);
     is_ata = strcmp(arguments[1], "ata") == 0;
     directory = arguments[4];
-    remember();
+    remember(&operation, sizeof operation);
     image = open(arguments[3], O_RDWR);
     struct stat described;
     if (image < 0 || fstat(image, &described) < 0)

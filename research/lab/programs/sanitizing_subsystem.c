@@ -10,20 +10,15 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
-#include <err.h>
-#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#define SECTOR 512
+#include "directory.h"
+
 #define MOST_NAMESPACES 4
 #define MOST_DATA (128 << 10)
 
@@ -45,7 +40,6 @@ enum {
 
 enum state { IDLE, AT_WORK, FAILED };
 
-static const char *directory;
 static int images[MOST_NAMESPACES];
 static uint64_t sectors[MOST_NAMESPACES];
 static unsigned namespaces;
@@ -58,7 +52,6 @@ static struct {
     uint32_t word10;   // of the last Sanitize command
     uint32_t progress; // of 65536
 } operation;
-static int kept;
 static uint32_t configuration;
 
 // The data of a command: what came with it, and what goes back.
@@ -80,48 +73,6 @@ static void put(uint8_t *place, uint64_t value, size_t len) {
     memcpy(place, &value, len);
 }
 
-// Keeps the operation in DIRECTORY, where the next run of this program finds it: it survives a power cut.
-static void keep(void) {
-    static typeof(operation) last;
-    if (memcmp(&last, &operation, sizeof last) == 0)
-        return;
-    last = operation;
-    if (pwrite(kept, &operation, sizeof operation, 0) != sizeof operation || fdatasync(kept) < 0)
-        err(1, "operation");
-}
-
-static void remember(void) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/operation", directory);
-    kept = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (kept < 0 || pread(kept, &operation, sizeof operation, 0) < 0)
-        err(1, "%s", path);
-}
-
-static bool is_set(const char *name) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return access(path, F_OK) == 0;
-}
-
-static void note(uint32_t value) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/log", directory);
-    FILE *log = fopen(path, "a");
-    if (!log)
-        err(1, "%s", path);
-    fprintf(log, "%08x\n", value);
-    fclose(log);
-}
-
-static void erase(void) {
-    static const uint8_t zeros[SECTOR];
-    for (unsigned i = 0; i < namespaces; i++)
-        for (uint64_t at = 0; at < sectors[i]; at++)
-            if (pwrite(images[i], zeros, SECTOR, at * SECTOR) != SECTOR)
-                err(1, "image");
-}
-
 // A question about the operation takes it further.
 static void go_on(void) {
     if (operation.state != AT_WORK || (operation.progress >= 0x8000 && is_set("hold")))
@@ -132,12 +83,15 @@ static void go_on(void) {
     operation.succeeded = !is_set("fail");
     operation.state = operation.succeeded ? IDLE : FAILED;
     if (operation.succeeded)
-        erase();
+        for (unsigned i = 0; i < namespaces; i++)
+            erase(images[i], sectors[i]);
 }
 
 static uint16_t sanitize(const uint8_t *command) {
     uint32_t asked = word(command, 10), action = asked & 7;
-    note(asked);
+    char line[16];
+    snprintf(line, sizeof line, "%08x", asked);
+    note(line);
     if (operation.state == AT_WORK)
         return SANITIZE_IN_PROGRESS;
     if (action == 1) {
@@ -158,6 +112,15 @@ static uint16_t sanitize(const uint8_t *command) {
     return SUCCESS;
 }
 
+// The status of the last operation (SSTAT), which does not tell whether its failure was left.
+static uint16_t told(void) {
+    if (!operation.was_begun)
+        return 0;
+    if (operation.state == AT_WORK)
+        return 2;
+    return operation.succeeded ? 1 : 3;
+}
+
 static uint16_t log_page(const uint8_t *command, struct data *data) {
     size_t len = ((word(command, 10) >> 16) + 1) * 4;
     data->out_len = len < MOST_DATA ? len : MOST_DATA;
@@ -167,7 +130,7 @@ static uint16_t log_page(const uint8_t *command, struct data *data) {
     case 0x81:
         go_on();
         put(data->out, operation.state == AT_WORK ? operation.progress : 0xffff, 2);
-        put(data->out + 2, !operation.was_begun ? 0 : operation.state == AT_WORK ? 2 : operation.succeeded ? 1 : 3, 2);
+        put(data->out + 2, told(), 2);
         put(data->out + 4, operation.word10, 4);
         memset(data->out + 8, 0xff, 24);
         return SUCCESS;
@@ -322,7 +285,7 @@ static void answer(int connection, const uint8_t *command, struct data *data, bo
         *is_for_io = (word(command, 10) >> 16) != 0; // the queue's number
     pthread_mutex_lock(&lock);
     uint16_t status = (*is_for_io ? io : admin)(command, data, &result);
-    keep();
+    keep(&operation, sizeof operation);
     pthread_mutex_unlock(&lock);
     if (status == NO_RESPONSE)
         return;
@@ -372,7 +335,7 @@ int main(int count, char **arguments) {
     if (count < 4 || count > 3 + MOST_NAMESPACES)
         errx(2, "usage: %s PORT DIRECTORY IMAGE...", arguments[0]);
     directory = arguments[2];
-    remember();
+    remember(&operation, sizeof operation);
     for (; namespaces < (unsigned)count - 3; namespaces++) {
         struct stat described;
         images[namespaces] = open(arguments[3 + namespaces], O_RDWR);

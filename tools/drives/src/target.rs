@@ -265,9 +265,10 @@ impl Target {
         fs::canonicalize(self.device()?.join("device")).ok()
     }
 
-    /// Whether the kernel drives it as a SCSI device, as it does drives on SATA and USB, too.
-    pub fn is_scsi(&self) -> bool {
-        self.device().is_some_and(drive::is_scsi)
+    /// Whether the kernel drives it as a SCSI device, as it does drives on SATA and USB, too, and has read pages
+    /// of vital product data from it. Simple USB drives do not bear to be asked for those.
+    pub fn takes_scsi_commands(&self) -> bool {
+        self.device().is_some_and(drive::takes_scsi_commands)
     }
 
     pub(crate) fn device(&self) -> Option<&Device> {

@@ -24,7 +24,7 @@ use squall_drives::{Kind, Target, shown};
 use squall_tools::Failure;
 
 use crate::record::{CommandSet, Means, Purge};
-use how::Ways;
+use how::{NO_DISCARD, Ways};
 use operation::FROZEN;
 use sanitize::{Sanitizer, State, percent};
 
@@ -88,7 +88,7 @@ fn means(target: &Target, file: &File, how: How, named: &[Target]) -> Result<Mea
         Some(_) => nvme::Format::of(file).map(|_| Means::NvmeFormat),
         None if target.identity.kind == Kind::File => Err("it is a file".into()),
         None if discard::is_supported(file) => Ok(Means::SecureDiscard),
-        None => Err("it has no secure discard that the kernel knows of".into()),
+        None => Err(NO_DISCARD.into()),
     };
     let sanitize = sanitizer(target, file, named).map(|(set, drive)| {
         let actions = drive.actions()?;
@@ -114,16 +114,18 @@ fn sanitizer<'f>(
         let subsystem = nvme::sanitize::Subsystem::new(file, named);
         return Some((CommandSet::Nvme, Box::new(subsystem)));
     }
-    if !target.is_scsi() || target.identity.kind != Kind::Disk {
+    if target.identity.kind != Kind::Disk || !target.takes_scsi_commands() {
         return None;
     }
-    Some(match scsi::ata::Disk::behind(file) {
-        Some(disk) => (CommandSet::Ata, Box::new(disk)),
-        None => (
+    match scsi::ata::Disk::behind(file) {
+        Some(disk) => Some((CommandSet::Ata, Box::new(disk))),
+        // What is on USB and no ATA drive is not asked for what only large drives have.
+        None if target.bus().as_deref() == Some("usb") => None,
+        None => Some((
             CommandSet::Scsi,
             Box::new(scsi::sanitize::LogicalUnit(file)),
-        ),
-    })
+        )),
+    }
 }
 
 /// The expected result of [`means`], without opening `target` for writing, which would make other
@@ -133,7 +135,7 @@ pub fn expected_means(
     how: How,
     named: &[Target],
 ) -> Option<Result<Means, String>> {
-    let is_drive = target.identity.kind == Kind::Disk && target.is_scsi();
+    let is_drive = target.identity.kind == Kind::Disk && target.takes_scsi_commands();
     if target.namespace().is_none() && !is_drive {
         return None;
     }

@@ -19,7 +19,8 @@ until echo "transport=tcp,traddr=127.0.0.1,trsvcid=4420,nqn=nqn.2026-11.squall:l
 hostid=00000000-0000-0000-0000-000000000001,nr_io_queues=1,keep_alive_tmo=0" >/dev/nvme-fabrics
 do sleep 0.1; done
 until [ -b /dev/nvme0n1 ] && [ -b /dev/nvme0n2 ]; do sleep 0.1; done
-for number in 1 2; do ln -sf /dev/nvme0n$number /dev/disk/by-id/SPACE-$number; done
+# The kernel looks at namespaces in any order.
+for disk in /sys/block/nvme0n*; do ln -sf /dev/${disk##*/} /dev/disk/by-id/SPACE-$(cat $disk/nsid); done
 "#;
 
 const BOTH: [&str; 2] = ["SPACE-1", "SPACE-2"];

@@ -100,8 +100,9 @@ fn bus(disk: &Device) -> Option<String> {
     Some(subsystem.file_name()?.to_string_lossy().into_owned())
 }
 
-pub(super) fn is_scsi(device: &Device) -> bool {
-    bus(device).as_deref() == Some("scsi")
+pub(super) fn takes_scsi_commands(device: &Device) -> bool {
+    let has_pages = device.has("device/vpd_pg80") || device.has("device/vpd_pg83");
+    has_pages && bus(device).as_deref() == Some("scsi")
 }
 
 /// What a drive is attached by, for people.

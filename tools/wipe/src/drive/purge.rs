@@ -36,7 +36,7 @@ impl Worker<'_> {
         });
         let means = purge.means;
         self.events.send(EventKind::Purge { means });
-        let ended = match (purge.with, means.action()) {
+        let failure = match (purge.with, means.action()) {
             (Some(other), _) => self.wait_for(other)?,
             (None, Some(action)) => self.sanitize(&purge, action)?,
             (None, None) => purge::purge(self.target, self.device.file(), means).err(),
@@ -46,9 +46,8 @@ impl Worker<'_> {
         }
         self.change_purge(|purge| {
             purge.ended = Some(Timestamp::now());
-            purge.failure = ended.clone();
+            purge.failure = failure.clone();
         });
-        let failure = ended;
         self.events.send(EventKind::Purged { means, failure });
         let is_same = self.target.confirm(self.device.file());
         is_same.map_err(|failure| Stop::Failed(failure.into_text()))
@@ -56,11 +55,11 @@ impl Worker<'_> {
 
     /// Has the drive sanitize itself. Gives the reason if that failed.
     fn sanitize(&self, purge: &Purge, action: Action) -> Result<Option<String>, Stop> {
-        let named = self.journal.job().drives.clone();
-        let named = named
-            .iter()
-            .filter_map(|drive| recorded_drive::find(&drive.target).ok());
-        let named: Vec<_> = named.collect();
+        let job = self.journal.job().clone();
+        let targets = job.drives.iter().map(|drive| &drive.target);
+        let named: Vec<_> = targets
+            .filter_map(|target| recorded_drive::find(target).ok())
+            .collect();
         let drive = purge::chosen(self.target, self.device.file(), &named);
         let drive = drive.map_err(Stop::Failed)?;
         let accepted = purge.sanitize.as_ref().and_then(|known| known.accepted);

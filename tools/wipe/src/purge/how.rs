@@ -21,6 +21,9 @@ pub enum How {
     Discard,
 }
 
+/// Why most drives cannot erase themselves by a discard.
+pub const NO_DISCARD: &str = "it has no secure discard that the kernel knows of";
+
 /// The ways that a drive has, or why it does not have them.
 pub struct Ways {
     /// The command set and the actions of a sanitize operation; `None` for what is no drive that could have
@@ -72,6 +75,7 @@ impl Ways {
 
     fn neither(&self) -> String {
         match (&self.sanitize, &self.other) {
+            (Some(Err(sanitize)), Err(other)) if other == NO_DISCARD => sanitize.clone(),
             (Some(Err(sanitize)), Err(other)) => format!("{sanitize}; {other}"),
             (_, Err(other)) => other.clone(),
             (_, Ok(_)) => "it does not tell how".into(),

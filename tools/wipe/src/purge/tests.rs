@@ -8,6 +8,7 @@ mod operations;
 mod refusals;
 mod scsi;
 mod sense;
+mod world;
 
 use std::time::Duration;
 

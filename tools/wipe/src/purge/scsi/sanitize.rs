@@ -58,10 +58,7 @@ impl LogicalUnit<'_> {
             (true, _) => {}
             // It has SANITIZE, and tells no more before the end of the operation.
             (false, Some(sense)) if is_of_sanitize(&sense) => return Ok(true),
-            (false, _) => {
-                let why = reply.text();
-                return Err(format!("it does not tell which commands it has: {why}"));
-            }
+            (false, _) => return Err("it does not report whether it has SANITIZE".into()),
         }
         /// Whether it is supported (SUPPORT), and which logical units it affects (MLU).
         const SUPPORTED: u8 = 0b011;

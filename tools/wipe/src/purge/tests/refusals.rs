@@ -1,7 +1,7 @@
 //! Tests what may not sanitize itself, and which way is chosen of those that a drive has.
 
 use super::machine::Doing;
-use super::operations::{ACTIONS, World, run};
+use super::world::{ACTIONS, World, run};
 use super::{ata, nvme, scsi};
 use crate::purge::how::{How, Ways};
 use crate::purge::nvme::sanitize::Subsystem;
