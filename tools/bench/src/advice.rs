@@ -1,4 +1,4 @@
-//! Which should I use? One sentence for this machine, from what was measured on it.
+//! Which should I use? A few sentences about this machine, from what was measured on it.
 
 use crate::report::model::{Report, Workload, workload};
 use squall_tools::units;
@@ -7,12 +7,13 @@ const KEY: u64 = 32;
 /// A buffer: the longest of these that was measured.
 const BUFFERS: [u64; 2] = [1 << 20, 16 << 10];
 
+/// The sentences; what to run instead if that cannot be told from `report`.
 pub fn advice(report: &Report) -> String {
     let Some(fill) = report.workload(workload::FILL) else {
         return "To learn which source to use, run squall bench without --workload.".into();
     };
     match (kernel(report, fill), own(fill, KEY)) {
-        (Some(kernel), Some(key)) => sentence(report, fill, kernel, key),
+        (Some(kernel), Some(key)) => sentences(report, fill, kernel, key),
         _ => "To learn which source to use, run squall bench without --source: it compares squall \
               with the kernel's getrandom."
             .into(),
@@ -30,30 +31,27 @@ fn own(fill: &Workload, at: u64) -> Option<f64> {
     fill.point("squall", at).map(|point| point.ns.median)
 }
 
-fn sentence(report: &Report, fill: &Workload, (kernel, theirs): (&str, f64), ours: f64) -> String {
-    let keys = if ours < theirs {
-        format!(
-            "use squall for keys and numbers ({} for {KEY} bytes; {kernel} takes {})",
-            units::time(ours),
-            units::time(theirs)
-        )
+fn sentences(report: &Report, fill: &Workload, (kernel, theirs): (&str, f64), ours: f64) -> String {
+    let [own, their] = [ours, theirs].map(units::time);
+    let first = if ours < theirs {
+        let bulk = bulk(fill, kernel, "and a long buffer fills");
+        format!("Use squall on this machine: {KEY} bytes take {own} ({kernel}: {their}){bulk}.")
     } else {
+        let bulk = bulk(fill, kernel, "and for long buffers, which it fills");
         format!(
-            "use squall for numbers; for {KEY} bytes {kernel} is no slower ({} against {})",
-            units::time(theirs),
-            units::time(ours)
+            "For a key, {kernel} is as good on this machine: {KEY} bytes take {their} (squall: \
+             {own}). Use squall for numbers{bulk}."
         )
     };
-    let once = "plain getrandom if a process draws only a few times";
-    format!(
-        "On this machine {keys}{}, and {once}{}.",
-        bulk(fill),
-        guard(report)
-    )
+    let once = "A process that draws only a few times does not need it: plain getrandom will do.";
+    [&first, once, guard(report)]
+        .join(" ")
+        .trim_end()
+        .to_owned()
 }
 
-/// What it makes of a long buffer.
-fn bulk(fill: &Workload) -> String {
+/// What it makes of a long buffer, after `how`; nothing if the kernel is as fast.
+fn bulk(fill: &Workload, kernel: &str, how: &str) -> String {
     let rate = |at| {
         let point = fill.point("squall", at)?;
         let kernel = fill.point(fill.kernel.as_deref()?, at)?;
@@ -61,7 +59,7 @@ fn bulk(fill: &Workload) -> String {
     };
     match BUFFERS.into_iter().find_map(rate) {
         Some((ours, theirs)) if ours > theirs => format!(
-            ", and for bulk ({} where the kernel makes {})",
+            ", {how} at {} ({kernel}: {})",
             units::rate(ours),
             units::rate(theirs)
         ),
@@ -73,15 +71,15 @@ fn bulk(fill: &Workload) -> String {
 fn guard(report: &Report) -> &'static str {
     match report.machine.clone_guard.as_str() {
         "vmgenid" => {
-            "; vmgenid announces clones of this VM late: until then getrandom may repeat in a clone, \
-             while squall does not"
+            "If this VM is cloned, the kernel hears of it late: until then the clone may get the same \
+             bytes from getrandom, but not from squall."
         }
         "no-signal" => {
-            "; nothing announces clones of this VM: getrandom may repeat in a clone, while squall \
-             does not"
+            "If this VM is cloned, nobody tells the kernel: the clone may get the same bytes from \
+             getrandom, but not from squall."
         }
         "vmclock" | "vmgenid-page" => {
-            "; squall sees before it serves anything whether this VM is a clone"
+            "If this VM is cloned, squall notices before it gives the clone a byte."
         }
         _ => "",
     }

@@ -3,7 +3,7 @@
 //! [`sources`] has a file for each family of sources, `workloads` one for each workload;
 //! [`squall_tools::measure::contest`] takes them in turns, and [`report`] shows what came of it.
 
-mod advice;
+pub mod advice;
 pub mod args;
 mod candidates;
 pub mod child;

@@ -12,7 +12,8 @@ pub const TESTS: &[Test] = tests![
     what_is_to_be_doubted_stands_above_everything,
     sources_without_figures_are_told_with_the_reason,
     only_sources_for_secrets_win,
-    published_figures_stand_beside_ours,
+    published_figures_stand_below_ours,
+    squall_comes_first_and_no_column_is_empty,
     hostile_names_stay_text,
     a_report_without_figures_has_a_page,
 ];
@@ -80,8 +81,8 @@ fn only_sources_for_secrets_win() {
     assert!(line(&page(&report), thread_rng).contains(mark));
 }
 
-/// Where something is published, it is drawn dashed, as many short lines, and told beside.
-fn published_figures_stand_beside_ours() {
+/// Where something is published, it is drawn dashed, as many short lines, and told below the table.
+fn published_figures_stand_below_ours() {
     let page = page(&fixture());
     for text in [
         "published: <cite>Linux Kernel CSPRNG Performance</cite> (2014)",
@@ -100,6 +101,27 @@ fn published_figures_stand_beside_ours() {
     let series = &mut fill.expect("it is in it").series;
     series.retain(|series| !series.source.starts_with("openssl-aes"));
     assert!(!self::page(&report).contains("published: <cite>Linux Kernel CSPRNG"));
+}
+
+/// Most of the sources in a table have a figure in each of its columns.
+fn squall_comes_first_and_no_column_is_empty() {
+    let page = page(&fixture());
+    let tables: Vec<_> = page.split("<table").skip(1).collect();
+    assert_eq!(tables.len(), 1 + fixture().workloads.len() - 1);
+    for table in tables {
+        let (table, _) = table.split_once("</table>").expect("its end");
+        let rows: Vec<_> = table.split("<th scope=\"row\">").skip(1).collect();
+        assert!(rows[0].starts_with("squall</th>"), "{}", rows[0]);
+        let columns = rows[0].matches("<td").count();
+        let has_figure = |row: &&&str, column: usize| {
+            let cell = row.split("<td").nth(column + 1).expect("a cell");
+            !cell.contains("class=\"none\"") && !cell.contains(">–<")
+        };
+        for column in 0..columns {
+            let figures = rows.iter().filter(|row| has_figure(row, column)).count();
+            assert!(2 * figures > rows.len(), "column {column} of {table}");
+        }
+    }
 }
 
 /// Names come from elsewhere: they are text, whatever is in them.

@@ -31,6 +31,8 @@ pub enum DmcryptCommand {
     List(ListArguments),
     /// Measure the secure specifications on encrypted devices, and recommend one
     Bench(BenchArguments),
+    /// Measure how LUKS derives keys from passphrases
+    Kdf(KdfArguments),
 }
 
 /// Options of `squall dmcrypt list`.
@@ -68,7 +70,8 @@ pub struct ListArguments {
 #[command(
     after_help = "Gives every specification a dm-crypt device with a random key, all on the same memory or drive.
 They take turns with each other and with the device below: 1 MiB in sequence and 4 KiB at random
-places, read and written, one at a time and many at once, bypassing the page cache.
+places, read and written, one at a time and many at once, bypassing the page cache. The best are
+measured with other sectors and flags too; then authenticated ones, over dm-integrity.
 
 Examples:
   squall dmcrypt bench
@@ -104,7 +107,8 @@ pub struct BenchArguments {
     pub secure: bool,
 
     /// Measure only this specification, such as "aes-xts-plain64 512", where 512 is the length of
-    /// the key in bits; may be given more than once
+    /// the key in bits, or "aes-xts-plain64 512 hmac-sha256", authenticated over dm-integrity; may
+    /// be given more than once
     #[arg(long, value_name = "SPEC")]
     pub cipher: Vec<Spec>,
 
@@ -129,6 +133,39 @@ pub struct BenchArguments {
     /// Write a page with tables and a plot to this file; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub export_html: Option<PathBuf>,
+}
+
+/// Options of `squall dmcrypt kdf`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Finds the costs that cryptsetup would choose for a new key slot on this machine, by its rules and
+defaults, and as `cryptsetup benchmark` shows them: Argon2id for LUKS2, PBKDF2 for LUKS1. Takes ten
+seconds, and up to 1 GiB of memory.
+
+Examples:
+  squall dmcrypt kdf
+  squall dmcrypt kdf --time 5000
+      for a passphrase that may take five seconds, as cryptsetup's --iter-time
+
+Requires neither root nor the kernel's AF_ALG.
+
+Exit codes: 0 for success, 1 for a failure while running, 2 for a wrong argument."
+)]
+pub struct KdfArguments {
+    /// How long a derivation is to take, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
+    pub time: u64,
+
+    /// Outputs besides the table, or instead of it.
+    #[command(flatten)]
+    pub reports: ReportArguments,
+}
+
+impl KdfArguments {
+    /// How long a derivation is to take.
+    pub fn time(&self) -> Duration {
+        Duration::from_millis(self.time)
+    }
 }
 
 impl BenchArguments {

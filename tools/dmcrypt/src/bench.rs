@@ -1,5 +1,6 @@
 //! `squall dmcrypt bench`: measures encrypted devices beside the one below them, and recommends one.
 
+mod authenticated;
 mod choice;
 mod devices;
 
@@ -61,7 +62,8 @@ fn run_on_backing(
     report
 }
 
-/// Measures the chosen specifications, then the best few with other options.
+/// Measures the chosen specifications, then the best few with other options, then the authenticated
+/// ones.
 fn measure_and_report(
     session: &Session,
     backing: &Backing,
@@ -90,6 +92,11 @@ fn measure_and_report(
     } else {
         Vec::new()
     };
+    let authenticated = if run.is_complete {
+        run.authenticated(&choice.authenticated, &ranking)
+    } else {
+        Vec::new()
+    };
     let recommendation = recommend::recommend(&ranking, &variants, &backing.about);
     Ok(Bench {
         format: BENCH_FORMAT,
@@ -103,6 +110,7 @@ fn measure_and_report(
         raw,
         ranking,
         variants,
+        authenticated,
         left_out: choice.left_out,
         failures: run.failures,
         recommendation,

@@ -2,12 +2,17 @@
 //! every key length.
 //!
 //! Not included are specifications with several keys (`aes:64-cbc-lmk`, which is loop-AES's, and
-//! `lmk` with a nested mode, which means 64 keys too); authenticated encryption, which needs
-//! dm-integrity below it; stream ciphers without a mode (`capi:chacha20-plain64`); and other
-//! spellings of the same, such as `capi:essiv(cbc(aes),sha256)-plain64`.
+//! `lmk` with a nested mode, which means 64 keys too); stream ciphers without a mode
+//! (`capi:chacha20-plain64`); and other spellings of the same, such as
+//! `capi:essiv(cbc(aes),sha256)-plain64`. Authenticated ones are derived from what is accepted without
+//! authentication.
 
-use crate::names::Names;
+use crate::equivalence;
+use crate::integrity::Integrity;
+use crate::names::{Names, known};
+use crate::rules;
 use crate::spec::{Iv, Spec};
+use crate::verdict::Verdict;
 
 /// Key lengths in bits.
 ///
@@ -56,9 +61,52 @@ pub fn specs(mode: &str, cipher: &str, names: &Names) -> Vec<Spec> {
             mode: mode.into(),
             iv: iv.clone(),
             key_bits,
+            integrity: None,
         })
     };
     plain.chain(essiv).flat_map(lengths).collect()
+}
+
+/// The authenticated candidates of a kernel that accepts `accepted`: GCM over every cipher that it has
+/// in counter mode, which GCM consists of; the ciphers that need no mode; and HMACs over what is secure
+/// alone, one digest of ESSIV for all.
+pub fn authenticated(accepted: &[Spec]) -> Vec<Spec> {
+    let is_block = |spec: &&Spec| known::block_bits(&spec.cipher).is_none_or(|bits| bits == 128);
+    let is_counter = |spec: &&Spec| spec.mode == "ctr" && spec.iv == Iv::plain("plain64");
+    let gcm = accepted.iter().filter(is_counter).filter(is_block);
+    let gcm = gcm.map(|spec| {
+        nonced(
+            &spec.cipher,
+            known::AEAD_MODE,
+            spec.key_bits,
+            Integrity::Aead,
+        )
+    });
+    let others = [
+        nonced("aegis128", "", 128, Integrity::Aead),
+        nonced("chacha20", "", 256, Integrity::Poly1305),
+    ];
+    let is_secure = |spec: &&Spec| rules::judge(spec).0 == Verdict::Secure;
+    let secure: Vec<Spec> = accepted.iter().filter(is_secure).cloned().collect();
+    let groups = equivalence::groups(&secure).into_iter();
+    let with_macs = groups.flat_map(|(spec, _)| {
+        Integrity::MACS.map(|mac| Spec {
+            integrity: Some(mac),
+            ..spec.clone()
+        })
+    });
+    gcm.chain(others).chain(with_macs).collect()
+}
+
+/// A specification with a random nonce for each write.
+fn nonced(cipher: &str, mode: &str, key_bits: u32, integrity: Integrity) -> Spec {
+    Spec {
+        cipher: cipher.into(),
+        mode: mode.into(),
+        iv: Iv::plain("random"),
+        key_bits,
+        integrity: Some(integrity),
+    }
 }
 
 #[cfg(test)]

@@ -38,11 +38,11 @@ impl Key {
 pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u64) -> Table {
     let key = key.digits(spec.key_len());
     let mut parameters = Zeroizing::new(String::with_capacity(512 + key.len()));
-    parameters.push_str(&spec.name());
+    parameters.push_str(&spec.in_table());
     parameters.push(' ');
     parameters.push_str(key);
     parameters.push_str(&format!(" 0 {below} 0"));
-    let options = optional_parameters(options);
+    let options = optional_parameters(spec, options);
     if !options.is_empty() {
         parameters.push_str(&format!(" {} {}", options.len(), options.join(" ")));
     }
@@ -54,13 +54,20 @@ pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u
 }
 
 /// The optional parameters of a table.
-fn optional_parameters(options: Options) -> Vec<String> {
-    let mut words = Vec::new();
+fn optional_parameters(spec: &Spec, options: Options) -> Vec<String> {
+    let flags = [
+        (options.same_cpu, "same_cpu_crypt"),
+        (options.high_priority, "high_priority"),
+        (options.no_workqueues, "no_read_workqueue"),
+        (options.no_workqueues, "no_write_workqueue"),
+    ];
+    let set = flags.into_iter().filter(|(is_set, _)| *is_set);
+    let mut words: Vec<String> = set.map(|(_, flag)| flag.to_owned()).collect();
     if options.sector_size != 512 {
         words.push(format!("sector_size:{}", options.sector_size));
     }
-    if options.no_workqueues {
-        words.extend(["no_read_workqueue", "no_write_workqueue"].map(str::to_owned));
+    if spec.integrity.is_some() {
+        words.push(format!("integrity:{}:aead", spec.metadata_len()));
     }
     words
 }
@@ -71,19 +78,35 @@ mod tests {
 
     #[test]
     fn a_table_has_the_documented_format() {
-        let spec: Spec = "aes-cbc-essiv:sha256 128".parse().unwrap();
+        let spec = |text: &str| text.parse::<Spec>().unwrap();
+        let plain = spec("aes-cbc-essiv:sha256 128");
         let key = Key(Zeroizing::new("00112233445566778899aabbccddeeff".repeat(2)));
         let below = "1:0".parse().expect("a number");
-        let parameters = |options| table(&spec, options, &key, below, 8).parameters.to_string();
+        let of = |spec: &Spec, options| table(spec, options, &key, below, 8).parameters.to_string();
+        let parameters = |options| of(&plain, options);
         let begin = "aes-cbc-essiv:sha256 00112233445566778899aabbccddeeff 0 1:0 0";
         assert_eq!(parameters(Options::PLAIN), begin);
-        let all = Options {
+        let direct = Options {
             sector_size: 4096,
             no_workqueues: true,
+            ..Options::PLAIN
         };
         assert_eq!(
-            parameters(all),
-            format!("{begin} 3 sector_size:4096 no_read_workqueue no_write_workqueue")
+            parameters(direct),
+            format!("{begin} 3 no_read_workqueue no_write_workqueue sector_size:4096")
+        );
+        let queued = Options {
+            same_cpu: true,
+            high_priority: true,
+            ..Options::PLAIN
+        };
+        assert_eq!(
+            parameters(queued),
+            format!("{begin} 2 same_cpu_crypt high_priority")
+        );
+        assert_eq!(
+            of(&spec("aes-gcm-random 128 aead"), Options::PLAIN),
+            "capi:gcm(aes)-random 00112233445566778899aabbccddeeff 0 1:0 0 1 integrity:28:aead"
         );
     }
 

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::report;
 use crate::session::{Session, print_note};
 use crate::spec::Spec;
-use crate::survey::{Found, Kernel, Method, steps, survey};
+use crate::survey::{Found, Kernel, Method, steps, survey, survey_authenticated};
 
 /// Runs `squall dmcrypt list`.
 pub fn list(options: &ListArguments) -> Result<(), Failure> {
@@ -44,7 +44,7 @@ pub fn survey_kernel(
         unclear: Vec::new(),
     };
     let progress = Progress::begin(steps(&names), "what this kernel accepts".into());
-    let found = survey(
+    let mut found = survey(
         &names,
         &mut kernel,
         &Method {
@@ -53,9 +53,13 @@ pub fn survey_kernel(
             progress: &|done, what| progress.reach(done, what),
         },
     )?;
+    let has_integrity = kernel.prober.has_integrity();
+    if has_integrity {
+        survey_authenticated(&mut found, &mut kernel, interrupt)?;
+    }
     drop(progress);
     kernel.report_unclear();
-    Ok(to_list(found))
+    Ok(to_list(found, has_integrity))
 }
 
 /// The running kernel.
@@ -95,13 +99,14 @@ impl Kernel for Linux {
     }
 }
 
-fn to_list(found: Found) -> List {
+fn to_list(found: Found, has_integrity: bool) -> List {
     List {
         format: LIST_FORMAT,
         at: Timestamp::now(),
         machine: Machine::this(),
         tried: found.asked,
         is_complete: !found.is_interrupted,
+        has_integrity,
         accepted: found.accepted.into_iter().map(Entry::of).collect(),
     }
 }

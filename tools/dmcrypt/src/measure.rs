@@ -7,8 +7,10 @@
 //! just left in that cache. The first device is the one without encryption, with which the others are
 //! compared; if it fails, the measurement ends.
 
+mod cpu;
 mod flight;
 mod offsets;
+mod taken;
 
 use std::fs::File;
 use std::io;
@@ -23,7 +25,9 @@ use squall_tools::measure::Orders;
 use squall_tools::units;
 
 pub use crate::model::{Direction, Workload};
+use cpu::Count;
 use offsets::Offsets;
+pub use taken::{Latencies, Sample, Taken};
 
 /// A device to measure.
 #[derive(Clone, Debug)]
@@ -50,9 +54,9 @@ pub struct Plan {
 pub struct Samples {
     /// The number of complete rounds.
     pub rounds: usize,
-    /// For each device, in order, a list for each workload with the bytes per second of every round;
-    /// or why the device failed.
-    pub subjects: Vec<Result<Vec<Vec<f64>>, String>>,
+    /// For each device, in order, what it did in each workload, in every round; or why the device
+    /// failed. Latencies have the transfers of an interrupted round too.
+    pub subjects: Vec<Result<Vec<Taken>, String>>,
 }
 
 /// All workloads: large sequential and small random reads and writes, one at a time and several at
@@ -161,14 +165,14 @@ pub fn run(
 /// A device with its samples, or the reason why it failed.
 struct DeviceRun<'a> {
     subject: &'a Subject,
-    samples: Result<Vec<Vec<f64>>, String>,
+    samples: Result<Vec<Taken>, String>,
 }
 
 impl<'a> DeviceRun<'a> {
     fn new(subject: &'a Subject, workloads: usize) -> DeviceRun<'a> {
         DeviceRun {
             subject,
-            samples: Ok(vec![Vec::new(); workloads]),
+            samples: Ok(vec![Taken::default(); workloads]),
         }
     }
 
@@ -176,38 +180,47 @@ impl<'a> DeviceRun<'a> {
         &mut self,
         place: usize,
         workload: &Workload,
-        sampled: impl FnOnce(&Subject) -> io::Result<f64>,
+        sampled: impl FnOnce(&Subject) -> io::Result<(Sample, Latencies)>,
     ) {
         let Ok(samples) = &mut self.samples else {
             return;
         };
         match sampled(self.subject) {
-            Ok(rate) => samples[place].push(rate),
+            Ok((sample, latencies)) => samples[place].add(sample, &latencies),
             Err(error) => self.samples = Err(format!("{}: {}", workload.title, cause(&error))),
         }
     }
 
-    fn of_rounds(self, rounds: usize) -> Result<Vec<Vec<f64>>, String> {
-        let mut samples = self.samples?;
-        samples.iter_mut().for_each(|list| list.truncate(rounds));
-        Ok(samples)
+    fn of_rounds(self, rounds: usize) -> Result<Vec<Taken>, String> {
+        let mut all = self.samples?;
+        all.iter_mut()
+            .for_each(|taken| taken.samples.truncate(rounds));
+        Ok(all)
     }
 }
 
-/// Takes one sample, in bytes per second.
+/// Takes one sample.
 fn sample(
     subject: &Subject,
     offsets: &Offsets,
     workload: &Workload,
     time: Duration,
     buffers: &mut [Buffer],
-) -> io::Result<f64> {
+) -> io::Result<(Sample, Latencies)> {
     rustix::fs::fadvise(&subject.file, 0, None, Advice::DontNeed)?;
-    let rate = flight::run_transfers(subject, offsets, workload, time, buffers)?;
+    let before = Count::now();
+    let done = flight::run_transfers(subject, offsets, workload, time, buffers)?;
     if workload.direction == Direction::Write {
         flush(subject)?;
     }
-    Ok(rate)
+    let after = Count::now();
+    let counts = before.zip(after);
+    let sample = Sample {
+        rate: done.bytes as f64 / done.seconds,
+        bytes: done.bytes,
+        cpu: counts.map(|(before, after)| before.used_until(&after)),
+    };
+    Ok((sample, done.latencies))
 }
 
 fn flush(subject: &Subject) -> io::Result<()> {

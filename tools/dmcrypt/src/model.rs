@@ -15,6 +15,9 @@ pub const LIST_FORMAT: &str = "squall-dmcrypt-list/1";
 /// Name and version of the benchmark's JSON layout.
 pub const BENCH_FORMAT: &str = "squall-dmcrypt-bench/1";
 
+/// Name and version of the JSON layout of key derivations.
+pub const KDF_FORMAT: &str = "squall-dmcrypt-kdf/1";
+
 /// The specifications that a kernel accepts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct List {
@@ -29,6 +32,8 @@ pub struct List {
     pub tried: usize,
     /// Whether all candidates were tried; false if the run was interrupted.
     pub is_complete: bool,
+    /// Whether the kernel has dm-integrity; without it, it accepts nothing authenticated.
+    pub has_integrity: bool,
     /// Accepted specifications, sorted.
     pub accepted: Vec<Entry>,
 }
@@ -110,6 +115,10 @@ pub struct Bench {
     pub ranking: Vec<Measured>,
     /// The best few with other sector sizes and flags, best first.
     pub variants: Vec<Measured>,
+    /// Authenticated specifications over dm-integrity, with its journal and without, best first, and
+    /// the best of the ranking among them. Each has a part of the device for itself, of equal size, and
+    /// sectors of 4096 bytes.
+    pub authenticated: Vec<Measured>,
     /// Accepted specifications that were not measured, by reason.
     pub left_out: Vec<LeftOut>,
     /// Specifications whose measurement failed.
@@ -199,6 +208,12 @@ pub struct Options {
     /// Whether transfers are encrypted in the context that submits them instead of in work queues
     /// (`no_read_workqueue`, `no_write_workqueue`).
     pub no_workqueues: bool,
+    /// Whether a work queue encrypts on the CPU that submitted the transfer (`same_cpu_crypt`).
+    pub same_cpu: bool,
+    /// Whether the work queues have a high priority (`high_priority`, since Linux 6.10).
+    pub high_priority: bool,
+    /// Whether dm-integrity below writes through its journal; null without dm-integrity.
+    pub journal: Option<bool>,
 }
 
 impl Options {
@@ -206,6 +221,9 @@ impl Options {
     pub const PLAIN: Options = Options {
         sector_size: 512,
         no_workqueues: false,
+        same_cpu: false,
+        high_priority: false,
+        journal: None,
     };
 }
 
@@ -219,6 +237,23 @@ pub struct Figure {
     /// Bytes per second, an entry for each round.
     #[schemars(length(min = 1), inner(range(min = 0.0)))]
     pub samples: Vec<f64>,
+    /// Seconds of CPU time of the whole machine for each GB (10^9 bytes), with the flush after writes;
+    /// null if it came to less than a tenth of a second, because the kernel counts in hundredths.
+    #[schemars(range(min = 0.0))]
+    pub cpu_seconds_per_gb: Option<f64>,
+    /// How long transfers took, with what they waited for each other.
+    pub latency: Latency,
+}
+
+/// How long transfers took, in nanoseconds, to a percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Latency {
+    /// Half of the transfers took no longer.
+    #[schemars(range(min = 0.0))]
+    pub p50_ns: f64,
+    /// Of a hundred transfers, 99 took no longer.
+    #[schemars(range(min = 0.0))]
+    pub p99_ns: f64,
 }
 
 /// Specifications that were not measured, all for the same reason.
@@ -261,4 +296,39 @@ pub struct Recommendation {
     pub luks_crypttab: String,
     /// Warnings and requirements, a sentence each.
     pub notes: Vec<String>,
+}
+
+/// What LUKS makes of a passphrase.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Kdf {
+    /// Name and version of the layout.
+    #[schemars(extend("const" = KDF_FORMAT))]
+    pub format: &'static str,
+    /// When the measurement began.
+    pub at: Timestamp,
+    pub machine: Machine,
+    /// How long a derivation is to take, in milliseconds.
+    pub time_ms: u64,
+    /// The functions with their costs, the default of LUKS2 first.
+    pub derivations: Vec<Derivation>,
+}
+
+/// A function with the costs with which it takes as long as it is to.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Derivation {
+    /// Its name, such as `argon2id`.
+    pub function: &'static str,
+    /// Passes over the memory, or iterations.
+    #[schemars(range(min = 1))]
+    pub iterations: u32,
+    /// Memory in KiB; null for PBKDF2.
+    pub memory_kib: Option<u32>,
+    /// Threads that share the work.
+    #[schemars(range(min = 1))]
+    pub threads: u32,
+    /// How long the last measured derivation took, in milliseconds; PBKDF2's had fewer iterations.
+    #[schemars(range(min = 0.0))]
+    pub measured_ms: f64,
+    /// Iterations per second; null for Argon2, whose passes depend on the memory.
+    pub iterations_per_second: Option<f64>,
 }

@@ -4,7 +4,11 @@
 //! the other, over all workloads. One is slower if two conditions hold. The interval that holds the
 //! median in 95 of 100 cases lies above zero; otherwise the difference is noise. And the median is at
 //! least a twentieth; nobody should give up a preference for less. With fewer than six rounds no
-//! interval holds that much, so the difference must be a tenth.
+//! interval holds that much, so the difference must be a tenth. Whatever the rounds say, one whose score
+//! is a tenth lower is slower: no reader should find it recommended above a better line of the table.
+//!
+//! `high_priority` is measured, not chosen: it makes the rest of the system less responsive, and takes
+//! cryptsetup 2.8 (`--perf-high_priority` in cryptsetup-open(8)).
 
 use std::cmp::Reverse;
 
@@ -39,8 +43,10 @@ pub struct Preference {
 
 /// Chooses among measurements of the same rounds; `None` if none of them is secure.
 pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
-    let is_secure = |measured: &&&Measured| measured.verdict == Verdict::Secure;
-    let secure: Vec<&'a Measured> = measured.iter().filter(is_secure).copied().collect();
+    let may_be = |measured: &&&Measured| {
+        measured.verdict == Verdict::Secure && !measured.options.high_priority
+    };
+    let secure: Vec<&'a Measured> = measured.iter().filter(may_be).copied().collect();
     let by_score = |one: &&&Measured, other: &&&Measured| one.score.total_cmp(&other.score);
     let fastest = *secure.iter().max_by(by_score)?;
     let level = secure
@@ -69,13 +75,24 @@ pub fn preference(measured: &Measured) -> Preference {
         } else {
             spec.key_bits
         }),
-        departures: u32::from(options.sector_size != 512) + u32::from(options.no_workqueues),
+        departures: [
+            options.sector_size != 512,
+            options.no_workqueues,
+            options.same_cpu,
+        ]
+        .map(u32::from)
+        .iter()
+        .sum(),
     }
 }
 
 /// Whether no significant difference shows that `measured` is slower than `fastest`.
 fn is_as_fast_as(measured: &Measured, fastest: &Measured) -> bool {
     const FEW: usize = 6;
+    const LEAST: f64 = 0.9;
+    if measured.score < LEAST * fastest.score {
+        return false;
+    }
     let lags = lags(measured, fastest);
     if lags.is_empty() {
         return true;
@@ -175,6 +192,26 @@ mod tests {
             assert_eq!(found, (text.to_owned(), no_workqueues));
             left.pop();
         }
+    }
+
+    /// The rounds disagree so much that no difference is significant, but the table shows one.
+    #[test]
+    fn a_much_lower_score_is_never_chosen() {
+        let mut wild = vec![0.3, 0.9, 0.2, 0.8, 0.3];
+        let low = measured("aes-xts-plain64 512", &wild);
+        wild.rotate_left(1);
+        wild.iter_mut().for_each(|ratio| *ratio *= 1.2);
+        let high = measured("camellia-cbc-essiv:sha256 128", &wild);
+        assert_eq!(chosen(&[low, high]).0, "camellia-cbc-essiv:sha256 128");
+    }
+
+    #[test]
+    fn high_priority_is_not_chosen() {
+        let mut fast = measured("aes-xts-plain64 512", &[0.9; 8]);
+        fast.options.high_priority = true;
+        let usual = measured("aes-xts-plain64 512", &[0.3; 8]);
+        let found = preferred(&[&fast, &usual]).expect("one is left");
+        assert_eq!((found.chosen.score, found.secure), (usual.score, 1));
     }
 
     #[test]

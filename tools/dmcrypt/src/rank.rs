@@ -2,7 +2,8 @@
 
 use squall_tools::measure::Spread;
 
-use crate::model::{Figure, Measured, Options};
+use crate::measure::Taken;
+use crate::model::{Figure, Latency, Measured, Options};
 use crate::prefer::preferred;
 
 /// How many ciphers are measured with other options.
@@ -10,16 +11,21 @@ const BEST: usize = 3;
 
 /// The figures of a device, one for each workload, from its samples and the raw device's samples of
 /// the same rounds. There is at least one round.
-pub fn figures(samples: &[Vec<f64>], raw: &[Vec<f64>]) -> Vec<Figure> {
-    let figure = |(samples, raw): (&Vec<f64>, &Vec<f64>)| {
-        let ratios = samples.iter().zip(raw).map(|(sample, raw)| sample / raw);
+pub fn figures(own: &[Taken], raw: &[Taken]) -> Vec<Figure> {
+    let figure = |(own, raw): (&Taken, &Taken)| {
+        let ratios = own.rates().zip(raw.rates()).map(|(own, raw)| own / raw);
         Figure {
-            rate: Spread::of(samples.clone()),
+            rate: Spread::of(own.rates().collect()),
             ratio: Spread::of(ratios.collect()),
-            samples: samples.clone(),
+            samples: own.rates().collect(),
+            cpu_seconds_per_gb: own.cpu_seconds_per_gb(),
+            latency: Latency {
+                p50_ns: own.latencies.quantile(0.5),
+                p99_ns: own.latencies.quantile(0.99),
+            },
         }
     };
-    samples.iter().zip(raw).map(figure).collect()
+    own.iter().zip(raw).map(figure).collect()
 }
 
 /// The geometric mean of the median ratios to the raw device. A device that is half as fast in one
@@ -51,32 +57,63 @@ pub fn best(ranking: &[Measured]) -> Vec<&Measured> {
     best
 }
 
-/// The best few with all options: sectors of 512 and 4096 bytes, each with work queues and without.
-pub fn variants(ranking: &[Measured]) -> Vec<(&Measured, Options)> {
-    let all = [(512, false), (512, true), (4096, false), (4096, true)];
-    let with_all = |measured| {
-        all.map(|(sector_size, no_workqueues)| {
-            let options = Options {
-                sector_size,
-                no_workqueues,
-            };
-            (measured, options)
-        })
-    };
-    best(ranking).into_iter().flat_map(with_all).collect()
+/// The best few with all options: sectors of 512 and 4096 bytes, each with work queues as usual, on
+/// the same CPU, with a high priority if the kernel `has_priority`, and without work queues.
+pub fn variants(ranking: &[Measured], has_priority: bool) -> Vec<(&Measured, Options)> {
+    let plain = Options::PLAIN;
+    let queues = [
+        Some(plain),
+        Some(Options {
+            same_cpu: true,
+            ..plain
+        }),
+        has_priority.then_some(Options {
+            high_priority: true,
+            ..plain
+        }),
+        Some(Options {
+            no_workqueues: true,
+            ..plain
+        }),
+    ];
+    let all = [512, 4096].into_iter().flat_map(|sector_size| {
+        let of_size = move |options| Options {
+            sector_size,
+            ..options
+        };
+        queues.into_iter().flatten().map(of_size)
+    });
+    let all: Vec<Options> = all.collect();
+    let best = best(ranking).into_iter();
+    best.flat_map(|measured| all.iter().map(move |options| (measured, *options)))
+        .collect()
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::measure::Sample;
     use crate::verdict::Verdict;
+
+    /// Samples with these rates.
+    fn taken(rates: impl IntoIterator<Item = f64>) -> Taken {
+        let sample = |rate| Sample {
+            rate,
+            bytes: 4096,
+            cpu: None,
+        };
+        Taken {
+            samples: rates.into_iter().map(sample).collect(),
+            ..Taken::default()
+        }
+    }
 
     /// A secure specification with the same ratios to the raw device in each workload, one for each
     /// round.
     pub(crate) fn measured(text: &str, ratios: &[f64]) -> Measured {
-        let samples: Vec<f64> = ratios.iter().map(|ratio| ratio * 2e9).collect();
-        let raw = vec![vec![2e9; ratios.len()]; 8];
-        let figures = figures(&vec![samples; 8], &raw);
+        let own = taken(ratios.iter().map(|ratio| ratio * 2e9));
+        let raw = taken(ratios.iter().map(|_| 2e9));
+        let figures = figures(&vec![own; 8], &vec![raw; 8]);
         Measured {
             spec: text.parse().expect("a specification"),
             options: Options::PLAIN,
@@ -91,7 +128,7 @@ pub(crate) mod tests {
     /// did.
     #[test]
     fn ratios_compare_samples_of_one_round() {
-        let figures = figures(&[vec![10.0, 20.0, 10.0]], &[vec![20.0, 40.0, 40.0]]);
+        let figures = figures(&[taken([10.0, 20.0, 10.0])], &[taken([20.0, 40.0, 40.0])]);
         assert_eq!(figures[0].ratio.median, 0.5);
         assert_eq!(figures[0].ratio.low, 0.5);
         assert_eq!(figures[0].rate.median, 10.0);
@@ -100,9 +137,9 @@ pub(crate) mod tests {
 
     #[test]
     fn the_score_is_a_geometric_mean_of_medians() {
-        let samples = [vec![1.0, 9.0, 2.0], vec![8.0, 8.0, 8.0]];
-        let raw = [vec![4.0, 4.0, 4.0], vec![4.0, 4.0, 4.0]];
-        let score = score(&figures(&samples, &raw));
+        let own = [taken([1.0, 9.0, 2.0]), taken([8.0, 8.0, 8.0])];
+        let raw = [taken([4.0; 3]), taken([4.0; 3])];
+        let score = score(&figures(&own, &raw));
         assert!((score - 1.0).abs() < 1e-12, "{score}: a half and twice");
     }
 
@@ -140,16 +177,23 @@ pub(crate) mod tests {
                 "xchacha12,aes-adiantum-plain64 256",
             ]
         );
-        let variants = variants(&ranking);
-        assert_eq!(variants.len(), 12);
-        let options: Vec<(u32, bool)> = variants[4..8]
+        let variants = variants(&ranking, true);
+        assert_eq!(variants.len(), 3 * 8);
+        assert_eq!(super::variants(&ranking, false).len(), 3 * 6);
+        let options: Vec<_> = variants[8..16]
             .iter()
-            .map(|(_, options)| (options.sector_size, options.no_workqueues))
+            .map(|(_, options)| crate::report::words::options(options))
             .collect();
-        assert_eq!(
-            options,
-            [(512, false), (512, true), (4096, false), (4096, true)]
-        );
-        assert_eq!(variants[4].0.spec, ranking[5].spec);
+        let queues = [
+            "work queues",
+            "work queues on the same CPU",
+            "work queues of high priority",
+            "no work queues",
+        ];
+        let expected = [512, 4096]
+            .into_iter()
+            .flat_map(|bytes| queues.map(|queues| format!("sectors of {bytes} bytes, {queues}")));
+        assert_eq!(options, expected.collect::<Vec<_>>());
+        assert_eq!(variants[8].0.spec, ranking[5].spec);
     }
 }

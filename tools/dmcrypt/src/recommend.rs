@@ -8,7 +8,7 @@ mod tests;
 use squall_tools::measure::machine;
 use squall_tools::units::number;
 
-use crate::model::{Backing, BackingKind, Measured, Options, Recommendation};
+use crate::model::{Backing, BackingKind, Measured, Recommendation};
 use crate::prefer::{Preferred, preference, preferred};
 use lines::{Lines, has_lasting_name};
 
@@ -84,16 +84,16 @@ fn why(found: &Preferred) -> String {
 
 /// A specification with its options, in words.
 fn named(measured: &Measured) -> String {
-    let Options {
-        sector_size,
-        no_workqueues,
-    } = measured.options;
+    let options = &measured.options;
     let mut text = measured.spec.to_string();
-    if sector_size != 512 {
-        text += &format!(" with sectors of {sector_size} bytes");
+    if options.sector_size != 512 {
+        text += &format!(" with sectors of {} bytes", options.sector_size);
     }
-    if no_workqueues {
+    if options.no_workqueues {
         text += " without work queues";
+    }
+    if options.same_cpu {
+        text += " with work queues on the same CPU";
     }
     text
 }

@@ -3,6 +3,7 @@
 pub mod csv;
 #[cfg(test)]
 mod fixture;
+pub mod kdf;
 pub mod list;
 pub mod page;
 pub mod table;

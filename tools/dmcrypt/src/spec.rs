@@ -10,6 +10,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::integrity::Integrity;
+
 /// The longest key in bits; no cipher takes more in any mode.
 pub const MOST_KEY_BITS: u32 = 4096;
 
@@ -18,13 +20,17 @@ pub const MOST_KEY_BITS: u32 = 4096;
 pub struct Spec {
     /// The block cipher, such as `aes`; for Adiantum also the stream cipher, as `xchacha12,aes`.
     pub cipher: String,
-    /// The mode, such as `xts`; nested modes have brackets, as in `cts(cbc)`.
+    /// The mode, such as `xts`; nested modes have brackets, as in `cts(cbc)`. Empty for ciphers that
+    /// need none, such as `chacha20`, which are always authenticated.
     pub mode: String,
     /// How the IV of a sector is made.
     pub iv: Iv,
-    /// Length of the whole key in the table, in bits; XTS needs twice the cipher's length.
+    /// Length of the whole key in the table, in bits, without that of an HMAC; XTS needs twice the
+    /// cipher's length.
     #[schemars(extend("multipleOf" = 8))]
     pub key_bits: u32,
+    /// What authenticates sectors, which takes dm-integrity; `None` if nothing does.
+    pub integrity: Option<Integrity>,
 }
 
 /// How the IV of a sector is made.
@@ -65,16 +71,26 @@ impl fmt::Display for Iv {
 }
 
 impl Spec {
-    /// The cipher field of a table: `aes-xts-plain64`, or `capi:cts(cbc(aes))-plain64` if modes are
-    /// nested.
+    /// The name for cryptsetup: `aes-xts-plain64`, or `capi:cts(cbc(aes))-plain64` if modes are nested.
     pub fn name(&self) -> String {
         let Spec {
             cipher, mode, iv, ..
         } = self;
         if mode.contains('(') {
             format!("capi:{}-{iv}", self.algorithm())
+        } else if mode.is_empty() {
+            format!("{cipher}-{iv}")
         } else {
             format!("{cipher}-{mode}-{iv}")
+        }
+    }
+
+    /// The cipher field of a table: [`Spec::name`], or `capi:gcm(aes)-random` if sectors are
+    /// authenticated.
+    pub fn in_table(&self) -> String {
+        match self.integrity {
+            Some(integrity) => format!("capi:{}-{}", integrity.over(&self.algorithm()), self.iv),
+            None => self.name(),
         }
     }
 
@@ -83,22 +99,41 @@ impl Spec {
         algorithm(&self.mode, &self.cipher)
     }
 
-    /// Length of the key in bytes.
+    /// Length in bytes of the key in a table.
     pub fn key_len(&self) -> usize {
-        self.key_bits as usize / 8
+        self.key_bits as usize / 8 + self.integrity.map_or(0, Integrity::key_len)
+    }
+
+    /// How many bytes dm-integrity keeps for each sector: the tag, after the nonce if that is random.
+    /// 0 if sectors are not authenticated.
+    pub fn metadata_len(&self) -> usize {
+        let Some(integrity) = self.integrity else {
+            return 0;
+        };
+        let nonce = match self.iv.name.as_str() {
+            "random" => integrity.nonce_len(&self.mode),
+            _ => 0,
+        };
+        nonce + integrity.tag_len()
     }
 }
 
-/// Shows [`Spec::name`] and the key length in bits: `aes-xts-plain64 512`.
+/// Shows [`Spec::name`], the key length in bits, and what authenticates: `aes-xts-plain64 512`,
+/// `aes-gcm-random 256 aead`.
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name(), self.key_bits)
+        write!(f, "{} {}", self.name(), self.key_bits)?;
+        match self.integrity {
+            Some(integrity) => write!(f, " {integrity}"),
+            None => Ok(()),
+        }
     }
 }
 
 /// The kernel's name for `mode` over `cipher`.
 pub fn algorithm(mode: &str, cipher: &str) -> String {
     match mode.strip_suffix(')') {
+        _ if mode.is_empty() => cipher.into(),
         Some(open) => format!("{open}({cipher}))"),
         None => format!("{mode}({cipher})"),
     }
@@ -114,7 +149,7 @@ pub fn of_algorithm(name: &str) -> Option<(String, String)> {
     }
 }
 
-/// Parses the form that [`Spec`] is displayed in: `aes-xts-plain64 512`.
+/// Parses the form that [`Spec`] is displayed in: `aes-xts-plain64 512`, `aes-gcm-random 256 aead`.
 impl FromStr for Spec {
     type Err = String;
 
@@ -122,14 +157,20 @@ impl FromStr for Spec {
         parse(text).ok_or_else(|| {
             format!(
                 "{text:?} is not a cipher with the length of its key in bits: use one such as \
-                 \"aes-xts-plain64 512\""
+                 \"aes-xts-plain64 512\", or \"aes-xts-plain64 512 hmac-sha256\" with what \
+                 authenticates it (aead, poly1305, hmac-sha256 or hmac-sha512)"
             )
         })
     }
 }
 
 fn parse(text: &str) -> Option<Spec> {
-    let (name, bits) = text.trim().rsplit_once(' ')?;
+    let mut words = text.trim().split(' ');
+    let (name, bits) = (words.next()?, words.next()?);
+    let integrity = words.next().map(str::parse).transpose().ok()?;
+    if words.next().is_some() {
+        return None;
+    }
     let (mode, cipher, iv) = match name.strip_prefix("capi:") {
         Some(rest) => {
             let (open, iv) = rest.rsplit_once(")-")?;
@@ -138,8 +179,12 @@ fn parse(text: &str) -> Option<Spec> {
         }
         None => {
             let mut parts = name.splitn(3, '-');
-            let (cipher, mode) = (parts.next()?, parts.next()?);
-            (mode.into(), cipher.into(), parts.next()?)
+            let (cipher, second) = (parts.next()?, parts.next()?);
+            match parts.next() {
+                Some(iv) => (second.into(), cipher.into(), iv),
+                // Such as `chacha20-random`: a cipher that needs no mode.
+                None => (String::new(), cipher.into(), integrity.map(|_| second)?),
+            }
         }
     };
     let (iv, digest) = match iv.split_once(':') {
@@ -148,8 +193,10 @@ fn parse(text: &str) -> Option<Spec> {
     };
     let key_bits = bits.parse().ok();
     let key_bits = key_bits.filter(|bits| bits % 8 == 0 && *bits <= MOST_KEY_BITS)?;
-    let words = [&cipher, &mode, iv].into_iter();
-    let are_words = words.chain(digest.as_deref()).all(is_word);
+    let words = [&cipher, iv].into_iter().chain(digest.as_deref());
+    let are_words = words
+        .chain(Some(&*mode).filter(|mode| !mode.is_empty()))
+        .all(is_word);
     are_words.then(|| Spec {
         cipher,
         mode,
@@ -158,6 +205,7 @@ fn parse(text: &str) -> Option<Spec> {
             digest,
         },
         key_bits,
+        integrity,
     })
 }
 
@@ -178,6 +226,10 @@ mod tests {
             "aes-cbc-essiv:sha3-256 256",
             "xchacha12,aes-adiantum-plain64 256",
             "capi:cts(cbc(aes))-essiv:sha256 128",
+            "aes-gcm-random 256 aead",
+            "chacha20-random 256 poly1305",
+            "aes-xts-plain64 512 hmac-sha256",
+            "aes-cbc-essiv:sha256 256 hmac-sha512",
         ] {
             let spec: Spec = text.parse().unwrap();
             assert_eq!(spec.to_string(), text);
@@ -202,9 +254,56 @@ mod tests {
         assert_eq!(adiantum, read("capi:adiantum(xchacha20,aes)-plain64 256"));
     }
 
+    /// The cipher field, the lengths of the key and of the metadata of a sector, as cryptsetup makes
+    /// them (lib/libdevmapper.c and lib/integrity/integrity.c of cryptsetup 2.8).
+    #[test]
+    fn authenticated_ones_are_cryptsetups() {
+        for (text, in_table, key, metadata) in [
+            ("aes-gcm-random 256 aead", "capi:gcm(aes)-random", 32, 28),
+            ("aegis128-random 128 aead", "capi:aegis128-random", 16, 32),
+            (
+                "chacha20-random 256 poly1305",
+                "capi:rfc7539(chacha20,poly1305)-random",
+                32,
+                28,
+            ),
+            (
+                "aes-xts-plain64 512 hmac-sha256",
+                "capi:authenc(hmac(sha256),xts(aes))-plain64",
+                96,
+                32,
+            ),
+            (
+                "aes-xts-random 512 hmac-sha512",
+                "capi:authenc(hmac(sha512),xts(aes))-random",
+                128,
+                80,
+            ),
+            (
+                "aes-cbc-essiv:sha256 256 hmac-sha256",
+                "capi:authenc(hmac(sha256),cbc(aes))-essiv:sha256",
+                64,
+                32,
+            ),
+            ("aes-xts-plain64 512", "aes-xts-plain64", 64, 0),
+        ] {
+            let spec: Spec = text.parse().unwrap();
+            assert_eq!(spec.in_table(), in_table);
+            assert_eq!(
+                (spec.key_len(), spec.metadata_len()),
+                (key, metadata),
+                "{text}"
+            );
+        }
+    }
+
     #[test]
     fn invalid_specifications_are_refused() {
         for text in [
+            "chacha20-random 256",
+            "aes-gcm-random 256 crc32",
+            "aes-gcm-random 256 aead aead",
+            "-random 256 aead",
             "aes-xts-plain64",
             "aes-xts 512",
             "aes-xts-plain64 five",

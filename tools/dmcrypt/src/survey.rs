@@ -77,6 +77,26 @@ pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Resul
     Ok(found)
 }
 
+/// Asks about authenticated specifications too, made of what was accepted.
+pub fn survey_authenticated(
+    found: &mut Found,
+    kernel: &mut impl Kernel,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    for spec in candidates::authenticated(&found.accepted) {
+        if interrupt.is_noted() {
+            found.is_interrupted = true;
+            break;
+        }
+        found.asked += 1;
+        if kernel.accepts(&spec)? {
+            found.accepted.push(spec);
+        }
+    }
+    found.accepted.sort();
+    Ok(())
+}
+
 /// The questions about one mode over one cipher.
 struct AlgorithmSurvey<'a, K> {
     kernel: &'a mut K,

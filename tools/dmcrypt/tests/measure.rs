@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use squall_dmcrypt::measure::{
-    Direction, Plan, Samples, Subject, Workload, prepare, run, workloads,
+    Direction, Plan, Samples, Subject, Taken, Workload, prepare, run, workloads,
 };
 use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::LOOP_DEVICES;
@@ -109,7 +109,9 @@ fn rates_are_those_of_the_clock_and_both_directions_happen() {
         let taken = measure(&subjects, std::slice::from_ref(&workload), 1);
         let wall = clock.elapsed().as_secs_f64();
         let after = count(&device);
-        let rate = taken.subjects[0].as_ref().expect("it works")[0][0];
+        let taken = &taken.subjects[0].as_ref().expect("it works")[0];
+        let sample = taken.samples[0];
+        let rate = sample.rate;
         let (moved, other, flushes) = match workload.direction {
             Direction::Read => (after.read - before.read, after.written - before.written, 0),
             Direction::Write => (after.written - before.written, after.read - before.read, 1),
@@ -119,7 +121,31 @@ fn rates_are_those_of_the_clock_and_both_directions_happen() {
         assert!(time >= SAMPLE.as_secs_f64(), "{workload:?}: {time} s");
         assert!(time <= wall, "{workload:?}: {time} s of {wall} s");
         assert_eq!(after.flushes - before.flushes, flushes, "{workload:?}");
+        assert_eq!(sample.bytes, moved);
+        assert!(sample.cpu.is_some_and(f64::is_finite));
+        transfers_take_their_part_of_the_time(&workload, taken, moved, wall);
     }
+}
+
+/// Every transfer was timed; the slowest took no longer than all, and the times of all of them fill the
+/// sample as often as there are transfers at once.
+fn transfers_take_their_part_of_the_time(
+    workload: &Workload,
+    taken: &Taken,
+    moved: u64,
+    wall: f64,
+) {
+    let latencies = &taken.latencies;
+    assert_eq!(latencies.count(), moved / workload.block as u64);
+    let [fastest, p50, p99, slowest] = [0.0, 0.5, 0.99, 1.0].map(|part| latencies.quantile(part));
+    assert!(0.0 < fastest && fastest <= p50 && p50 <= p99 && p99 <= slowest);
+    assert!(slowest / 1e9 <= wall * 1.01, "{slowest} ns of {wall} s");
+    let least = latencies.count() as f64 * slowest / 1e9 * 1.01;
+    let at_once = workload.depth as f64 * SAMPLE.as_secs_f64();
+    assert!(
+        least >= at_once,
+        "{workload:?}: at most {least} s of {at_once} s"
+    );
 }
 
 fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
@@ -173,7 +199,7 @@ fn who_fails_is_out_with_its_reason_and_others_go_on() {
     assert_eq!(taken.rounds, 2);
     let samples = taken.subjects[0].as_ref().expect("it goes on");
     assert_eq!(samples.len(), 8);
-    assert!(samples.iter().all(|list| list.len() == 2));
+    assert!(samples.iter().all(|list| list.samples.len() == 2));
     let reason = |subject: usize| taken.subjects[subject].as_ref().unwrap_err().as_str();
     assert!(
         reason(1).contains("only 0 of 1048576 bytes"),
@@ -200,7 +226,7 @@ fn without_the_first_there_is_nothing_to_compare() {
             .as_ref()
             .unwrap()
             .iter()
-            .all(Vec::is_empty)
+            .all(|list| list.samples.is_empty())
     );
 }
 
@@ -232,7 +258,7 @@ fn a_broken_round_is_not_counted() {
     assert_eq!(taken.rounds, 1);
     assert_eq!(told.get(), (2, 6));
     for subject in taken.subjects {
-        assert!(subject.unwrap().iter().all(|list| list.len() == 1));
+        assert!(subject.unwrap().iter().all(|list| list.samples.len() == 1));
     }
     let before = count(&device).written;
     prepare(&subjects[0], &|| false, &|_| {}).expect("it ends");

@@ -49,7 +49,7 @@ fn memory_is_measured_and_freed() {
     );
     let lines = session.text("/tmp/b.csv").lines().count();
     // Of each cipher only the better specification is measured with other options.
-    assert_eq!(lines, 1 + WORKLOADS * (1 + 2 + 4));
+    assert_eq!(lines, 1 + WORKLOADS * (1 + 2 + 8));
     contains(
         &session.text("/tmp/b.html"),
         &["<svg", "emulated", "aes-xts-plain64 512"],
@@ -63,7 +63,7 @@ fn all_secure_specifications_are_measured(session: &mut GuestSession) {
     session.ok(LOAD_USUAL);
     session.load_no_more();
     // squall loads brd by its name; the kernel cannot load it any more.
-    let once = "--size 16MiB --rounds 1 --sample 1 --export-json /tmp/all.json";
+    let once = "--size 80MiB --rounds 1 --sample 1 --export-json /tmp/all.json";
     session.squall(&format!("dmcrypt bench {once}")).success();
     session.nothing_is_left();
     let report = session.json("/tmp/all.json");
@@ -71,6 +71,7 @@ fn all_secure_specifications_are_measured(session: &mut GuestSession) {
     let mut measured = names(&report["ranking"]);
     measured.sort();
     assert_eq!(measured, SECURE);
+    authenticated_ones_are_measured_beside_the_best(&report);
     let left_out = report["left_out"].as_array().expect("a list");
     let rules: Vec<&str> = left_out
         .iter()
@@ -94,6 +95,33 @@ const SECURE: [&str; 8] = [
     "xchacha20,aes adiantum plain64 256",
 ];
 
+/// The authenticated ones are measured with a journal and without, beside one that is not.
+#[track_caller]
+fn authenticated_ones_are_measured_beside_the_best(report: &Value) {
+    let all = report["authenticated"].as_array().expect("a list");
+    let mut found: Vec<(String, Value)> = all
+        .iter()
+        .filter(|it| !it["integrity"].is_null())
+        .map(|it| {
+            assert_eq!(it["options"]["sector_size"], 4096);
+            let name = format!("{} {}", it["cipher"], it["integrity"]).replace('"', "");
+            (name, it["options"]["journal"].clone())
+        })
+        .collect();
+    found.sort_by_key(|(name, journal)| (name.clone(), journal.as_bool()));
+    let names = [
+        "aegis128 aead",
+        "aes aead",
+        "aes hmac-sha256",
+        "chacha20 poly1305",
+    ];
+    let both = |name: &str| [false, true].map(|journal| (name.to_owned(), json!(journal)));
+    assert_eq!(found, names.map(both).concat());
+    assert_eq!(all.len(), found.len() + 1);
+    let beside = all.iter().find(|it| it["integrity"].is_null());
+    assert_eq!(beside.expect("one")["options"]["journal"], Value::Null);
+}
+
 /// Checks that everything was measured, that the raw device's ratio to itself is 1, and that there is a
 /// recommendation.
 #[track_caller]
@@ -111,13 +139,16 @@ fn is_whole(report: &Value, rounds: usize) {
     );
     let raw = report["raw"].as_array().expect("figures");
     assert!(raw.iter().all(|figure| figure["ratio"]["median"] == 1.0));
-    let measured = ["ranking", "variants"].map(|part| report[part].as_array().expect("a list"));
+    let lists = ["ranking", "variants", "authenticated"];
+    let measured = lists.map(|part| report[part].as_array().expect("a list"));
     for measured in measured.into_iter().flatten() {
         let figures = measured["figures"].as_array().expect("figures");
         assert_eq!(figures.len(), WORKLOADS);
         for figure in figures {
             assert_eq!(figure["samples"].as_array().map(Vec::len), Some(rounds));
             assert!(figure["rate"]["median"].as_f64() > Some(0.0), "{figure}");
+            let [p50, p99] = ["p50_ns", "p99_ns"].map(|key| figure["latency"][key].as_f64());
+            assert!(Some(0.0) < p50 && p50 <= p99, "{figure}");
         }
     }
     assert!(!report["variants"].as_array().expect("a list").is_empty());

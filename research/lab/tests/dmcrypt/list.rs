@@ -1,5 +1,6 @@
 //! Compares `squall dmcrypt list` with the kernel's own answers, and checks its verdicts.
 
+mod authenticated;
 mod grid;
 mod parsed;
 mod sample;
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::common::commands::contains;
 use crate::common::needs::GUESTS;
 use crate::dmcrypt::workspace::{BARE, GuestSession, LOAD_USUAL, USUAL, Workspace};
-use parsed::{List, Spec};
+use parsed::{Entry, List, Spec};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
@@ -32,9 +33,11 @@ pub const TESTS: &[Test] = tests![
 fn the_list_is_what_the_kernel_accepts() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_for_many_tables(BARE, true);
-    let (list, text) = listed(&mut session, "");
+    let (mut list, text) = listed(&mut session, "");
     reports_the_same_list_in_every_format(&mut session, &list, &text);
     session.load_no_more();
+    let authenticated = take_authenticated(&mut list);
+    authenticated::are_what_the_kernel_accepts(&mut session, &authenticated);
     agrees(&mut session, &list);
     contains_the_grid_and_only_known_extensions(&list);
     assert_eq!(secure(&list), BTreeSet::from(SECURE.map(str::to_owned)));
@@ -54,15 +57,24 @@ fn listed(session: &mut GuestSession, options: &str) -> (List, String) {
     (list.expect("a list"), text)
 }
 
+/// The authenticated ones, which it removes from the list.
+fn take_authenticated(list: &mut List) -> Vec<Entry> {
+    let is_such = |entry: &mut Entry| entry.spec.integrity.is_some();
+    list.accepted.extract_if(.., is_such).collect()
+}
+
 /// Text and CSV show the same list, and the report says that the machine is emulated.
 fn reports_the_same_list_in_every_format(session: &mut GuestSession, list: &List, text: &str) {
     assert_eq!(list.format, "squall-dmcrypt-list/1");
     assert!(list.machine.is_emulated && list.is_complete);
     assert!(list.tried > list.accepted.len());
+    assert!(list.has_integrity);
+    let secure = list.accepted.iter().filter(|it| it.verdict == "secure");
     let counts = format!(
-        "{} specifications accepted of {} that were tried: 121 secure",
+        "{} specifications accepted of {} that were tried: {} secure",
         list.accepted.len(),
-        list.tried
+        list.tried,
+        secure.count(),
     );
     let what = ["EMULATED: the CPU of this machine is a program.", &counts];
     contains(text, &what);
@@ -70,7 +82,10 @@ fn reports_the_same_list_in_every_format(session: &mut GuestSession, list: &List
     assert_eq!(csv.lines().count(), list.accepted.len() + 1);
     contains(
         &csv,
-        &["\naes-xts-plain64,aes,xts,plain64,,512,secure,,,,\n"],
+        &[
+            "\naes-xts-plain64,aes,xts,plain64,,512,,secure,,,,\n",
+            "\naes-xts-plain64,aes,xts,plain64,,512,hmac-sha256,secure,,,,\n",
+        ],
     );
 }
 
@@ -134,6 +149,7 @@ fn secure(list: &List) -> BTreeSet<String> {
             mode,
             iv,
             key_bits,
+            ..
         } = &entry.spec;
         let name = format!("{cipher}-{mode}-{}", iv.name);
         let digest = iv.digest.clone().unwrap_or_default();
@@ -283,10 +299,9 @@ const WITH_MODULES: [&str; 8] = [
 /// The modes and ciphers of a list.
 fn algorithms(list: &List) -> BTreeSet<String> {
     let algorithm = |spec: &Spec| format!("{}({})", spec.mode, spec.cipher);
-    list.accepted
-        .iter()
-        .map(|entry| algorithm(&entry.spec))
-        .collect()
+    let specs = list.accepted.iter().map(|entry| &entry.spec);
+    let plain = specs.filter(|spec| spec.integrity.is_none());
+    plain.map(algorithm).collect()
 }
 
 /// Asks about all 300,000 candidates. An emulated kernel answers a few hundred per second.

@@ -126,11 +126,12 @@ fn is_as_recommended(session: &mut GuestSession, found: &Value, device: &str, na
         options["sector_size"] == 4096,
         "{table}"
     );
-    for flag in ["no_read_workqueue", "no_write_workqueue"] {
-        assert_eq!(
-            table.contains(flag),
-            options["no_workqueues"] == true,
-            "{table}"
-        );
+    for (flag, option) in [
+        ("no_read_workqueue", "no_workqueues"),
+        ("no_write_workqueue", "no_workqueues"),
+        ("same_cpu_crypt", "same_cpu"),
+    ] {
+        assert_eq!(table.contains(flag), options[option] == true, "{table}");
     }
+    assert_eq!(options["high_priority"], false);
 }

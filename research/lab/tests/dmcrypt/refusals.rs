@@ -1,5 +1,6 @@
 //! `squall dmcrypt` refuses devices and arguments with one line that says why, and writes nothing.
 
+use crate::common::commands::contains;
 use crate::common::needs::GUESTS;
 use crate::dmcrypt::workspace::{GuestSession, MEASURED, RunResult, USUAL, Workspace, id};
 use squall_testing::suite::Test;
@@ -121,6 +122,12 @@ fn wrong(workspace: &Workspace, session: &mut GuestSession) {
         2,
         &why,
     );
+    let why = ["authenticated encryption: its 3 devices need 8 MiB each: use --size 24MiB or more"];
+    let small = format!("{MEANT} --cipher 'aes-gcm-random 256 aead'");
+    untouched(workspace, session, &small, 2, &why);
+    let why = ["--cipher \"aes-gcm-random 256 hmac-sha256\": this kernel does not accept it"];
+    let stray = format!("{MEANT} --cipher 'aes-gcm-random 256 hmac-sha256'");
+    untouched(workspace, session, &stray, 2, &why);
     let why = ["is more than half of the memory that is free", "--device"];
     untouched(workspace, session, "--size 1TiB", 2, &why);
     assert!(workspace.medium(SERIAL).iter().all(|byte| *byte == 0));
@@ -224,6 +231,7 @@ fn no_brd(session: &mut GuestSession) {
 
 fn missing_parts_of_the_kernel_are_reported() {
     let workspace = Workspace::new();
+    no_dm_integrity(&mut workspace.boot_for_many_tables(&["brd", "dm-crypt", "xts"], false));
     let mut session = workspace.boot_with(&["dm-mod"], Vec::new());
     let commands = ["list".to_owned(), format!("bench {QUICK}")];
     for command in &commands {
@@ -248,4 +256,14 @@ fn missing_parts_of_the_kernel_are_reported() {
         );
     }
     session.ok("[ ! -e /run/squall-dmcrypt ]");
+}
+
+/// Without dm-integrity, what needs none is listed and measured.
+fn no_dm_integrity(session: &mut GuestSession) {
+    let why = ["authentication takes dm-integrity", "CONFIG_DM_INTEGRITY"];
+    bench(session, "--cipher 'aes-xts-plain64 512 hmac-sha256'").refused(2, &why);
+    let list = session.squall("dmcrypt list").success();
+    contains(&list, &["Nothing authenticated: ", "aes-xts-plain64"]);
+    bench(session, "").success();
+    session.nothing_is_left();
 }

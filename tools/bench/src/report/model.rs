@@ -42,7 +42,7 @@ pub struct Report {
     pub sources: Vec<SourceReport>,
     /// What was measured.
     pub workloads: Vec<Workload>,
-    /// Which source to use here: one sentence.
+    /// Which source to use here, in a few sentences.
     pub advice: String,
 }
 

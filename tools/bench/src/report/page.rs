@@ -16,7 +16,6 @@ use squall_tools::page::figures;
 
 use super::columns;
 use super::model::{Report, SourceReport, State, Workload, workload};
-use table::Last;
 
 const STYLE: &str = include_str!("page/style.css");
 
@@ -86,12 +85,10 @@ fn overview(report: &Report) -> Markup {
 }
 
 fn section(report: &Report, workload: &Workload) -> Markup {
-    let known = |source: &SourceReport| known::figures(workload, &source.name);
-    let is_known = known::has_any(workload);
-    let last: Option<Last> = is_known.then_some(("Published", &known));
     let body = html! {
         p.note { (quantity(workload)) }
-        (table::table(report, &workload.name, &columns::of(workload), last))
+        (table::table(report, &workload.name, &columns::of(workload), None))
+        (known::list(report, workload))
         @if !workload.failures.is_empty() {
             p.note.below { "What failed:" }
             ul.note { @for failure in &workload.failures { li { (failure) } } }

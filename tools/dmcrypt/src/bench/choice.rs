@@ -2,6 +2,7 @@
 
 use squall_tools::{Failure, Interrupt};
 
+use super::authenticated;
 use crate::args::BenchArguments;
 use crate::list;
 use crate::model::{Entry, LeftOut, Measured};
@@ -15,6 +16,8 @@ use crate::{equivalence, probe, rules};
 pub struct Choice {
     /// Specifications to measure.
     pub measured: Vec<Chosen>,
+    /// Authenticated specifications to measure, over dm-integrity.
+    pub authenticated: Vec<Chosen>,
     /// Accepted specifications that are not measured, by reason.
     pub left_out: Vec<LeftOut>,
 }
@@ -58,37 +61,57 @@ pub fn choose(
     interrupt: &Interrupt,
 ) -> Result<Choice, Failure> {
     if !options.cipher.is_empty() {
-        return named(session, &options.cipher);
+        return named(session, options);
     }
     let list = list::survey_kernel(session, false, interrupt)?;
     interrupt.check()?;
     Ok(of_list(&list.accepted, options.all))
 }
 
-/// The specifications that the user named; fails if this kernel does not accept one.
-fn named(session: &Session, specs: &[Spec]) -> Result<Choice, Failure> {
-    let prober = probe::Prober::new(&session.control)?;
-    let mut measured: Vec<Chosen> = Vec::new();
-    for spec in specs {
+/// The specifications that the user named; fails if this kernel does not accept one, or if the device is
+/// too small.
+fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure> {
+    let mut prober = probe::Prober::new(&session.control)?;
+    let mut all: Vec<Chosen> = Vec::new();
+    for spec in &options.cipher {
+        let refused = |why: &str| {
+            let text = format!("--cipher {:?}: {why}", spec.to_string());
+            Err(Failure::Usage(text))
+        };
+        if spec.integrity.is_some() && !prober.has_integrity() {
+            return refused(
+                "authentication takes dm-integrity, and dm-zero to ask about it, which this kernel \
+                 has not (CONFIG_DM_INTEGRITY, CONFIG_DM_ZERO): load them, or use one without",
+            );
+        }
         if prober.accepts(spec)? != Ok(true) {
-            return Err(Failure::Usage(format!(
-                "--cipher {:?}: this kernel does not accept it: use one that `squall dmcrypt list` \
-                 shows",
-                spec.to_string()
-            )));
+            return refused(
+                "this kernel does not accept it: use one that `squall dmcrypt list` shows",
+            );
         }
-        if !measured.iter().any(|chosen| chosen.spec == *spec) {
-            measured.push(Chosen::new(spec.clone(), Vec::new()));
+        if !all.iter().any(|chosen| chosen.spec == *spec) {
+            all.push(Chosen::new(spec.clone(), Vec::new()));
         }
+    }
+    let is_authenticated = |chosen: &Chosen| chosen.spec.integrity.is_some();
+    let (authenticated, measured): (Vec<_>, Vec<_>) = all.into_iter().partition(is_authenticated);
+    if !authenticated.is_empty() {
+        authenticated::check(options.size, authenticated.len(), !measured.is_empty())
+            .map_err(|failed| Failure::Usage(format!("{}: {}", failed.name, failed.reason)))?;
     }
     Ok(Choice {
         measured,
+        authenticated,
         left_out: Vec::new(),
     })
 }
 
-/// Chooses all specifications, or only the secure ones; other names of a specification are skipped.
+/// Chooses all specifications, or only the secure ones; other names of a specification are skipped. Of
+/// the authenticated ones it chooses the usual ones.
 fn of_list(accepted: &[Entry], all: bool) -> Choice {
+    let (authenticated, accepted): (Vec<&Entry>, Vec<&Entry>) = accepted
+        .iter()
+        .partition(|entry| entry.spec.integrity.is_some());
     let is_measured = |entry: &&Entry| {
         if all {
             entry.same_as.is_none()
@@ -96,12 +119,18 @@ fn of_list(accepted: &[Entry], all: bool) -> Choice {
             entry.verdict == Verdict::Secure
         }
     };
-    let (measured, others): (Vec<&Entry>, Vec<&Entry>) = accepted.iter().partition(is_measured);
+    let (measured, others): (Vec<&Entry>, Vec<&Entry>) =
+        accepted.into_iter().partition(is_measured);
     let specs: Vec<Spec> = measured.iter().map(|entry| entry.spec.clone()).collect();
     let groups = equivalence::groups(&specs).into_iter();
+    let is_accepted = |spec: &Spec| authenticated.iter().any(|entry| entry.spec == *spec);
     Choice {
         measured: groups
             .map(|(spec, stands_for)| Chosen::new(spec, stands_for))
+            .collect(),
+        authenticated: authenticated::usual()
+            .filter(is_accepted)
+            .map(|spec| Chosen::new(spec, Vec::new()))
             .collect(),
         // Another name of a measured specification does not count as left out.
         left_out: left_out(others.into_iter().filter(|it| !all || it.same_as.is_none())),
@@ -145,8 +174,11 @@ mod tests {
             "twofish-ctr-plain64 256",
             "aes-ecb-null 256",
             "aes-ecb-plain64 256",
+            "aes-gcm-random 256 aead",
+            "twofish-gcm-random 256 aead",
         ]);
         let choice = of_list(&list, false);
+        assert_eq!(choice.authenticated.len(), 1, "only the usual ones");
         let names: Vec<_> = choice
             .measured
             .iter()

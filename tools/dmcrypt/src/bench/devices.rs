@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use rustix::fs::OFlags;
+use squall_drives::Number;
 use squall_tools::{Failure, Interrupt};
 
+use super::authenticated;
 use super::choice::Chosen;
 use crate::args::BenchArguments;
 use crate::backing::Backing;
 use crate::crypt::{self, Key};
 use crate::mapper::Mapped;
-use crate::measure::{self, Plan, Subject};
+use crate::measure::{self, Plan, Subject, Taken};
 use crate::model::{Failed, Figure, Measured, Options};
+use crate::probe::Prober;
 use crate::progress::Progress;
 use crate::rank;
 use crate::report::words;
@@ -38,14 +41,27 @@ pub struct Run<'a> {
     pub is_complete: bool,
 }
 
-/// A list for each workload with the bytes per second of every round.
-type Samples = Vec<Vec<f64>>;
+/// What a device did, for each workload.
+type Samples = Vec<Taken>;
+
+/// What an encrypted device stands on.
+pub struct Below {
+    /// The device's number.
+    pub number: Number,
+    /// How much of it is used, in sectors of 512 bytes.
+    pub sectors: u64,
+    /// Devices that are removed with the encrypted one, from the upper to the lower.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    pub devices: Vec<Mapped>,
+}
 
 /// A specification with its options, and its device while it is measured.
 struct MeasuredDevice {
     chosen: Chosen,
     options: Options,
     device: Mapped,
+    /// Removed after what stands on it.
+    below: Below,
 }
 
 impl Run<'_> {
@@ -67,14 +83,18 @@ impl Run<'_> {
     ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
         let mut raw = Samples::new();
         let mut measured = Vec::new();
-        let groups = wanted.chunks(GROUP);
+        // With nothing wanted, the backing device is measured alone.
+        let groups = match wanted.len() {
+            0 => vec![&wanted[..]],
+            _ => wanted.chunks(GROUP).collect(),
+        };
         let count = groups.len();
-        for (number, group) in groups.enumerate() {
+        for (number, group) in groups.into_iter().enumerate() {
             let title = match count {
                 1 => "encrypted devices".to_owned(),
                 _ => format!("encrypted devices, group {} of {count}", number + 1),
             };
-            let (beside, of_group) = match self.side_by_side(group, title) {
+            let (beside, of_group) = match self.side_by_side(group, title, None) {
                 Err(_) if number > 0 && self.interrupt.is_noted() => {
                     self.is_complete = false;
                     break;
@@ -91,14 +111,39 @@ impl Run<'_> {
         Ok((rank::figures(&raw, &raw), measured))
     }
 
-    /// Measures the best few of `ranking` with other options, and gives them best first. If that
-    /// fails, the failure is noted and the ranking stays valid.
+    /// Measures the best few of `ranking` with other options, and gives them best first.
     pub fn variants(&mut self, ranking: &[Measured]) -> Vec<Measured> {
-        let variants = rank::variants(ranking).into_iter();
+        let has_priority = ranking
+            .first()
+            .is_some_and(|best| self.takes_priority(best));
+        let variants = rank::variants(ranking, has_priority).into_iter();
         let wanted: Vec<(Chosen, Options)> = variants
             .map(|(best, options)| (Chosen::of(best), options))
             .collect();
-        match self.side_by_side(&wanted, "sectors and flags".into()) {
+        self.beside(&wanted, "sectors and flags", None)
+    }
+
+    /// Whether the kernel knows the flag `high_priority`.
+    fn takes_priority(&self, measured: &Measured) -> bool {
+        let options = Options {
+            high_priority: true,
+            ..Options::PLAIN
+        };
+        let prober = Prober::new(&self.session.control);
+        prober
+            .and_then(|mut prober| prober.accepts_with(&measured.spec, options))
+            .is_ok_and(|answer| answer == Ok(true))
+    }
+
+    /// Measures `wanted`, and gives them best first. If that fails, the failure is noted under the name
+    /// `what`, and everything else stays valid.
+    pub fn beside(
+        &mut self,
+        wanted: &[(Chosen, Options)],
+        what: &str,
+        part: Option<u64>,
+    ) -> Vec<Measured> {
+        match self.side_by_side(wanted, what.into(), part) {
             Ok((_, mut measured)) => {
                 rank::sort(&mut measured);
                 measured
@@ -106,7 +151,7 @@ impl Run<'_> {
             Err(failure) => {
                 self.is_complete = false;
                 self.failures.push(Failed {
-                    name: "sizes of sectors and flags".into(),
+                    name: what.into(),
                     reason: failure.into_text(),
                 });
                 Vec::new()
@@ -114,18 +159,23 @@ impl Run<'_> {
         }
     }
 
-    /// Measures `wanted` beside the backing device; returns its samples and their results.
+    /// Measures `wanted` beside the backing device; returns its samples and their results. All use the
+    /// same bytes, or, if `part` is given, each so many bytes of its own.
     fn side_by_side(
         &mut self,
         wanted: &[(Chosen, Options)],
         title: String,
+        part: Option<u64>,
     ) -> Result<(Samples, Vec<Measured>), Failure> {
         // Must be dropped after `subjects`, because a device is removed once nobody has it open.
         let mut stands = Vec::new();
-        let mut subjects = vec![self.backing.subject()];
-        for (chosen, options) in wanted {
+        let mut raw = self.backing.subject();
+        raw.bytes = part.unwrap_or(raw.bytes);
+        let mut subjects = vec![raw];
+        for (number, (chosen, options)) in (1..).zip(wanted) {
             self.interrupt.check()?;
-            match self.open_device(chosen, *options) {
+            let place = part.map(|bytes| (number * bytes, bytes));
+            match self.open_device(chosen, *options, place) {
                 Ok((stand, subject)) => {
                     stands.push(stand);
                     subjects.push(subject);
@@ -138,29 +188,47 @@ impl Run<'_> {
         self.measured(stands, taken)
     }
 
-    /// Makes an encrypted device and opens it.
+    /// Makes an encrypted device at a place of the backing device (its first byte and its length), or
+    /// over all of it, and opens it.
     fn open_device(
         &mut self,
         chosen: &Chosen,
         options: Options,
+        place: Option<(u64, u64)>,
     ) -> Result<(MeasuredDevice, Subject), Failure> {
+        let label = self.devices.to_string();
+        self.devices += 1;
+        let control = &self.session.control;
+        let (spec, backing) = (&chosen.spec, self.backing.number);
+        let below = match place {
+            Some(place) => authenticated::below(control, &label, backing, place, spec, options)?,
+            None => Below {
+                number: backing,
+                sectors: self.backing.sectors(),
+                devices: Vec::new(),
+            },
+        };
+        let key = Key::draw(spec.key_len());
+        let table = crypt::table(spec, options, &key, below.number, below.sectors);
         let stand = MeasuredDevice {
-            device: self.device(chosen, options)?,
+            device: Mapped::start(control, &label, &table)?,
             chosen: chosen.clone(),
             options,
+            below,
         };
-        let subject = stand.subject(self.backing.about.bytes)?;
+        let subject = stand.subject()?;
+        if options.journal.is_some() {
+            self.write_all(&subject)?;
+        }
         Ok((stand, subject))
     }
 
-    /// Makes an encrypted device over the backing device, with a new key.
-    fn device(&mut self, chosen: &Chosen, options: Options) -> Result<Mapped, Failure> {
-        let number = self.devices;
-        self.devices += 1;
-        let key = Key::draw(chosen.spec.key_len());
-        let (below, sectors) = (self.backing.number, self.backing.sectors());
-        let table = crypt::table(&chosen.spec, options, &key, below, sectors);
-        Mapped::start(&self.session.control, &number.to_string(), &table)
+    /// Writes the whole device, because dm-integrity refuses to read what was not written.
+    fn write_all(&self, subject: &Subject) -> Result<(), Failure> {
+        let progress = Progress::begin(subject.bytes, format!("tags of {}", subject.name));
+        let goes_on = || !self.interrupt.is_noted();
+        measure::prepare(subject, &goes_on, &|bytes| progress.reach(bytes, ""))?;
+        self.interrupt.check()
     }
 
     fn measure(&mut self, subjects: &[Subject], title: String) -> measure::Samples {
@@ -212,13 +280,13 @@ impl Run<'_> {
 }
 
 impl MeasuredDevice {
-    /// Opens the device for measurement of its first `bytes`.
-    fn subject(&self, bytes: u64) -> Result<Subject, Failure> {
+    /// Opens the device for measurement.
+    fn subject(&self) -> Result<Subject, Failure> {
         let file = self.device.open(OFlags::RDWR | OFlags::DIRECT)?;
         Ok(Subject {
             name: self.chosen.spec.to_string(),
             file: Arc::new(file),
-            bytes,
+            bytes: self.below.sectors * 512,
         })
     }
 
@@ -236,7 +304,7 @@ impl MeasuredDevice {
 
 /// Appends the samples of another group.
 fn append(all: &mut Samples, more: Samples) {
-    all.resize(more.len(), Vec::new());
+    all.resize(more.len(), Taken::default());
     for (all, more) in all.iter_mut().zip(more) {
         all.extend(more);
     }

@@ -79,3 +79,34 @@ fn lengths_of_keys_rise_in_whole_bytes() {
     assert!(KEY_BITS.iter().all(|bits| bits % 8 == 0));
     assert!(KEY_BITS.contains(&LONGEST));
 }
+
+#[test]
+fn authenticated_ones_are_made_of_what_is_accepted() {
+    let accepted = model::accepted();
+    let all = authenticated(&accepted);
+    let texts: BTreeSet<String> = all.iter().map(Spec::to_string).collect();
+    assert_eq!(texts.len(), all.len());
+    for wanted in [
+        "aes-gcm-random 128 aead",
+        "serpent-gcm-random 256 aead",
+        "aegis128-random 128 aead",
+        "chacha20-random 256 poly1305",
+        "aes-xts-plain64 512 hmac-sha256",
+        "aes-cbc-essiv:sha256 256 hmac-sha512",
+        "xchacha12,aes-adiantum-plain64 256 hmac-sha256",
+    ] {
+        assert!(texts.contains(wanted), "{wanted}");
+    }
+    for stray in [
+        "blowfish-gcm-random 128 aead",
+        "aes-cbc-essiv:sha3-256 256 hmac-sha256",
+        "aes-cbc-plain64 256 hmac-sha256",
+    ] {
+        assert!(!texts.contains(stray), "{stray}");
+    }
+    for spec in &all {
+        assert_eq!(spec.to_string().parse::<Spec>().as_ref(), Ok(spec));
+    }
+    let few = authenticated(&[]);
+    assert_eq!(few.len(), 2, "ciphers that need no mode");
+}

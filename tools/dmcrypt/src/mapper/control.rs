@@ -28,7 +28,7 @@ impl Control {
             opened => opened,
         };
         let control = Control(control.map_err(|error| Failure::Runtime(cannot_open(&error)))?);
-        match control.has_crypt() {
+        match control.has("crypt") {
             Ok(()) => Ok(control),
             Err(Errno::PERM | Errno::ACCESS) => Err(Failure::Runtime(forbidden())),
             Err(Errno::NOTTY) => Err(Failure::Runtime(
@@ -43,11 +43,12 @@ impl Control {
         }
     }
 
-    fn has_crypt(&self) -> Result<(), Errno> {
-        let asked = || self.ask(Command::TargetVersion, Header::of("crypt"), &[]);
+    /// Asks whether the kernel has `target`; loads its module if needed.
+    pub fn has(&self, target: &str) -> Result<(), Errno> {
+        let asked = || self.ask(Command::TargetVersion, Header::of(target), &[]);
         match asked() {
             Err(Errno::INVAL | Errno::NOENT | Errno::NODEV) => {
-                load_module("dm-crypt");
+                load_module(&format!("dm-{target}"));
                 asked().map(drop)
             }
             answer => answer.map(drop),

@@ -108,6 +108,12 @@ impl Mapped {
         Ok(device)
     }
 
+    /// Loads another table and brings it into use.
+    pub fn replace(&self, table: &Table) -> Result<(), Failure> {
+        self.load_or_fail(table)?;
+        self.resume()
+    }
+
     fn load_or_fail(&self, table: &Table) -> Result<(), Failure> {
         self.load(table).map_err(|error| {
             let what = format!("table {} of device {}", table.target, self.name);

@@ -15,18 +15,30 @@ use std::time::{Duration, Instant};
 use squall_drives::io::Buffer;
 
 use super::offsets::Offsets;
+use super::taken::Latencies;
 use super::{Subject, keystream};
 use crate::model::{Direction, Workload};
 
-/// Runs `workload` with a thread for each of `buffers`, and gives bytes per second. No transfer begins
-/// after `time`; those in flight by then are waited for and counted.
+/// The transfers of a sample.
+#[derive(Default)]
+pub struct Transfers {
+    /// How many bytes were transferred.
+    pub bytes: u64,
+    /// The seconds that it took.
+    pub seconds: f64,
+    /// How long each transfer took.
+    pub latencies: Latencies,
+}
+
+/// Runs `workload` with a thread for each of `buffers`. No transfer begins after `time`; those in
+/// flight by then are waited for and counted.
 pub fn run_transfers(
     subject: &Subject,
     offsets: &Offsets,
     workload: &Workload,
     time: Duration,
     buffers: &mut [Buffer],
-) -> io::Result<f64> {
+) -> io::Result<Transfers> {
     let flight = SharedState {
         subject,
         offsets,
@@ -36,18 +48,19 @@ pub fn run_transfers(
     };
     if let [buffer] = buffers {
         let clock = Instant::now();
-        let bytes = flight.transfers(clock, buffer)?;
-        return Ok(bytes as f64 / clock.elapsed().as_secs_f64());
+        let mut done = flight.transfers(clock, buffer)?;
+        done.seconds = clock.elapsed().as_secs_f64();
+        return Ok(done);
     }
     let start = Barrier::new(buffers.len());
-    let sums: Vec<(u64, Instant, Instant)> = thread::scope(|scope| {
+    let parts: Vec<(Transfers, Instant, Instant)> = thread::scope(|scope| {
         let begin = |buffer| {
             let (flight, start) = (&flight, &start);
             scope.spawn(move || {
                 start.wait();
                 let clock = Instant::now();
-                let bytes = flight.transfers(clock, buffer)?;
-                Ok((bytes, clock, Instant::now()))
+                let done = flight.transfers(clock, buffer)?;
+                Ok((done, clock, Instant::now()))
             })
         };
         let threads: Vec<_> = buffers.iter_mut().map(begin).collect();
@@ -58,11 +71,18 @@ pub fn run_transfers(
         };
         threads.into_iter().map(join).collect::<io::Result<_>>()
     })?;
-    let bytes: u64 = sums.iter().map(|(bytes, ..)| bytes).sum();
-    let first = sums.iter().map(|(_, start, _)| *start).min();
-    let last = sums.iter().map(|(.., end)| *end).max();
+    let first = parts.iter().map(|(_, start, _)| *start).min();
+    let last = parts.iter().map(|(.., end)| *end).max();
     let took = first.zip(last).map(|(first, last)| last - first);
-    Ok(bytes as f64 / took.unwrap_or(time).as_secs_f64())
+    let mut all = Transfers {
+        seconds: took.unwrap_or(time).as_secs_f64(),
+        ..Transfers::default()
+    };
+    for (part, ..) in parts {
+        all.bytes += part.bytes;
+        all.latencies.extend(&part.latencies);
+    }
+    Ok(all)
 }
 
 /// The state that a sample's threads share.
@@ -76,16 +96,20 @@ struct SharedState<'a> {
 }
 
 impl SharedState<'_> {
-    /// Transfers through `buffer` until `time` has passed since `clock`, and gives the bytes.
-    fn transfers(&self, clock: Instant, buffer: &mut Buffer) -> io::Result<u64> {
-        let mut bytes = 0;
+    /// Transfers through `buffer` until `time` has passed since `clock`.
+    fn transfers(&self, clock: Instant, buffer: &mut Buffer) -> io::Result<Transfers> {
+        let mut all = Transfers::default();
+        let mut begin = Instant::now();
         loop {
             let done = self.transfer(buffer);
+            let end = Instant::now();
             self.has_failed.fetch_or(done.is_err(), Ordering::Relaxed);
-            bytes += done?;
-            if clock.elapsed() >= self.time || self.has_failed.load(Ordering::Relaxed) {
-                return Ok(bytes);
+            all.bytes += done?;
+            all.latencies.add(end - begin);
+            if end - clock >= self.time || self.has_failed.load(Ordering::Relaxed) {
+                return Ok(all);
             }
+            begin = end;
         }
     }
 

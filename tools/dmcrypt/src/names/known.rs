@@ -46,6 +46,13 @@ pub const MODES: &[&str] = &[
 /// Modes that take only one particular cipher, with that cipher.
 pub const PAIRS: &[(&str, &str)] = &[("adiantum", "xchacha12,aes"), ("adiantum", "xchacha20,aes")];
 
+/// The mode that authenticates by itself, over any cipher with blocks of 128 bits. CCM is not asked
+/// about: its nonces have 64 bits, too few for random ones.
+pub const AEAD_MODE: &str = "gcm";
+
+/// Ciphers that need no mode, and stand only where sectors are authenticated.
+pub const AEAD_CIPHERS: &[&str] = &["aegis128", "chacha20"];
+
 /// All of dm-crypt's IV generators that need no digest.
 pub const IVS: &[&str] = &[
     "benbi",

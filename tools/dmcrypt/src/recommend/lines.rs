@@ -28,6 +28,8 @@ impl Lines<'_> {
         let Options {
             sector_size,
             no_workqueues,
+            same_cpu,
+            ..
         } = self.options;
         let mut options = vec![
             "swap".to_owned(),
@@ -37,6 +39,9 @@ impl Lines<'_> {
         ];
         if sector_size != 512 {
             options.push(format!("sector-size={sector_size}"));
+        }
+        if same_cpu {
+            options.push("same-cpu-crypt".to_owned());
         }
         if no_workqueues {
             options.push("no-read-workqueue".to_owned());
@@ -62,10 +67,13 @@ impl Lines<'_> {
 
     /// The command that opens the volume; it stores the flags in the volume's header.
     pub fn luks_open(&self) -> String {
-        let flags = if self.options.no_workqueues {
-            "--perf-no_read_workqueue --perf-no_write_workqueue --persistent "
-        } else {
-            ""
+        let flags = match self.options {
+            Options {
+                no_workqueues: true,
+                ..
+            } => "--perf-no_read_workqueue --perf-no_write_workqueue --persistent ",
+            Options { same_cpu: true, .. } => "--perf-same_cpu_crypt --persistent ",
+            _ => "",
         };
         format!("cryptsetup open {flags}{} {VOLUME}", word(self.device()))
     }

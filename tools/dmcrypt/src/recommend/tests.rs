@@ -1,6 +1,7 @@
 //! Tests of the lines, the notes, and the choice between the two lists.
 
 use super::*;
+use crate::model::Options;
 use crate::rank::tests::measured;
 use crate::verdict::Verdict;
 
@@ -25,6 +26,7 @@ fn with(text: &str, part: f64, sector_size: u32, no_workqueues: bool) -> Measure
     measured.options = Options {
         sector_size,
         no_workqueues,
+        ..Options::PLAIN
     };
     measured
 }
@@ -62,6 +64,23 @@ fn lines_with_every_option() {
          speed."
     );
     assert_eq!(found.notes.len(), 4);
+}
+
+#[test]
+fn the_same_cpu_is_in_the_lines() {
+    let mut same = with("aes-xts-plain64 512", 0.7, 512, false);
+    same.options.same_cpu = true;
+    let backing = device("/dev/disk/by-id/nvme-DISK_1");
+    let found = of_machine(&[], &[same], &backing, false).expect("one is secure");
+    assert_eq!(
+        found.swap,
+        "swap /dev/disk/by-id/nvme-DISK_1 /dev/urandom swap,plain,cipher=aes-xts-plain64,size=512,\
+         same-cpu-crypt"
+    );
+    assert_eq!(
+        found.luks_open,
+        "cryptsetup open --perf-same_cpu_crypt --persistent /dev/disk/by-id/nvme-DISK_1 volume"
+    );
 }
 
 #[test]

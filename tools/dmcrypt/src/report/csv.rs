@@ -4,6 +4,7 @@
 use serde::Serialize;
 use squall_tools::Failure;
 
+use crate::integrity::Integrity;
 use crate::model::{Bench, Direction, Figure, Measured, Workload};
 use crate::verdict::Verdict;
 
@@ -14,6 +15,7 @@ enum Section {
     Raw,
     Ranking,
     Variant,
+    Authenticated,
 }
 
 /// A line of CSV; its fields are the columns.
@@ -22,8 +24,12 @@ struct Line<'a> {
     part: Section,
     specification: Option<String>,
     key_bits: Option<u32>,
+    integrity: Option<Integrity>,
     sector_size: Option<u32>,
     no_workqueues: Option<bool>,
+    same_cpu: Option<bool>,
+    high_priority: Option<bool>,
+    journal: Option<bool>,
     verdict: Option<Verdict>,
     score: Option<f64>,
     workload: &'a str,
@@ -37,6 +43,9 @@ struct Line<'a> {
     ratio: f64,
     ratio_low: f64,
     ratio_high: f64,
+    cpu_seconds_per_gb: Option<f64>,
+    latency_p50_ns: f64,
+    latency_p99_ns: f64,
     samples: usize,
     device: &'a str,
     is_emulated: bool,
@@ -53,7 +62,10 @@ pub fn csv(bench: &Bench) -> Result<String, Failure> {
         |part| move |measured: &'_ Measured| lines(bench, part, Some(measured), &measured.figures);
     let ranking = bench.ranking.iter().flat_map(of(Section::Ranking));
     let variants = bench.variants.iter().flat_map(of(Section::Variant));
-    squall_tools::csv::text(raw.into_iter().chain(ranking).chain(variants))
+    let authenticated = bench.authenticated.iter();
+    let authenticated = authenticated.flat_map(of(Section::Authenticated));
+    let all = raw.into_iter().chain(ranking).chain(variants);
+    squall_tools::csv::text(all.chain(authenticated))
 }
 
 /// Makes a line for each workload.
@@ -75,12 +87,17 @@ fn line<'a>(
     workload: &'a Workload,
     figure: &Figure,
 ) -> Line<'a> {
+    let options = measured.map(|measured| measured.options);
     Line {
         part,
         specification: measured.map(|measured| measured.spec.name()),
         key_bits: measured.map(|measured| measured.spec.key_bits),
-        sector_size: measured.map(|measured| measured.options.sector_size),
-        no_workqueues: measured.map(|measured| measured.options.no_workqueues),
+        integrity: measured.and_then(|measured| measured.spec.integrity),
+        sector_size: options.map(|options| options.sector_size),
+        no_workqueues: options.map(|options| options.no_workqueues),
+        same_cpu: options.map(|options| options.same_cpu),
+        high_priority: options.map(|options| options.high_priority),
+        journal: options.and_then(|options| options.journal),
         verdict: measured.map(|measured| measured.verdict),
         score: measured.map(|measured| measured.score),
         workload: workload.name,
@@ -94,6 +111,9 @@ fn line<'a>(
         ratio: figure.ratio.median,
         ratio_low: figure.ratio.low,
         ratio_high: figure.ratio.high,
+        cpu_seconds_per_gb: figure.cpu_seconds_per_gb,
+        latency_p50_ns: figure.latency.p50_ns,
+        latency_p99_ns: figure.latency.p99_ns,
         samples: figure.samples.len(),
         device: &bench.backing.name,
         is_emulated: bench.machine.is_emulated,

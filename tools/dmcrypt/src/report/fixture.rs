@@ -6,7 +6,7 @@ use squall_tools::measure::Spread;
 use crate::model::*;
 use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
-use crate::{measure, rank};
+use crate::{measure, rank, rules};
 
 const ROUNDS: usize = 30;
 
@@ -50,6 +50,7 @@ pub fn bench() -> Bench {
         raw: figures(1.0, 0),
         ranking: ranking(),
         variants: variants(),
+        authenticated: authenticated(),
         left_out: left_out(),
         failures: vec![Failed {
             name: "aes-xts-eboiv 512".into(),
@@ -68,6 +69,7 @@ pub fn interrupted() -> Bench {
     bench.backing.sector = 4096;
     bench.is_complete = false;
     bench.variants.clear();
+    bench.authenticated.clear();
     bench.recommendation = None;
     bench
 }
@@ -81,6 +83,7 @@ pub fn list() -> List {
         machine: machine(),
         tried: 62_370,
         is_complete: true,
+        has_integrity: true,
         accepted: vec![
             Entry {
                 spec: spec("aes-ecb-benbi 256"),
@@ -100,6 +103,42 @@ pub fn list() -> List {
                 reasons: Vec::new(),
                 same_as: None,
             },
+            Entry {
+                spec: spec("aes-xts-plain64 512 hmac-sha256"),
+                verdict: Verdict::Secure,
+                reasons: Vec::new(),
+                same_as: None,
+            },
+        ],
+    }
+}
+
+/// Key derivations on a machine with much memory.
+pub fn kdf() -> Kdf {
+    let pbkdf2 = |function, iterations| Derivation {
+        function,
+        iterations,
+        memory_kib: None,
+        threads: 1,
+        measured_ms: 612.5,
+        iterations_per_second: Some(f64::from(iterations) / 2.0),
+    };
+    Kdf {
+        format: KDF_FORMAT,
+        at: at(),
+        machine: machine(),
+        time_ms: 2000,
+        derivations: vec![
+            Derivation {
+                function: "argon2id",
+                iterations: 6,
+                memory_kib: Some(1 << 20),
+                threads: 4,
+                measured_ms: 1987.25,
+                iterations_per_second: None,
+            },
+            pbkdf2("pbkdf2-sha256", 9_876_543),
+            pbkdf2("pbkdf2-sha512", 3_456_789),
         ],
     }
 }
@@ -136,10 +175,18 @@ fn figures(part: f64, seed: usize) -> Vec<Figure> {
         let samples: Vec<f64> = (0..ROUNDS)
             .map(|round| (raw * 1e6 * part * noise(round)).round())
             .collect();
+        let workload = &measure::workloads()[number];
+        let rate = raw * 1e6 * part;
+        let p50_ns = (workload.block * workload.depth) as f64 / rate * 1e9;
         Figure {
             rate: Spread::of(samples.clone()),
             ratio: Spread::of(ratios),
             samples,
+            cpu_seconds_per_gb: Some(1.4e9 / rate * (workload.depth as f64).sqrt().min(2.0)),
+            latency: Latency {
+                p50_ns: p50_ns.round(),
+                p99_ns: (p50_ns * 2.7).round(),
+            },
         }
     };
     RAW.iter().enumerate().map(figure).collect()
@@ -171,19 +218,51 @@ fn ranking() -> Vec<Measured> {
 }
 
 fn variants() -> Vec<Measured> {
-    let variant = |name, sector_size, no_workqueues, part, seed| {
-        let options = Options {
-            sector_size,
-            no_workqueues,
-        };
-        measured(name, options, part, seed)
+    let no_workqueues = Options {
+        no_workqueues: true,
+        ..Options::PLAIN
+    };
+    let same_cpu = Options {
+        same_cpu: true,
+        ..Options::PLAIN
+    };
+    let high_priority = Options {
+        high_priority: true,
+        ..Options::PLAIN
+    };
+    let large = |options| Options {
+        sector_size: 4096,
+        ..options
     };
     vec![
-        variant("aes-xts-plain64 512", 4096, true, 0.86, 21),
-        variant("aes-xts-plain64 256", 4096, true, 0.84, 22),
-        variant("aes-xts-plain64 512", 512, true, 0.69, 23),
-        variant("aes-xts-plain64 512", 4096, false, 0.64, 24),
+        measured("aes-xts-plain64 512", large(no_workqueues), 0.86, 21),
+        measured("aes-xts-plain64 256", large(no_workqueues), 0.84, 22),
+        measured("aes-xts-plain64 512", no_workqueues, 0.69, 23),
+        measured("aes-xts-plain64 512", large(high_priority), 0.66, 24),
+        measured("aes-xts-plain64 512", large(Options::PLAIN), 0.64, 25),
+        measured("aes-xts-plain64 512", large(same_cpu), 0.41, 26),
     ]
+}
+
+fn authenticated() -> Vec<Measured> {
+    let options = |journal| Options {
+        sector_size: 4096,
+        journal,
+        ..Options::PLAIN
+    };
+    let mut all = vec![measured("aes-xts-plain64 512", options(None), 0.63, 31)];
+    let rest = [
+        ("aegis128-random 128 aead", false, 0.51),
+        ("aes-gcm-random 256 aead", false, 0.48),
+        ("aes-gcm-random 256 aead", true, 0.21),
+        ("aes-xts-plain64 512 hmac-sha256", true, 0.12),
+    ];
+    for (number, (name, journal, part)) in rest.into_iter().enumerate() {
+        let mut measured = measured(name, options(Some(journal)), part, 32 + number);
+        measured.verdict = rules::judge(&measured.spec).0;
+        all.push(measured);
+    }
+    all
 }
 
 fn left_out() -> Vec<LeftOut> {
@@ -231,6 +310,7 @@ fn recommendation() -> Recommendation {
         options: Options {
             sector_size: 4096,
             no_workqueues: true,
+            ..Options::PLAIN
         },
         why:
             "The fastest secure specification on this machine; with a key of 512 bits it encrypts \

@@ -5,6 +5,7 @@ mod csv;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::words;
+use crate::integrity::Integrity;
 use crate::model::{Entry, List};
 use crate::reasons::by_reason;
 use crate::spec::{Iv, Spec};
@@ -19,6 +20,7 @@ pub fn text(list: &List, width: Option<usize>) -> String {
     let mut text = String::new();
     machine(&mut text, list, width);
     secure(&mut text, list, width);
+    authenticated(&mut text, list, width);
     for verdict in [Verdict::Compatible, Verdict::Insecure] {
         ruled_out(&mut text, list, verdict, width);
     }
@@ -78,23 +80,62 @@ struct Row {
 }
 
 fn secure(text: &mut String, list: &List, width: Option<usize>) {
-    let entries = list
-        .accepted
-        .iter()
-        .filter(|entry| entry.verdict == Verdict::Secure);
-    let rows = rows(entries.map(|entry| &entry.spec));
+    let rows = rows(secure_specs(list).filter(|spec| spec.integrity.is_none()));
     text.push_str("\nSecure\n");
     if rows.is_empty() {
         return text.push_str(&paragraph("Nothing that this kernel accepts is.", width));
     }
+    text.push_str(&table(["", "bits of key", "digests"], rows, width));
+}
+
+fn secure_specs(list: &List) -> impl Iterator<Item = &Spec> {
+    let entries = list.accepted.iter();
+    let secure = entries.filter(|entry| entry.verdict == Verdict::Secure);
+    secure.map(|entry| &entry.spec)
+}
+
+/// The secure ones that are authenticated: a row for each specification with its key lengths, and what
+/// may authenticate it.
+fn authenticated(text: &mut String, list: &List, width: Option<usize>) {
+    if !list.has_integrity {
+        text.push('\n');
+        return text.push_str(&paragraph(
+            "Nothing authenticated: that takes dm-integrity (CONFIG_DM_INTEGRITY), and dm-zero to ask \
+             about it, which this kernel has not.",
+            width,
+        ));
+    }
+    let mut bits: BTreeMap<(usize, String, Integrity), Vec<u32>> = BTreeMap::new();
+    for spec in secure_specs(list) {
+        if let Some(integrity) = spec.integrity {
+            let row = (rank(&spec.mode), spec.name(), integrity);
+            bits.entry(row).or_default().push(spec.key_bits);
+        }
+    }
+    let mut rows: BTreeMap<Row, BTreeSet<&str>> = BTreeMap::new();
+    for ((rank, name, integrity), key_bits) in bits {
+        let row = Row {
+            rank,
+            name,
+            key_bits,
+        };
+        rows.entry(row).or_default().insert(integrity.word());
+    }
+    text.push_str("\nSecure and authenticated, over dm-integrity\n");
+    let header = ["", "bits of key", "by"];
+    text.push_str(&table(header, rows, width));
+}
+
+/// A table of `rows`.
+fn table(header: [&str; 3], rows: BTreeMap<Row, BTreeSet<&str>>, width: Option<usize>) -> String {
     let mut table = columns(width);
-    table.set_header(["", "bits of key", "digests"]);
-    for (row, digests) in rows {
+    table.set_header(header);
+    for (row, names) in rows {
         let bits: Vec<String> = row.key_bits.iter().map(u32::to_string).collect();
-        table.add_row([row.name, bits.join(" "), joined(&digests, " ")]);
+        table.add_row([row.name, bits.join(" "), joined(&names, " ")]);
     }
     whole(&mut table, 0);
-    text.push_str(&lines(&mut table, 1, |_| false));
+    lines(&mut table, 1, |_| false)
 }
 
 /// The rows with their digests; all digests in a row have the same key lengths.

@@ -27,6 +27,7 @@ pub fn html(bench: &Bench) -> String {
         (plots::section(bench))
         (table::ranking(bench))
         (table::variants(bench))
+        (table::authenticated(bench))
         (left_out(&bench.left_out))
         (failures(bench))
         (machine(bench))

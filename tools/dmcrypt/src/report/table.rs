@@ -19,6 +19,7 @@ pub fn text(bench: &Bench, width: Option<usize>) -> String {
     raw(&mut text, bench, width);
     ranking(&mut text, bench, width);
     variants(&mut text, bench, width);
+    authenticated(&mut text, bench, width);
     left_out(&mut text, &bench.left_out, width);
     failures(&mut text, bench, width);
     recommendation::write(&mut text, bench, width);
@@ -85,7 +86,7 @@ fn ranking(text: &mut String, bench: &Bench, width: Option<usize>) {
         Verdict::Secure => String::new(),
         verdict => words::verdict(verdict).into(),
     };
-    text.push_str(&figures::tables(bench, &bench.ranking, &second, width));
+    text.push_str(&figures::rates(bench, &bench.ranking, &second, width));
     text.push_str(&paragraph(
         "MB/s, the median; below it percent of the device without encryption in the same round, \
          ± half the distance of the quartiles. Score: the geometric mean of these percentages.",
@@ -94,19 +95,58 @@ fn ranking(text: &mut String, bench: &Bench, width: Option<usize>) {
     for sentence in bench.ranking.iter().filter_map(words::stands_for) {
         text.push_str(&paragraph(&format!("{sentence}."), width));
     }
+    costs(text, bench, &bench.ranking, &second, width);
+}
+
+/// Adds the costs of what is `measured`.
+fn costs(
+    text: &mut String,
+    bench: &Bench,
+    measured: &[Measured],
+    second: &dyn Fn(&Measured) -> String,
+    width: Option<usize>,
+) {
+    heading(text, words::COSTS, width);
+    text.push_str(&figures::costs(bench, measured, second, width));
 }
 
 fn variants(text: &mut String, bench: &Bench, width: Option<usize>) {
     if bench.variants.is_empty() {
         return;
     }
+    heading(text, "The best with other sectors and flags", width);
+    let second = |measured: &Measured| words::short_options(&measured.options);
+    text.push_str(&figures::rates(bench, &bench.variants, &second, width));
+    if bench.variants.iter().any(|it| it.options.high_priority) {
+        text.push_str(&paragraph(words::PRIORITY, width));
+    }
+    costs(text, bench, &bench.variants, &second, width);
+}
+
+fn authenticated(text: &mut String, bench: &Bench, width: Option<usize>) {
+    if bench.authenticated.is_empty() {
+        return;
+    }
     heading(
         text,
-        "The best with other sectors, and with and without work queues",
+        "Authenticated, over dm-integrity, with sectors of 4096 bytes",
         width,
     );
-    let second = |measured: &Measured| words::options(&measured.options);
-    text.push_str(&figures::tables(bench, &bench.variants, &second, width));
+    let second = |measured: &Measured| {
+        let journal = words::journal(&measured.options);
+        match measured.verdict {
+            Verdict::Secure => journal.to_owned(),
+            verdict => format!("{journal}\n{}", words::verdict(verdict)),
+        }
+    };
+    text.push_str(&figures::rates(bench, &bench.authenticated, &second, width));
+    for note in words::AUTHENTICATED {
+        text.push_str(&paragraph(&format!("- {note}"), width));
+    }
+    for reason in words::reasons(&bench.authenticated) {
+        text.push_str(&paragraph(&format!("- {reason}"), width));
+    }
+    costs(text, bench, &bench.authenticated, &second, width);
 }
 
 fn left_out(text: &mut String, left_out: &[LeftOut], width: Option<usize>) {

@@ -6,9 +6,9 @@ mod browser;
 use serde_json::Value;
 use squall_testing::schema::Schema;
 
-use super::fixture::{bench, interrupted, list};
+use super::fixture::{bench, interrupted, kdf, list};
 use super::{csv, page, table};
-use crate::model::{Bench, Failed, List};
+use crate::model::{Bench, Failed, Kdf, List};
 use crate::verdict::Verdict;
 
 /// Terminal widths in columns.
@@ -27,13 +27,13 @@ fn value(report: &impl serde::Serialize) -> Value {
 fn without_a_width_every_specification_has_one_line() {
     let text = table::text(&bench(), None);
     let named = |line: &&str| line.starts_with("serpent-xts-plain64");
-    assert_eq!(text.lines().filter(named).count(), 1);
+    assert_eq!(text.lines().filter(named).count(), 2, "rates and costs");
     assert_eq!(
         table::text(&bench(), Some(60))
             .lines()
             .filter(named)
             .count(),
-        8
+        16
     );
     assert!(text.contains("percentages.\n"));
 }
@@ -60,6 +60,21 @@ fn the_text_of_a_narrow_terminal() {
 #[test]
 fn the_text_of_an_interrupted_run() {
     insta::assert_snapshot!("interrupted", table::text(&interrupted(), Some(120)));
+}
+
+#[test]
+fn the_text_of_key_derivations() {
+    insta::assert_snapshot!("kdf", super::kdf::text(&kdf(), Some(80)));
+    let narrow = super::kdf::text(&kdf(), Some(60));
+    let is_too_wide = |line: &&str| line.chars().count() > 60;
+    assert_eq!(narrow.lines().find(is_too_wide), None);
+    let csv = super::kdf::csv(&kdf()).expect("it is written");
+    let wanted = "function,iterations,memory_kib,threads,measured_ms,iterations_per_second\n\
+                  argon2id,6,1048576,4,1987.25,\npbkdf2-sha256,9876543,,1,612.5,4938271.5\n";
+    assert!(csv.starts_with(wanted), "{csv}");
+    let mut emulated = kdf();
+    emulated.machine.is_emulated = true;
+    assert!(super::kdf::text(&emulated, None).starts_with("EMULATED: "));
 }
 
 #[test]
@@ -140,7 +155,8 @@ fn a_recommendation_of_an_emulated_machine_is_doubted() {
 #[test]
 fn nothing_secure_is_nothing_recommended() {
     let bench = interrupted();
-    assert!(table::text(&bench, Some(120)).contains("nothing secure was measured"));
+    let text = table::text(&bench, Some(120));
+    assert!(text.contains("nothing secure was measured"));
     assert!(page::html(&bench).contains("nothing secure was measured"));
 }
 
@@ -209,7 +225,7 @@ fn lines(bench: &Bench) -> Vec<std::collections::HashMap<String, String>> {
 fn csv_has_every_figure() {
     let bench = bench();
     let lines = lines(&bench);
-    let devices = 1 + bench.ranking.len() + bench.variants.len();
+    let devices = 1 + bench.ranking.len() + bench.variants.len() + bench.authenticated.len();
     assert_eq!(lines.len(), devices * bench.workloads.len());
     assert_eq!(
         (lines[0]["part"].as_str(), lines[0]["ratio"].as_str()),
@@ -224,6 +240,12 @@ fn csv_has_every_figure() {
         ("key_bits", "512".into()),
         ("sector_size", "4096".into()),
         ("no_workqueues", "true".into()),
+        ("same_cpu", "false".into()),
+        ("high_priority", "false".into()),
+        ("journal", String::new()),
+        ("integrity", String::new()),
+        ("latency_p50_ns", format!("{:?}", figure.latency.p50_ns)),
+        ("latency_p99_ns", format!("{:?}", figure.latency.p99_ns)),
         ("verdict", "secure".into()),
         ("score", bench.variants[0].score.to_string()),
         ("workload", "write-random".into()),
@@ -234,6 +256,50 @@ fn csv_has_every_figure() {
     ] {
         assert_eq!(variant[column], expected, "{column}");
     }
+}
+
+/// Authenticated ones stand apart, with their journals, what is to be known, and the reasons against
+/// those that are not secure.
+#[test]
+fn authenticated_ones_have_their_notes() {
+    let bench = bench();
+    let last = &lines(&bench)[lines(&bench).len() - 1];
+    assert_eq!(
+        [&last["part"], &last["integrity"], &last["journal"]],
+        ["authenticated", "hmac-sha256", "true"]
+    );
+    let text = table::text(&bench, None);
+    let page = page::html(&bench);
+    for note in super::words::AUTHENTICATED {
+        assert!(text.contains(note) && page.contains(note), "{note}");
+    }
+    for report in [&text, &page] {
+        assert_eq!(report.matches("aes-gcm-random 256 aead: ").count(), 1);
+        assert!(report.contains("SP 800-38D"));
+        assert!(report.contains("without a journal"));
+    }
+    assert!(!table::text(&interrupted(), None).contains("dm-integrity"));
+}
+
+/// Each figure has its CPU time and latency, and too little CPU time is a dash.
+#[test]
+fn costs_are_in_every_form() {
+    let mut bench = bench();
+    bench.ranking[0].figures[0].cpu_seconds_per_gb = Some(0.4321);
+    bench.ranking[0].figures[0].latency.p99_ns = 765_432.0;
+    bench.ranking[0].figures[1].cpu_seconds_per_gb = None;
+    let text = table::text(&bench, None);
+    assert!(text.contains(" 0.432 ") && text.contains(" 765 "), "{text}");
+    assert!(
+        text.lines()
+            .any(|line| line.starts_with("aes-xts") && line.contains(" – "))
+    );
+    let page = page::html(&bench);
+    assert!(page.contains("0.432 CPU s/GB") && page.contains("765 µs"));
+    let line = &lines(&bench)[bench.workloads.len()];
+    assert_eq!(line["cpu_seconds_per_gb"], "0.4321");
+    let line = &lines(&bench)[bench.workloads.len() + 1];
+    assert_eq!(line["cpu_seconds_per_gb"], "");
 }
 
 fn bench_schema() -> Schema {
@@ -247,6 +313,8 @@ fn the_schemas_know_every_report() {
     assert!(removed > 80, "{removed}");
     let removed = Schema::of::<List>("schema/list.schema.json").check(&[value(&list())], &[]);
     assert!(removed > 15, "{removed}");
+    let removed = Schema::of::<Kdf>("schema/kdf.schema.json").check(&[value(&kdf())], &[]);
+    assert!(removed > 8, "{removed}");
 }
 
 #[test]
@@ -264,6 +332,10 @@ fn values_that_cannot_be_are_noticed() {
         ("/ranking/0/verdict", "Secure".into()),
         ("/ranking/0/options/sector_size", 513.into()),
         ("/ranking/0/key_bits", 7.into()),
+        ("/ranking/0/figures/0/latency/p99_ns", (-1.0).into()),
+        ("/ranking/0/figures/0/cpu_seconds_per_gb", "1".into()),
+        ("/authenticated/1/integrity", "crc32".into()),
+        ("/authenticated/1/options/journal", "J".into()),
     ] {
         let mut report = value(&bench());
         assert!(schema.takes(&report));

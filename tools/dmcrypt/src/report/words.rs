@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 
 use squall_tools::measure::Spread;
+use squall_tools::units;
 
-use crate::model::{BackingKind, Bench, Direction, Measured, Options, Recommendation};
+use crate::model::{
+    BackingKind, Bench, Direction, Figure, Latency, Measured, Options, Recommendation,
+};
+use crate::rules;
 use crate::verdict::Verdict;
 
 /// The warning about an emulated machine.
@@ -16,7 +20,8 @@ pub const INCOMPLETE: &str =
     "The run was interrupted: rounds, specifications or variants are missing.";
 
 /// The text of a report without a recommendation.
-pub const NO_RECOMMENDATION: &str = "There is none: nothing secure was measured.";
+pub const NO_RECOMMENDATION: &str =
+    "There is none: but for authenticated ones, nothing secure was measured.";
 
 /// The percentage from which on tenths are not shown.
 const WHOLE: f64 = 9.95;
@@ -41,12 +46,81 @@ pub fn rounds(bench: &Bench) -> String {
 
 /// The options of a table: `sectors of 4096 bytes, no work queues`.
 pub fn options(options: &Options) -> String {
-    let queues = if options.no_workqueues {
-        "no work queues"
-    } else {
-        "work queues"
+    let queues = match options {
+        _ if options.same_cpu => "work queues on the same CPU",
+        _ if options.high_priority => "work queues of high priority",
+        _ => queues(options),
     };
     format!("sectors of {} bytes, {queues}", options.sector_size)
+}
+
+/// The same for a column: `4096 B sectors, no work queues`.
+pub fn short_options(options: &Options) -> String {
+    format!("{} B sectors, {}", options.sector_size, queues(options))
+}
+
+fn queues(options: &Options) -> &'static str {
+    match options {
+        _ if options.no_workqueues => "no work queues",
+        _ if options.same_cpu => "same CPU",
+        _ if options.high_priority => "high priority",
+        _ => "work queues",
+    }
+}
+
+/// Whether there is dm-integrity below, and its journal.
+pub fn journal(options: &Options) -> &'static str {
+    match options.journal {
+        None => "not authenticated",
+        Some(true) => "with a journal",
+        Some(false) => "without a journal",
+    }
+}
+
+/// What the figures of authenticated specifications mean, a sentence each.
+pub const AUTHENTICATED: [&str; 4] = [
+    "Each has a part of the device for itself, because dm-integrity formats what is below it. The \
+     device without encryption, and the best without authentication, have such a part too and were \
+     measured in the same rounds.",
+    "With a journal dm-integrity writes everything twice, so that a crash leaves a sector with its tag \
+     or neither. Without it, a sector that was being written during a crash cannot be read again. Its \
+     journal has a 128th of a part here, and 64 MiB on a drive of 8 GiB or more.",
+    "What was changed on the disk gives an error instead of garbage. But who can write to the disk can \
+     put an old sector with its tag back.",
+    "cryptsetup calls authenticated encryption experimental, so squall recommends none. The words of a \
+     specification are its options --cipher, --key-size and --integrity.",
+];
+
+/// Why those of `measured` that are not secure are not, a sentence each.
+pub fn reasons(measured: &[Measured]) -> Vec<String> {
+    let doubted = measured.iter().filter(|it| it.verdict != Verdict::Secure);
+    let mut sentences = Vec::new();
+    for measured in doubted {
+        let spec = &measured.spec;
+        let reasons = rules::judge(spec).1.into_iter();
+        sentences.extend(reasons.map(|it| format!("{spec}: {} ({}).", it.reason, it.source)));
+    }
+    sentences.dedup();
+    sentences
+}
+
+/// What the figures for flags mean.
+pub const PRIORITY: &str = "High priority is never recommended: it makes the rest of the system less \
+    responsive, and cryptsetup can set it since 2.8.";
+
+/// What the figures of a table of costs are.
+pub const COSTS: &str = "What that costs: seconds of CPU time of the whole machine for each GB; below \
+    them the latency of a transfer in microseconds, p50 and p99.";
+
+/// CPU time for each GB: `0.31`; a dash if there is too little to tell.
+pub fn cpu(figure: &Figure) -> String {
+    figure.cpu_seconds_per_gb.map_or("–".into(), units::number)
+}
+
+/// The latency in microseconds, p50 and p99: `3.21 12.4`.
+pub fn latency(latency: &Latency) -> String {
+    let [p50, p99] = [latency.p50_ns, latency.p99_ns].map(|ns| units::number(ns / 1e3));
+    format!("{p50} {p99}")
 }
 
 /// A verdict in words.

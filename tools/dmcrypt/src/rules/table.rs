@@ -1,6 +1,7 @@
 //! The rules, most serious first.
 
 use super::when::When::{self, *};
+use crate::integrity::Integrity;
 use crate::verdict::Reason;
 use crate::verdict::Verdict::{self, *};
 
@@ -15,13 +16,14 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     rule("null-cipher", Insecure, Cipher(&["cipher_null"]), "it encrypts nothing", "Linux, crypto/crypto_null.c"),
     rule("ecb", Insecure, Mode(&["ecb"]), "equal blocks of plaintext give equal blocks of ciphertext, wherever they are", "NIST SP 800-38A, 6.1"),
-    rule("keystream", Insecure, Mode(&["ctr", "xctr", "ofb", "rfc3686(ctr)"]), "rewriting a sector reuses its keystream, which cancels out when old and new ciphertext are XORed", "NIST SP 800-38A, 6.4 and appendix B"),
+    rule("keystream", Insecure, All(&[Mode(&["ctr", "xctr", "ofb", "rfc3686(ctr)"]), Not(&STORED_IV)]), "rewriting a sector reuses its keystream, which cancels out when old and new ciphertext are XORed", "NIST SP 800-38A, 6.4 and appendix B"),
+    rule("fixed-nonce", Insecure, All(&[NONCED, Not(&Iv(&["random"]))]), "rewriting a sector uses its nonce again, which reveals what changed and allows forgeries", "NIST SP 800-38D, 8; RFC 8439, section 4; Wu and Preneel 2016, AEGIS"),
     rule("cfb", Insecure, Mode(&["cfb"]), "rewriting a sector reuses its keystream, up to and including the first block that differs", "NIST SP 800-38A, 6.3 and appendix C"),
     rule("key-wrap", Insecure, Mode(&["kw"]), "it is made for keys and adds a check value, which a disk has no room for: nothing can be read back", "NIST SP 800-38F; Linux, crypto/keywrap.c"),
     rule("pcbc", Insecure, Mode(&["pcbc"]), "its only advantage over CBC, that errors spread, is lost when two blocks change places", "Kohl 1989, The Use of Encryption in Kerberos for Network Authentication"),
     rule("null-iv", Insecure, Iv(&["null"]), "every sector has the same IV, so equal sectors give equal ciphertext", "Linux, drivers/md/dm-crypt.c (null)"),
     rule("predictable-iv", Insecure, CBC_BY_NUMBER, "the IVs are predictable: anybody can make a file that is recognised on the disk without the key", "Fruhwirth 2005, New Methods in Hard Disk Encryption; NIST SP 800-38A, appendix C"),
-    rule("random-iv", Insecure, Iv(&["random"]), "the IV is stored only with dm-integrity: without it nothing can be read back", "Linux, drivers/md/dm-crypt.c (random)"),
+    rule("random-iv", Insecure, All(&[Iv(&["random"]), Not(&STORED_IV)]), "the IV is stored only with dm-integrity: without it nothing can be read back", "Linux, drivers/md/dm-crypt.c (random)"),
     rule("short-block", Insecure, Block(64), "with blocks of 64 bits, collisions are expected after 32 GiB, and each reveals something about the data", "Bhargavan and Leurent 2016, On the Practical (In-)Security of 64-bit Block Ciphers"),
     rule("short-key", Insecure, KeyBelow(128), "too few bits of key encrypt the data: at least 128 keep it secret for long (256 in XTS, which takes two keys)", "BSI TR-02102-1 (120 bits at least); NIST SP 800-57 part 1, 5.6.1 (112)"),
     rule("loop-aes", Insecure, Iv(&["lmk"]), "loop-AES uses it with 64 keys; with one key it is compatible with nothing, and the IV contains no secret", "Linux, drivers/md/dm-crypt.c (lmk)"),
@@ -32,6 +34,8 @@ pub const RULES: &[Rule] = &[
     rule("no-digest", Insecure, Digest(&["crc32", "crc32c", "crc64-rocksoft", "crct10dif", "digest_null", "poly1305", "xxhash64"]), "ESSIV's key comes from a checksum, which is not a one-way function", "Fruhwirth 2005, New Methods in Hard Disk Encryption"),
     rule("broken-digest", Insecure, Digest(&["md4", "md5", "sha1"]), "ESSIV's key comes from a broken digest, although the attacks do not affect what ESSIV needs", "RFC 6150 (MD4); RFC 6151 (MD5); Stevens et al. 2017, The First Collision for Full SHA-1"),
 
+    rule("gcm-nonce", Compatible, All(&[Mode(&["gcm"]), Iv(&["random"])]), "with random nonces of 96 bits a key is good for 2^32 sectors only, and one repeated nonce allows forgeries", "NIST SP 800-38D, 8.3; cryptsetup 2.0.0, release notes (not for production)"),
+    rule("poly1305-nonce", Compatible, All(&[By(Integrity::Poly1305), Iv(&["random"])]), "random nonces of 96 bits repeat with a chance that is not negligible, and one that does allows forgeries", "cryptsetup 2.0.4, release notes; RFC 8439, section 4"),
     rule("lrw", Compatible, Mode(&["lrw"]), "it becomes insecure if its own key is written to the disk, for example to swap; XTS has replaced it", "Halevi and Krawczyk 2007, Security under Key-Dependent Inputs"),
     rule("plain", Compatible, Iv(&["plain"]), "the IV holds 32 bits of the sector number, so IVs repeat beyond 2 TiB", "Linux, drivers/md/dm-crypt.c (plain)"),
     rule("bitlocker-cbc", Compatible, All(&[Iv(&["eboiv"]), BITLOCKER]), "BitLocker's format: IVs are encrypted with the key of the data, which was shown to be insecure", "Rogaway 2011, Evaluation of Some Blockcipher Modes of Operation"),
@@ -65,6 +69,12 @@ const TRUECRYPT: When = All(&[
     Cipher(&["aes", "blowfish", "cast5", "des3_ede", "serpent", "twofish"]),
     Mode(&["cbc"]),
 ]);
+
+/// A new random IV for each write, which dm-integrity stores.
+const STORED_IV: When = All(&[Iv(&["random"]), Authenticated]);
+
+/// What needs a nonce that is never used twice.
+const NONCED: When = Any(&[By(Integrity::Aead), By(Integrity::Poly1305)]);
 
 /// Modes whose IV is a tweak, which need not be secret.
 const TWEAKED: When = Mode(&["adiantum", "hctr2", "xts"]);

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::candidates::model;
+use crate::integrity::Integrity;
 use crate::names::{Names, known};
 
 fn read(text: &str) -> Spec {
@@ -22,6 +23,21 @@ const CASES: &[(&str, &str, &str)] = &[
         "keystream",
         "aes-ofb-essiv:sha256 256",
         "aes-cbc-essiv:sha256 256",
+    ),
+    (
+        "keystream",
+        "aes-ctr-plain64 256 hmac-sha256",
+        "aes-ctr-random 256 hmac-sha256",
+    ),
+    (
+        "fixed-nonce",
+        "aes-gcm-plain64 256 aead",
+        "aes-gcm-random 256 aead",
+    ),
+    (
+        "fixed-nonce",
+        "chacha20-plain64 256 poly1305",
+        "aes-xts-plain64 512 hmac-sha256",
     ),
     (
         "cfb",
@@ -46,6 +62,21 @@ const CASES: &[(&str, &str, &str)] = &[
         "aes-cbc-essiv:sha256 256",
     ),
     ("random-iv", "aes-xts-random 256", "aes-xts-plain64 256"),
+    (
+        "random-iv",
+        "aes-xts-random 256",
+        "aes-xts-random 256 hmac-sha256",
+    ),
+    (
+        "gcm-nonce",
+        "aes-gcm-random 256 aead",
+        "aegis128-random 128 aead",
+    ),
+    (
+        "poly1305-nonce",
+        "chacha20-random 256 poly1305",
+        "aegis128-random 128 aead",
+    ),
     (
         "short-block",
         "blowfish-cbc-essiv:sha256 256",
@@ -144,6 +175,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "aes-eme-plain64 256",
         "aes-hctr2-plain64 256",
     ),
+    (
+        "unknown-mode",
+        "chacha20-random 256 hmac-sha256",
+        "chacha20-random 256 poly1305",
+    ),
     ("unknown-iv", "aes-xts-plain128 256", "aes-xts-plain64 256"),
     (
         "unknown-digest",
@@ -227,6 +263,36 @@ fn what_is_secure_on_debian_is_what_it_should_be() {
     }
 }
 
+/// Authentication does not heal what is wrong with a mode, and what a kernel like Debian's accepts is
+/// secure only by AEGIS, or by an HMAC over what is secure alone.
+#[test]
+fn authenticated_ones_are_secure_in_two_ways() {
+    let plain = model::accepted();
+    let candidates = crate::candidates::authenticated(&plain);
+    assert!(candidates.len() > 80, "{}", candidates.len());
+    for spec in candidates {
+        let alone = Spec {
+            integrity: None,
+            ..spec.clone()
+        };
+        let is_meant = match spec.integrity {
+            Some(Integrity::Aead) => spec.cipher == "aegis128",
+            Some(Integrity::Poly1305) | None => false,
+            Some(_) => judge(&alone).0 == Verdict::Secure,
+        };
+        let verdict = judge(&spec).0;
+        assert_eq!(verdict == Verdict::Secure, is_meant, "{spec}");
+        assert_eq!(verdict == Verdict::Insecure, spec.key_bits < 128, "{spec}");
+    }
+    for text in [
+        "aes-ecb-null 256 hmac-sha256",
+        "aes-cbc-plain64 256 hmac-sha256",
+        "blowfish-cbc-essiv:sha256 256 hmac-sha256",
+    ] {
+        assert_eq!(judge(&read(text)).0, Verdict::Insecure, "{text}");
+    }
+}
+
 /// Nothing is secure by oversight: a candidate is secure only in one of the three intended ways, and
 /// never with a name that squall does not know.
 #[test]
@@ -281,7 +347,7 @@ fn rules_name_only_what_there_is() {
         match when {
             Cipher(names) | Mode(names) | Iv(names) | Digest(names) => names.to_vec(),
             Not(when) => names(when),
-            All(all) => all.iter().flat_map(names).collect(),
+            All(some) | Any(some) => some.iter().flat_map(names).collect(),
             _ => vec![],
         }
     }
@@ -292,7 +358,7 @@ fn rules_name_only_what_there_is() {
             .chain(known::DIGESTS)
             .map(|(name, _)| *name),
     );
-    known.extend(["adiantum", "essiv"]);
+    known.extend(["adiantum", "essiv", known::AEAD_MODE]);
     for rule in table::RULES {
         let strays: Vec<_> = names(&rule.when)
             .into_iter()

@@ -1,6 +1,7 @@
 //! Conditions of rules, as data.
 
 use super::strength::{data_key_bits, ignores_iv};
+use crate::integrity::Integrity;
 use crate::names::known;
 use crate::spec::Spec;
 
@@ -28,8 +29,14 @@ pub enum When {
     DigestBelowKey,
     /// The data key has fewer bits than this.
     KeyBelow(u32),
+    /// Something authenticates sectors.
+    Authenticated,
+    /// This authenticates sectors.
+    By(Integrity),
     /// The condition does not hold.
     Not(&'static When),
+    /// One of the conditions holds.
+    Any(&'static [When]),
     /// All conditions hold.
     All(&'static [When]),
 }
@@ -44,7 +51,7 @@ impl When {
             When::UnknownCipher => !is_known_cipher(&spec.cipher),
             When::Block(bits) => known::block_bits(&spec.cipher) == Some(*bits),
             When::Mode(names) => names.contains(&spec.mode.as_str()),
-            When::UnknownMode => !is_known_mode(&spec.mode),
+            When::UnknownMode => !is_known_mode(spec),
             When::Iv(names) => iv.is_some_and(|iv| names.contains(&iv)),
             When::UnknownIv => iv.is_some_and(|iv| iv != "essiv" && !known::IVS.contains(&iv)),
             When::Digest(names) => digest.is_some_and(|digest| names.contains(&digest)),
@@ -53,7 +60,10 @@ impl When {
                 .and_then(known::digest_bits)
                 .is_some_and(|bits| bits < data_key_bits(spec)),
             When::KeyBelow(bits) => data_key_bits(spec) < *bits,
+            When::Authenticated => spec.integrity.is_some(),
+            When::By(integrity) => spec.integrity == Some(*integrity),
             When::Not(when) => !when.holds(spec),
+            When::Any(any) => any.iter().any(|when| when.holds(spec)),
             When::All(all) => all.iter().all(|when| when.holds(spec)),
         }
     }
@@ -61,9 +71,14 @@ impl When {
 
 fn is_known_cipher(cipher: &str) -> bool {
     let is_paired = known::PAIRS.iter().any(|(_, known)| *known == cipher);
-    is_paired || known::block_bits(cipher).is_some()
+    is_paired || known::block_bits(cipher).is_some() || known::AEAD_CIPHERS.contains(&cipher)
 }
 
-fn is_known_mode(mode: &str) -> bool {
-    known::MODES.contains(&mode) || known::PAIRS.iter().any(|(known, _)| *known == mode)
+fn is_known_mode(spec: &Spec) -> bool {
+    let mode = spec.mode.as_str();
+    let is_aead = match mode {
+        "" => matches!(spec.integrity, Some(Integrity::Aead | Integrity::Poly1305)),
+        mode => spec.integrity == Some(Integrity::Aead) && mode == known::AEAD_MODE,
+    };
+    is_aead || known::MODES.contains(&mode) || known::PAIRS.iter().any(|(known, _)| *known == mode)
 }

@@ -9,6 +9,7 @@ pub struct List {
     pub machine: Machine,
     pub is_complete: bool,
     pub tried: usize,
+    pub has_integrity: bool,
     pub accepted: Vec<Entry>,
 }
 
@@ -37,6 +38,7 @@ pub struct Spec {
     pub mode: String,
     pub iv: Iv,
     pub key_bits: usize,
+    pub integrity: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -54,15 +56,22 @@ impl Entry {
 }
 
 impl Spec {
-    /// The name with the key's bits, as in the text output.
+    /// The name with the key's bits and what authenticates, as in the text output.
     pub fn shown(&self) -> String {
-        format!("{} {}", self.name(), self.key_bits)
+        let integrity = self.integrity.iter().map(|word| format!(" {word}"));
+        format!(
+            "{} {}{}",
+            self.name(),
+            self.key_bits,
+            integrity.collect::<String>()
+        )
     }
 
     /// The name in dm-crypt's notation, or in the crypto API's where modes are nested.
     pub fn name(&self) -> String {
         let iv = self.iv.shown();
         match self.mode.split_once('(') {
+            None if self.mode.is_empty() => format!("{}-{iv}", self.cipher),
             None => format!("{}-{}-{iv}", self.cipher, self.mode),
             Some((outer, inner)) => {
                 let inner = inner.trim_end_matches(')');

@@ -83,6 +83,7 @@ fn all(mode: &str, cipher: &str, ivs: &BTreeSet<Iv>, lengths: &BTreeSet<usize>) 
             mode: mode.into(),
             iv: iv.clone(),
             key_bits: *key_bits,
+            integrity: None,
         };
         lengths.iter().map(spec).collect::<Vec<_>>()
     };

@@ -1,27 +1,31 @@
-//! What others published, beside our figures.
+//! What others published, below our figures.
 
 use maud::{Markup, html};
 use squall_tools::units;
 
-use crate::report::columns::NONE;
-use crate::report::model::Workload;
+use crate::report::model::{Report, Workload};
 use crate::report::published::{self, DOCUMENTS, Published, Value};
 
-/// Whether anything was published of a source of `workload`.
-pub fn has_any(workload: &Workload) -> bool {
+/// A line for each source of `workload` of which others published something; nothing if they did of
+/// none.
+pub fn list(report: &Report, workload: &Workload) -> Markup {
     let sources = workload.series.iter().map(|series| series.source.as_str());
-    sources
-        .flat_map(|source| published::of(&workload.name, source))
-        .next()
-        .is_some()
+    let known = sources.filter_map(|source| Some((source, figures(workload, source)?)));
+    let known: Vec<(&str, Markup)> = known.collect();
+    html! {
+        @if !known.is_empty() {
+            p.note.below { "Figures that others published, of other machines:" }
+            ul.note {
+                @for (source, figures) in &known { li { (report.title(source)) ": " (figures) } }
+            }
+        }
+    }
 }
 
-/// What others published of the source, with the number of the document.
-pub fn figures(workload: &Workload, source: &str) -> Markup {
+/// What others published of the source, with the number of the document; none if they did not.
+fn figures(workload: &Workload, source: &str) -> Option<Markup> {
     let figures: Vec<_> = published::of(&workload.name, source).collect();
-    let Some(first) = figures.first() else {
-        return html! { (NONE) };
-    };
+    let first = figures.first()?;
     let texts: Vec<_> = figures
         .iter()
         .map(|figure| text(workload, figure))
@@ -31,10 +35,10 @@ pub fn figures(workload: &Workload, source: &str) -> Markup {
         .take_while(|document| **document != first.document)
         .count()
         + 1;
-    html! {
+    Some(html! {
         (texts.join(if first.at.is_some() { ", " } else { " to " })) " "
         a href={ "#document-" (number) } { "[" (number) "]" }
-    }
+    })
 }
 
 fn text(workload: &Workload, figure: &Published) -> String {

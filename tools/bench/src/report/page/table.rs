@@ -7,7 +7,7 @@ use crate::report::columns::{Column, NONE, groups};
 use crate::report::model::{Group, Report, SourceReport};
 
 /// A last column: its heading, and what it has for a source.
-pub type Last<'a> = (&'a str, &'a dyn Fn(&SourceReport) -> Markup);
+type Last<'a> = (&'a str, &'a dyn Fn(&SourceReport) -> Markup);
 
 /// The sources that have a figure in any of `columns`; the heading with the id `heading` is its
 /// name.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use squall_tools::Failure;
 
+use crate::integrity::Integrity;
 use crate::model::{Entry, List};
 use crate::spec::Spec;
 use crate::verdict::Verdict;
@@ -16,6 +17,7 @@ struct Line<'a> {
     iv: &'a str,
     digest: Option<&'a str>,
     key_bits: u32,
+    integrity: Option<Integrity>,
     verdict: Verdict,
     rules: String,
     reason: Option<&'a str>,
@@ -43,6 +45,7 @@ fn line(entry: &Entry) -> Line<'_> {
         iv: &spec.iv.name,
         digest: spec.iv.digest.as_deref(),
         key_bits: spec.key_bits,
+        integrity: spec.integrity,
         verdict: entry.verdict,
         rules: rules.join(" "),
         reason: first.map(|reason| reason.reason),

@@ -1,10 +1,11 @@
 use super::*;
-use crate::candidates::model;
+use crate::candidates::{authenticated, model};
 use crate::report::fixture;
 
 /// The list of a kernel like Debian's.
 fn debian() -> List {
     let mut accepted = model::accepted();
+    accepted.extend(authenticated(&accepted));
     accepted.sort();
     List {
         tried: 96_103,
@@ -56,11 +57,12 @@ fn every_specification_is_in_one_group() {
         .filter(|entry| entry.verdict == Verdict::Secure)
         .map(|entry| &entry.spec)
         .collect();
-    let rows = rows(secure.iter().copied());
+    let plain = secure.iter().filter(|spec| spec.integrity.is_none());
+    let rows = rows(plain.clone().copied());
     let told = rows
         .iter()
         .map(|(row, digests)| row.key_bits.len() * digests.len());
-    assert_eq!(told.sum::<usize>(), secure.len());
+    assert_eq!(told.sum::<usize>(), plain.count());
 }
 
 #[test]
@@ -71,6 +73,17 @@ fn a_machine_without_anything_secure_says_so() {
     assert!(text(&list, None).contains("Nothing that this kernel accepts is."));
     list.accepted.clear();
     assert!(text(&list, None).contains("0 specifications accepted"));
+}
+
+#[test]
+fn a_kernel_without_dm_integrity_is_told() {
+    let mut list = debian();
+    assert!(text(&list, None).contains("\nSecure and authenticated, over dm-integrity\n"));
+    list.has_integrity = false;
+    list.accepted.retain(|entry| entry.spec.integrity.is_none());
+    let text = text(&list, None);
+    assert!(text.contains("Nothing authenticated: "), "{text}");
+    assert!(!text.contains("over dm-integrity\n"));
 }
 
 #[test]
@@ -90,11 +103,11 @@ fn a_line_a_specification() {
     let find = |start: &str| csv.lines().find(|line| line.starts_with(start)).unwrap();
     assert_eq!(
         csv.lines().next().unwrap(),
-        "specification,cipher,mode,iv,digest,key_bits,verdict,rules,reason,source,same_as"
+        "specification,cipher,mode,iv,digest,key_bits,integrity,verdict,rules,reason,source,same_as"
     );
     assert_eq!(
         find("aes-xts-plain64,"),
-        "aes-xts-plain64,aes,xts,plain64,,256,secure,,,,"
+        "aes-xts-plain64,aes,xts,plain64,,256,,secure,,,,"
     );
     assert!(find("aes-ecb-benbi,").ends_with(",aes-ecb-null 128"));
     assert!(

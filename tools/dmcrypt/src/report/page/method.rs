@@ -29,6 +29,11 @@ pub fn section(bench: &Bench) -> Markup {
                     "time is taken, so that no other sample pays for it."
                 }
                 li {
+                    "CPU time is what the kernel counts for the whole machine during a sample and its "
+                    "flush, in hundredths of a second, over all rounds together. A latency is the time "
+                    "from the beginning of a transfer to its end, with what it waited for others."
+                }
+                li {
                     "ESSIV hashes the key only when a table is loaded: of specifications "
                     "that differ in that digest only, or in a length of key that AES does not have, "
                     "one was measured."

@@ -16,9 +16,10 @@ pub fn ranking(bench: &Bench) -> Markup {
             p.note {
                 "With sectors of 512 bytes and work queues. Medians of the rates; below each stands "
                 "its ratio to the device without encryption in the same round, with quartiles. The "
-                "score is the geometric mean of these ratios."
+                "score is the geometric mean of these ratios. Then come the CPU time of the whole "
+                "machine for each GB, and the latency of a transfer, p50 and p99."
             }
-            (table(bench, "ranking", &bench.ranking, false))
+            (table(bench, "ranking", &bench.ranking, &|_| None))
             @if !stand_for.is_empty() {
                 ul.note.below { @for sentence in &stand_for { li { (sentence) "." } } }
             }
@@ -34,16 +35,38 @@ pub fn variants(bench: &Bench) -> Markup {
                 h2 id="variants" { "The best with other options" }
                 p.note {
                     "Larger sectors of encryption need fewer IVs. Without work queues the CPU that "
-                    "reads or writes encrypts, too; whether that is faster depends on the machine."
+                    "reads or writes encrypts, too; whether that is faster depends on the machine. "
+                    (words::PRIORITY)
                 }
-                (table(bench, "variants", &bench.variants, true))
+                (table(bench, "variants", &bench.variants, &|it| Some(words::options(&it.options))))
             }
         }
     }
 }
 
+/// The section with the authenticated ones.
+pub fn authenticated(bench: &Bench) -> Markup {
+    let journal = |it: &Measured| Some(words::journal(&it.options).to_owned());
+    html! {
+        @if !bench.authenticated.is_empty() {
+            section {
+                h2 id="authenticated" { "Authenticated, over dm-integrity" }
+                p.note { "With sectors of 4096 bytes and work queues." }
+                (table(bench, "authenticated", &bench.authenticated, &journal))
+                ul.note.below {
+                    @for note in words::AUTHENTICATED { li { (note) } }
+                    @for reason in words::reasons(&bench.authenticated) { li { (reason) } }
+                }
+            }
+        }
+    }
+}
+
+/// What stands below the name of a specification.
+type Below<'a> = &'a dyn Fn(&Measured) -> Option<String>;
+
 /// One table; the element with the id `heading` labels it.
-fn table(bench: &Bench, heading: &str, measured: &[Measured], has_options: bool) -> Markup {
+fn table(bench: &Bench, heading: &str, measured: &[Measured], below: Below) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(heading) {
             table.figures aria-labelledby=(heading) {
@@ -60,19 +83,20 @@ fn table(bench: &Bench, heading: &str, measured: &[Measured], has_options: bool)
                         th scope="row" { "No encryption" }
                         td {}
                         td {}
-                        @for figure in &bench.raw { td { (units::rate(figure.rate.median)) } }
+                        @for figure in &bench.raw {
+                            td { (units::rate(figure.rate.median)) (costs(figure)) }
+                        }
                     }
-                    @for measured in measured { (row(measured, has_options)) }
+                    @for measured in measured { (row(measured, below)) }
                 }
             }
         }
     }
 }
 
-fn row(measured: &Measured, has_options: bool) -> Markup {
+fn row(measured: &Measured, below: Below) -> Markup {
     let Measured {
         spec,
-        options,
         verdict,
         score,
         ..
@@ -81,7 +105,8 @@ fn row(measured: &Measured, has_options: bool) -> Markup {
         tr {
             th scope="row" {
                 (spec.name())
-                @if has_options { small { (words::options(options)) } }
+                @if let Some(integrity) = spec.integrity { " " (integrity) }
+                @if let Some(below) = below(measured) { small { (below) } }
                 @if *verdict != Verdict::Secure { small.doubt { (words::verdict(*verdict)) } }
             }
             td { (spec.key_bits) }
@@ -98,6 +123,16 @@ fn cell(figure: &Figure) -> Markup {
         td {
             (units::rate(figure.rate.median))
             small { (median) " % (" (low) "–" (high) ")" }
+            (costs(figure))
         }
+    }
+}
+
+/// CPU time and latency.
+fn costs(figure: &Figure) -> Markup {
+    let [p50, p99] = [figure.latency.p50_ns, figure.latency.p99_ns].map(units::time);
+    html! {
+        @if figure.cpu_seconds_per_gb.is_some() { small { (words::cpu(figure)) " CPU s/GB" } }
+        small { (p50) ", " (p99) }
     }
 }

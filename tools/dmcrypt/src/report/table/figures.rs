@@ -15,28 +15,68 @@ const GAP: usize = 1;
 
 /// A row: the columns that every table repeats, and a cell for each workload.
 struct Row {
-    head: [String; 3],
+    head: Vec<String>,
     cells: Vec<String>,
 }
 
-/// The tables as text. `second` makes the line below a specification's name.
-pub fn tables(
+/// The rates and ratios as text. `second` makes the line below a specification's name.
+pub fn rates(
     bench: &Bench,
     measured: &[Measured],
     second: &dyn Fn(&Measured) -> String,
     width: Option<usize>,
 ) -> String {
-    let mut rows = vec![heading(&bench.workloads)];
-    rows.extend(measured.iter().map(|measured| row(measured, second)));
-    let cells = bench.workloads.len();
-    let tables: Vec<_> = split(&rows, cells, width)
+    let cell = |figure: &Figure| {
+        let rate = units::number(figure.rate.median / 1e6);
+        format!("{rate}\n{}", words::ratio(&figure.ratio))
+    };
+    let row = |measured: &Measured| {
+        let mut head = head(measured, second);
+        head.push(units::number(measured.score * 100.0));
+        row(head, &measured.figures, &cell)
+    };
+    let mut rows = vec![heading(
+        &["specification", "key", "score"],
+        &bench.workloads,
+    )];
+    rows.extend(measured.iter().map(row));
+    tables(&rows, bench.workloads.len(), width)
+}
+
+/// CPU time and latencies as text, after those of the device without encryption.
+pub fn costs(
+    bench: &Bench,
+    measured: &[Measured],
+    second: &dyn Fn(&Measured) -> String,
+    width: Option<usize>,
+) -> String {
+    let cell = |figure: &Figure| {
+        format!(
+            "{}\n{}",
+            words::cpu(figure),
+            words::latency(&figure.latency)
+        )
+    };
+    let raw = ["no encryption".to_owned(), String::new()];
+    let mut rows = vec![
+        heading(&["specification", "key"], &bench.workloads),
+        row(raw.into(), &bench.raw, &cell),
+    ];
+    let row = |measured: &Measured| row(head(measured, second), &measured.figures, &cell);
+    rows.extend(measured.iter().map(row));
+    tables(&rows, bench.workloads.len(), width)
+}
+
+/// The tables of `rows`, the first of which is the heading, with so many `cells` in each.
+fn tables(rows: &[Row], cells: usize, width: Option<usize>) -> String {
+    let tables: Vec<_> = split(rows, cells, width)
         .into_iter()
-        .map(|range| table(&rows, range))
+        .map(|range| table(rows, range))
         .collect();
     tables.join("\n")
 }
 
-fn heading(workloads: &[Workload]) -> Row {
+fn heading(head: &[&str], workloads: &[Workload]) -> Row {
     let cell = |workload: &Workload| {
         [
             words::direction(workload.direction).to_owned(),
@@ -47,35 +87,36 @@ fn heading(workloads: &[Workload]) -> Row {
         .join("\n")
     };
     Row {
-        head: ["specification", "key", "score"].map(Into::into),
+        head: head.iter().map(|title| (*title).to_owned()).collect(),
         cells: workloads.iter().map(cell).collect(),
     }
 }
 
-fn row(measured: &Measured, second: &dyn Fn(&Measured) -> String) -> Row {
-    let Measured { spec, score, .. } = measured;
-    Row {
-        head: [
-            format!("{}\n{}", in_a_line(&spec.name()), second(measured)),
-            spec.key_bits.to_string(),
-            units::number(score * 100.0),
-        ],
-        cells: measured.figures.iter().map(cell).collect(),
-    }
+/// The name of a specification with its second line, and the length of its key.
+fn head(measured: &Measured, second: &dyn Fn(&Measured) -> String) -> Vec<String> {
+    let spec = &measured.spec;
+    let name = match spec.integrity {
+        Some(integrity) => format!("{} {integrity}", spec.name()),
+        None => spec.name(),
+    };
+    vec![
+        format!("{}\n{}", in_a_line(&name), second(measured)),
+        spec.key_bits.to_string(),
+    ]
 }
 
-fn cell(figure: &Figure) -> String {
-    format!(
-        "{}\n{}",
-        units::number(figure.rate.median / 1e6),
-        words::ratio(&figure.ratio)
-    )
+fn row(head: Vec<String>, figures: &[Figure], cell: &dyn Fn(&Figure) -> String) -> Row {
+    Row {
+        head,
+        cells: figures.iter().map(cell).collect(),
+    }
 }
 
 /// Divides the cells among as few tables as possible, about equally.
 fn split(rows: &[Row], cells: usize, width: Option<usize>) -> Vec<Range<usize>> {
     let head = rows.iter().map(|row| &row.head);
-    let head: usize = (0..3)
+    let columns = rows.first().map_or(0, |row| row.head.len());
+    let head: usize = (0..columns)
         .map(|index| widest(head.clone().map(|head| head[index].as_str())) + GAP)
         .sum();
     let every = rows.iter().flat_map(|row| &row.cells);
