@@ -16,7 +16,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 pub const SEED: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
 /// Nothing here takes this long unless it hangs.
-pub const DEADLINE: Duration = Duration::from_secs(40);
+pub const DEADLINE: Duration = Duration::from_secs(120);
 
 /// The command with `arguments`, split at blanks.
 pub fn squall(arguments: &str) -> Command {

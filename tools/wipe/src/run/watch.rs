@@ -3,13 +3,13 @@
 //! A drive is looked at once for each time it is plugged in, which the kernel counts (diskseq). One that was there at the
 //! beginning and was left out stays left out, and so does one that this run has wiped.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use squall_drives::confirm;
-use squall_drives::io::Device;
+use squall_drives::io::{Device, claimed_by_others};
 use squall_drives::{Identity, Target, guards};
 use squall_tools::Failure;
 use squall_tools::failure::at;
@@ -26,6 +26,9 @@ use crate::workers::PendingDrive;
 
 /// Time between two looks at what is attached.
 const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often a new drive that somebody has claimed is looked at again.
+const PATIENCE: u32 = 10;
 
 /// What was plugged in.
 pub enum Arrival {
@@ -62,6 +65,8 @@ pub struct Arrivals<'a> {
     journal: Arc<Journal>,
     /// The attachments that were looked at.
     known: BTreeSet<u64>,
+    /// How often each new attachment was looked at.
+    busy: BTreeMap<u64, u32>,
     next_look: Instant,
 }
 
@@ -81,6 +86,7 @@ impl<'a> Arrivals<'a> {
                     "--watch: this kernel does not count what is plugged in: use Linux 5.15 or later".into(),
                 )
             })?,
+            busy: BTreeMap::new(),
             next_look: Instant::now(),
         })
     }
@@ -98,7 +104,8 @@ impl<'a> Arrivals<'a> {
             let Some(attachment) = target.attachment() else {
                 continue;
             };
-            if is_settled(&target) && self.known.insert(attachment) {
+            if !self.known.contains(&attachment) && self.is_settled(&target, attachment) {
+                self.known.insert(attachment);
                 let name = name(&target.identity);
                 arrivals.push(match self.add(target) {
                     Ok(pending) => Arrival::Taken(Box::new(pending)),
@@ -107,6 +114,18 @@ impl<'a> Arrivals<'a> {
             }
         }
         arrivals
+    }
+
+    /// Whether everybody who looks at a new drive has done so: udev, if it runs, and the kernel, which looks for
+    /// partitions. Somebody who keeps it for long uses it.
+    fn is_settled(&mut self, target: &Target, attachment: u64) -> bool {
+        let is_done = || Path::new(&format!("/run/udev/data/b{}", target.identity.number)).exists();
+        if Path::new("/run/udev/control").exists() && !is_done() {
+            return false;
+        }
+        let looks = self.busy.entry(attachment).or_insert(0);
+        *looks += 1;
+        *looks > PATIENCE || claimed_by_others(target).is_none()
     }
 
     /// Makes a drive a part of the job, or tells why it is not.
@@ -180,12 +199,6 @@ impl<'a> Arrivals<'a> {
             None => Ok(()),
         }
     }
-}
-
-/// Whether udev, if it runs, has done all that it does to a new drive.
-fn is_settled(target: &Target) -> bool {
-    let is_done = || Path::new(&format!("/run/udev/data/b{}", target.identity.number)).exists();
-    !Path::new("/run/udev/control").exists() || is_done()
 }
 
 /// Whether both have the same serial number, which lasts, identifier and size.
