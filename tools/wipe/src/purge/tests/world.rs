@@ -7,6 +7,9 @@ use crate::purge::operation::{End, Operation, Surroundings};
 use crate::purge::sanitize::{Answered, Sanitizer};
 use crate::record::Action;
 
+/// Longer than any operation in a test: ten days.
+const FOREVER: Duration = Duration::from_secs(10 * 24 * 3600);
+
 pub const ACTIONS: [Action; 3] = [Action::BlockErase, Action::CryptoErase, Action::Overwrite];
 
 /// Surroundings whose clock only waiting moves.
@@ -48,6 +51,7 @@ impl Surroundings for World {
 
     fn wait(&self, time: Duration) -> bool {
         self.now.set(self.now.get() + time);
+        assert!(self.now.get() < FOREVER, "it waits forever");
         self.patience.set(self.patience.get() - 1);
         self.patience.get() > 0
     }
