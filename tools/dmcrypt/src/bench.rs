@@ -92,11 +92,13 @@ fn measure_and_report(
     } else {
         Vec::new()
     };
-    let authenticated = if run.is_complete {
+    let (raw_beside, authenticated) = if run.is_complete {
         run.authenticated(&choice.authenticated, &ranking)
     } else {
-        Vec::new()
+        (Vec::new(), Vec::new())
     };
+    // If only authenticated ones were measured, the device without encryption was measured with them.
+    let raw = if raw.is_empty() { raw_beside } else { raw };
     let recommendation = recommend::recommend(&ranking, &variants, &backing.about);
     Ok(Bench {
         format: BENCH_FORMAT,

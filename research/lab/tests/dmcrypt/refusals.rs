@@ -122,7 +122,7 @@ fn wrong(workspace: &Workspace, session: &mut GuestSession) {
         2,
         &why,
     );
-    let why = ["authenticated encryption: its 3 devices need 8 MiB each: use --size 24MiB or more"];
+    let why = ["authenticated encryption: its 4 devices need 8 MiB each: use --size 32MiB or more"];
     let small = format!("{MEANT} --cipher 'aes-gcm-random 256 aead'");
     untouched(workspace, session, &small, 2, &why);
     let why = ["--cipher \"aes-gcm-random 256 hmac-sha256\": this kernel does not accept it"];

@@ -15,7 +15,7 @@ use super::choice::Chosen;
 use super::devices::{Below, Run};
 use crate::integrity::Layout;
 use crate::mapper::{Control, Mapped, Table};
-use crate::model::{Failed, Measured, Options};
+use crate::model::{Failed, Figure, Measured, Options};
 use crate::rank;
 use crate::spec::Spec;
 
@@ -117,10 +117,15 @@ pub fn below(
 
 impl Run<'_> {
     /// Measures `chosen` with a journal and without, and gives them best first, with the best of
-    /// `ranking` among them. If that fails, the failure is noted and everything else stays valid.
-    pub fn authenticated(&mut self, chosen: &[Chosen], ranking: &[Measured]) -> Vec<Measured> {
+    /// `ranking` among them, after the figures of the backing device. If that fails, the failure is noted
+    /// and everything else stays valid.
+    pub fn authenticated(
+        &mut self,
+        chosen: &[Chosen],
+        ranking: &[Measured],
+    ) -> (Vec<Figure>, Vec<Measured>) {
         if chosen.is_empty() {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
         let best = rank::best(ranking).into_iter().next();
         let wanted = with_options(best.map(Chosen::of), chosen);
@@ -128,7 +133,7 @@ impl Run<'_> {
             Ok(part) => part,
             Err(failed) => {
                 self.failures.push(failed);
-                return Vec::new();
+                return (Vec::new(), Vec::new());
             }
         };
         self.beside(&wanted, NAME, Some(part))

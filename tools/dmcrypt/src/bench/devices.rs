@@ -83,13 +83,9 @@ impl Run<'_> {
     ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
         let mut raw = Samples::new();
         let mut measured = Vec::new();
-        // With nothing wanted, the backing device is measured alone.
-        let groups = match wanted.len() {
-            0 => vec![&wanted[..]],
-            _ => wanted.chunks(GROUP).collect(),
-        };
+        let groups = wanted.chunks(GROUP);
         let count = groups.len();
-        for (number, group) in groups.into_iter().enumerate() {
+        for (number, group) in groups.enumerate() {
             let title = match count {
                 1 => "encrypted devices".to_owned(),
                 _ => format!("encrypted devices, group {} of {count}", number + 1),
@@ -113,14 +109,15 @@ impl Run<'_> {
 
     /// Measures the best few of `ranking` with other options, and gives them best first.
     pub fn variants(&mut self, ranking: &[Measured]) -> Vec<Measured> {
-        let has_priority = ranking
-            .first()
-            .is_some_and(|best| self.takes_priority(best));
+        let Some(best) = ranking.first() else {
+            return Vec::new();
+        };
+        let has_priority = self.takes_priority(best);
         let variants = rank::variants(ranking, has_priority).into_iter();
         let wanted: Vec<(Chosen, Options)> = variants
             .map(|(best, options)| (Chosen::of(best), options))
             .collect();
-        self.beside(&wanted, "sectors and flags", None)
+        self.beside(&wanted, "sectors and flags", None).1
     }
 
     /// Whether the kernel knows the flag `high_priority`.
@@ -135,18 +132,18 @@ impl Run<'_> {
             .is_ok_and(|answer| answer == Ok(true))
     }
 
-    /// Measures `wanted`, and gives them best first. If that fails, the failure is noted under the name
-    /// `what`, and everything else stays valid.
+    /// Measures `wanted`, and gives them best first, after the figures of the backing device. If that
+    /// fails, the failure is noted under the name `what`, and everything else stays valid.
     pub fn beside(
         &mut self,
         wanted: &[(Chosen, Options)],
         what: &str,
         part: Option<u64>,
-    ) -> Vec<Measured> {
+    ) -> (Vec<Figure>, Vec<Measured>) {
         match self.side_by_side(wanted, what.into(), part) {
-            Ok((_, mut measured)) => {
+            Ok((raw, mut measured)) => {
                 rank::sort(&mut measured);
-                measured
+                (rank::figures(&raw, &raw), measured)
             }
             Err(failure) => {
                 self.is_complete = false;
@@ -154,7 +151,7 @@ impl Run<'_> {
                     name: what.into(),
                     reason: failure.into_text(),
                 });
-                Vec::new()
+                (Vec::new(), Vec::new())
             }
         }
     }
