@@ -8,9 +8,7 @@ mod command;
 mod identify;
 mod sg;
 
-use std::fs::File;
-
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::Target;
@@ -46,10 +44,7 @@ impl Hidden {
 
 /// How much `target` hides; `None` if it is no ATA drive, or cannot be asked.
 pub(crate) fn hidden(target: &Target) -> Option<Hidden> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(&target.identity.path, flags, Mode::empty()).ok()?;
-    let file = File::from(file);
-    target.confirm(&file).ok()?;
+    let file = target.open_to_ask(OFlags::empty())?;
     ask(&sg::Generic(&file))
 }
 
