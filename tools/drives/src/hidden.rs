@@ -6,16 +6,20 @@
 
 mod command;
 mod identify;
-mod sg;
 
-use std::fs::File;
+use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::Target;
-use command::{Command, Drive};
+use crate::commands::ata::Command;
+use crate::commands::scsi::{Data, Scsi, send};
+use command::DEVICE_CONFIGURATION_IDENTIFY;
 use identify::Identified;
+
+/// How long a drive may take for a command. One that sleeps must wake up first.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How much a drive hides, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,33 +50,42 @@ impl Hidden {
 
 /// How much `target` hides; `None` if it is no ATA drive, or cannot be asked.
 pub(crate) fn hidden(target: &Target) -> Option<Hidden> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(&target.identity.path, flags, Mode::empty()).ok()?;
-    let file = File::from(file);
-    target.confirm(&file).ok()?;
-    ask(&sg::Generic(&file))
+    ask(&target.open_to_ask(OFlags::empty())?)
 }
 
-fn ask(drive: &impl Drive) -> Option<Hidden> {
-    let mut data = [0; 512];
-    drive.read(Command::IDENTIFY_DEVICE, &mut data)?;
-    let identified = Identified::of(&data)?;
+fn ask(drive: &dyn Scsi) -> Option<Hidden> {
+    let identified = Identified::of(&read(drive, Command::IDENTIFY_DEVICE)?)?;
     let shown = identified.sectors();
-    let native = drive
-        .address(identified.native_max_command())?
-        .checked_add(1)?;
+    let native = address(drive, identified.native_max_command())?.checked_add(1)?;
     let bytes = |sectors: u64| sectors.saturating_mul(identified.sector());
     let all = identified
         .has_configuration_overlay()
         .then(|| {
-            let mut data = [0; 512];
-            drive.read(Command::DEVICE_CONFIGURATION_IDENTIFY, &mut data)?;
+            let data = read(drive, DEVICE_CONFIGURATION_IDENTIFY)?;
             identify::sectors_without_overlay(&data)
         })
         .flatten();
     Some(Hidden {
         hpa: bytes(native.saturating_sub(shown)),
         dco: all.map(|all| bytes(all.saturating_sub(native.max(shown)))),
+    })
+}
+
+/// The data that `command` returns; `None` if the drive refuses it or does not know it.
+fn read(drive: &dyn Scsi, command: Command) -> Option<[u8; 512]> {
+    let mut data = [0; 512];
+    let reply = send(drive, &command.data_in(), Data::In(&mut data), TIMEOUT).ok()?;
+    (reply.is_good() && reply.missing == 0).then_some(data)
+}
+
+/// The address that `command` returns in the drive's registers; `None` if the drive refuses it or does not know it.
+fn address(drive: &dyn Scsi, command: Command) -> Option<u64> {
+    let reply = send(drive, &command.non_data(), Data::None, TIMEOUT).ok()?;
+    let registers = reply.sense?.registers?;
+    let is_told = registers.is_whole && !registers.is_error();
+    is_told.then(|| match command.is_extended {
+        true => registers.lba,
+        false => registers.short_address(),
     })
 }
 

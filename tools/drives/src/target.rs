@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::SeekFrom;
+use rustix::fs::{Mode, OFlags, SeekFrom};
 use squall_tools::Failure;
 use squall_tools::failure::{at, cause};
 
@@ -269,6 +269,19 @@ impl Target {
     /// of vital product data from it. Simple USB drives do not bear to be asked for those.
     pub fn takes_scsi_commands(&self) -> bool {
         self.device().is_some_and(drive::takes_scsi_commands)
+    }
+
+    /// Opens it only to ask it something, with these `flags` besides. Nobody is kept from using it, and closing it makes
+    /// no other program probe it again. `None` if it is no device, or cannot be opened.
+    pub fn open_to_ask(&self, flags: OFlags) -> Option<File> {
+        if self.identity.kind == Kind::File {
+            return None;
+        }
+        let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::open(&self.identity.path, flags, Mode::empty()).ok()?;
+        let file = File::from(file);
+        self.confirm(&file).ok()?;
+        Some(file)
     }
 
     pub(crate) fn device(&self) -> Option<&Device> {

@@ -17,7 +17,7 @@ mod tests;
 
 use std::fs::File;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use squall_drives::confirm::Consent;
 use squall_drives::io::{Buffer, Device};
 use squall_drives::{Kind, Target, shown};
@@ -139,7 +139,7 @@ pub fn expected_means(
     if target.namespace().is_none() && !is_drive {
         return None;
     }
-    let file = open_to_ask(target, OFlags::empty())?;
+    let file = target.open_to_ask(OFlags::empty())?;
     Some(means(target, &file, how, named))
 }
 
@@ -147,7 +147,7 @@ pub fn expected_means(
 /// serves no reads and writes.
 pub fn check_idle(targets: &[Target]) -> Result<(), Failure> {
     for target in targets {
-        let Some(file) = open_to_ask(target, OFlags::empty()) else {
+        let Some(file) = target.open_to_ask(OFlags::empty()) else {
             continue;
         };
         let why = match state_of(target, &file) {
@@ -173,7 +173,7 @@ pub fn check_idle(targets: &[Target]) -> Result<(), Failure> {
 
 /// Whether `target` serves reads: it is neither sanitizing itself nor has it failed in that.
 pub fn serves_reads(target: &Target) -> bool {
-    let Some(file) = open_to_ask(target, OFlags::empty()) else {
+    let Some(file) = target.open_to_ask(OFlags::empty()) else {
         return true;
     };
     match state_of(target, &file) {
@@ -191,23 +191,11 @@ fn state_of(target: &Target, file: &File) -> Option<State> {
 }
 
 fn is_readable(target: &Target) -> bool {
-    let Some(file) = open_to_ask(target, OFlags::DIRECT) else {
+    let Some(file) = target.open_to_ask(OFlags::DIRECT) else {
         return false;
     };
     let mut sector = Buffer::new(target.identity.sector as usize);
     rustix::io::pread(&file, &mut sector[..], 0).is_ok()
-}
-
-/// Opens `target` only to ask it something; `None` if it is no device or cannot be opened.
-fn open_to_ask(target: &Target, flags: OFlags) -> Option<File> {
-    if target.identity.kind == Kind::File {
-        return None;
-    }
-    let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(&target.identity.path, flags, Mode::empty()).ok()?;
-    let file = File::from(file);
-    target.confirm(&file).ok()?;
-    Some(file)
 }
 
 /// Has `target`, open as `file`, erase itself by anything but a sanitize operation, and waits for the end.

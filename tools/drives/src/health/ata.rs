@@ -1,34 +1,26 @@
-//! SMART (ATA/ATAPI Command Set), through the kernel's SG_IO and ATA PASS-THROUGH (SAT).
+//! SMART (ACS-4, section 7.46), through a SCSI / ATA translation.
 
-#![allow(unsafe_code)]
-
-use std::ffi::c_void;
-use std::fs::File;
-
-use rustix::ioctl::{Ioctl, IoctlOutput, Opcode};
+use std::time::Duration;
 
 use super::Health;
-use crate::io::Buffer;
+use crate::commands::ata::Command;
+use crate::commands::scsi::{Data, Scsi, send};
 
 /// Length of the data of SMART, in bytes.
 const LENGTH: usize = 512;
 
-/// Length of the sense data that is kept, in bytes.
-const SENSE: usize = 32;
+/// How long the drive may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long the drive may take to answer, in milliseconds.
-const TIMEOUT: u32 = 20_000;
+/// Bits 8 to 23 of the register LBA, with which SMART is asked, and with which a drive that expects to fail
+/// answers.
+const KEY: u64 = 0xc24f;
+const FAILING: u64 = 0x2cf4;
 
-/// Values of the register LBA, bits 8 to 23, with which SMART is asked, and with which a drive that expects
-/// to fail answers.
-const KEY: (u8, u8) = (0x4f, 0xc2);
-const FAILING: (u8, u8) = (0xf4, 0x2c);
-
-/// The health of the drive that is open as `file`.
-pub fn health(file: &File) -> Option<Health> {
-    let data = data(file);
-    let healthy = status(file);
-    let attributes = data.as_deref().and_then(parsed);
+/// The health of `drive`.
+pub fn health(drive: &dyn Scsi) -> Option<Health> {
+    let attributes = data(drive).as_ref().and_then(parsed);
+    let healthy = status(drive);
     match (attributes, healthy) {
         (None, None) => None,
         (attributes, healthy) => Some(Health {
@@ -39,63 +31,41 @@ pub fn health(file: &File) -> Option<Health> {
 }
 
 /// The answer to SMART READ DATA.
-fn data(file: &File) -> Option<Buffer> {
-    const PIO_IN: u8 = 4;
-    /// From the device, in blocks, as many as the register Count says.
-    const BLOCKS_IN: u8 = 1 << 3 | 1 << 2 | 2;
-    const READ_DATA: u8 = 0xd0;
-    let mut data = Buffer::new(LENGTH);
-    let asked = send(
-        file,
-        &smart(PIO_IN, BLOCKS_IN, READ_DATA, 1),
-        Some(&mut data),
-    );
-    asked.map(|_| data)
+fn data(drive: &dyn Scsi) -> Option<[u8; LENGTH]> {
+    const READ_DATA: u16 = 0xd0;
+    let mut data = [0; LENGTH];
+    let block = smart(READ_DATA, 1).data_in();
+    let reply = send(drive, &block, Data::In(&mut data), TIMEOUT).ok()?;
+    reply.is_good().then_some(data)
 }
 
 /// The answer to SMART RETURN STATUS: whether the drive finds itself healthy.
-fn status(file: &File) -> Option<bool> {
-    const NO_DATA: u8 = 3;
-    const RETURN_REGISTERS: u8 = 1 << 5;
-    const RETURN_STATUS: u8 = 0xda;
-    let sense = send(
-        file,
-        &smart(NO_DATA, RETURN_REGISTERS, RETURN_STATUS, 0),
-        None,
-    )?;
-    match registers(&sense)? {
+fn status(drive: &dyn Scsi) -> Option<bool> {
+    const RETURN_STATUS: u16 = 0xda;
+    let block = smart(RETURN_STATUS, 0).non_data();
+    let reply = send(drive, &block, Data::None, TIMEOUT).ok()?;
+    let registers = reply.sense?.registers?;
+    match registers.lba >> 8 & 0xffff {
+        _ if registers.is_error() => None,
         KEY => Some(true),
         FAILING => Some(false),
         _ => None,
     }
 }
 
-/// ATA PASS-THROUGH (16) of a command of SMART.
-fn smart(protocol: u8, flags: u8, feature: u8, blocks: u8) -> [u8; 16] {
-    const PASS_THROUGH: u8 = 0x85;
+fn smart(feature: u16, count: u16) -> Command {
     const SMART: u8 = 0xb0;
-    let (middle, high) = KEY;
-    let mut command = [0; 16];
-    (command[0], command[1], command[2]) = (PASS_THROUGH, protocol << 1, flags);
-    (command[4], command[6]) = (feature, blocks);
-    (command[10], command[12], command[14]) = (middle, high, SMART);
-    command
-}
-
-/// Bits 8 to 23 of the register LBA, by sense data in either format.
-fn registers(sense: &[u8; SENSE]) -> Option<(u8, u8)> {
-    const DESCRIPTORS: u8 = 0x72;
-    const FIXED: u8 = 0x70;
-    const ATA_STATUS_RETURN: u8 = 0x09;
-    match sense[0] & 0x7f {
-        DESCRIPTORS if sense[8] == ATA_STATUS_RETURN => Some((sense[17], sense[19])),
-        FIXED => Some((sense[10], sense[11])),
-        _ => None,
+    Command {
+        code: SMART,
+        feature,
+        count,
+        lba: KEY << 8,
+        ..Command::default()
     }
 }
 
 /// The attributes in the data of SMART. `None` if its checksum is wrong.
-fn parsed(data: &[u8]) -> Option<Health> {
+fn parsed(data: &[u8; LENGTH]) -> Option<Health> {
     let sum = data.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     if sum != 0 {
         return None;
@@ -122,141 +92,15 @@ fn parsed(data: &[u8]) -> Option<Health> {
     })
 }
 
-/// Sends `command`, which gives `data` if it has any. Returns the sense data, which is empty after a command
-/// with data. `None` if the command failed.
-fn send(file: &File, command: &[u8; 16], data: Option<&mut Buffer>) -> Option<[u8; SENSE]> {
-    /// `SG_DXFER_NONE` and `SG_DXFER_FROM_DEV` of scsi/sg.h.
-    const NONE: i32 = -1;
-    const FROM_DEVICE: i32 = -3;
-    const GOOD: u8 = 0;
-    const CHECK_CONDITION: u8 = 2;
-    /// The sense key and code of "ATA pass through information available".
-    const RECOVERED: u8 = 1;
-    let mut sense = [0; SENSE];
-    let has_data = data.is_some();
-    let (pointer, length) = match data {
-        Some(data) => (data.as_mut_ptr().cast(), LENGTH as u32),
-        None => (std::ptr::null_mut(), 0),
-    };
-    let header = Header {
-        interface: 'S' as i32,
-        direction: if has_data { FROM_DEVICE } else { NONE },
-        command_len: 16,
-        sense_len: SENSE as u8,
-        data_len: length,
-        data: pointer,
-        command: command.as_ptr(),
-        sense: sense.as_mut_ptr(),
-        timeout: TIMEOUT,
-        ..Header::default()
-    };
-    // SAFETY: the kernel reads `header` and `command`, and writes at most the given lengths to `data` and
-    // `sense`, all of which outlive this call.
-    let header = unsafe { rustix::ioctl::ioctl(file, Request(header)) }.ok()?;
-    let key = match sense[0] & 0x7f {
-        0x72 => sense[1] & 0xf,
-        _ => sense[2] & 0xf,
-    };
-    let is_done = match header.status {
-        GOOD => has_data,
-        CHECK_CONDITION => !has_data && key <= RECOVERED,
-        _ => false,
-    };
-    (is_done && header.host_status == 0).then_some(sense)
-}
-
-/// `struct sg_io_hdr` of scsi/sg.h.
-#[repr(C)]
-struct Header {
-    interface: i32,
-    direction: i32,
-    command_len: u8,
-    sense_len: u8,
-    parts: u16,
-    data_len: u32,
-    data: *mut c_void,
-    command: *const u8,
-    sense: *mut u8,
-    timeout: u32,
-    flags: u32,
-    pack: i32,
-    user: *mut c_void,
-    status: u8,
-    masked_status: u8,
-    message_status: u8,
-    sense_written: u8,
-    host_status: u16,
-    driver_status: u16,
-    residue: i32,
-    duration: u32,
-    info: u32,
-}
-
-impl Default for Header {
-    fn default() -> Header {
-        let (data, user) = (std::ptr::null_mut(), std::ptr::null_mut());
-        Header {
-            interface: 0,
-            direction: 0,
-            command_len: 0,
-            sense_len: 0,
-            parts: 0,
-            data_len: 0,
-            data,
-            command: std::ptr::null(),
-            sense: std::ptr::null_mut(),
-            timeout: 0,
-            flags: 0,
-            pack: 0,
-            user,
-            status: 0,
-            masked_status: 0,
-            message_status: 0,
-            sense_written: 0,
-            host_status: 0,
-            driver_status: 0,
-            residue: 0,
-            duration: 0,
-            info: 0,
-        }
-    }
-}
-
-/// SG_IO; gives the header with the results.
-struct Request(Header);
-
-// SAFETY: the request takes a pointer to this structure, and writes its results into it.
-unsafe impl Ioctl for Request {
-    type Output = Header;
-
-    const IS_MUTATING: bool = true;
-
-    fn opcode(&self) -> Opcode {
-        /// SG_IO of scsi/sg.h.
-        const SG_IO: Opcode = 0x2285;
-        SG_IO
-    }
-
-    fn as_ptr(&mut self) -> *mut c_void {
-        (&raw mut self.0).cast()
-    }
-
-    unsafe fn output_from_ptr(_: IoctlOutput, header: *mut c_void) -> rustix::io::Result<Header> {
-        // SAFETY: it is the pointer of `as_ptr`, to a header that is not used any more.
-        Ok(unsafe { header.cast::<Header>().read() })
-    }
-}
-
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Header>() == 88);
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::scsi::Reply;
+    use crate::commands::sense::Sense;
 
     /// SMART data with these attributes, each with its raw value.
-    fn smart_data(attributes: &[(u8, [u8; 6])]) -> Vec<u8> {
-        let mut data = vec![0; LENGTH];
+    fn smart_data(attributes: &[(u8, [u8; 6])]) -> [u8; LENGTH] {
+        let mut data = [0; LENGTH];
         for (index, (id, raw)) in attributes.iter().enumerate() {
             let at = 2 + 12 * index;
             data[at] = *id;
@@ -288,14 +132,69 @@ mod tests {
         assert_eq!(parsed(&damaged), None);
     }
 
+    /// A drive that answers SMART RETURN STATUS with these registers.
+    struct Model {
+        status: u8,
+        lba: [u8; 2],
+        is_fixed: bool,
+    }
+
+    impl Scsi for Model {
+        fn command(
+            &self,
+            block: &[u8],
+            data: Data<'_>,
+            timeout: Duration,
+        ) -> Result<Reply, String> {
+            assert_eq!(timeout.as_secs(), 20);
+            if let Data::In(data) = data {
+                let expected = [
+                    0x85, 8, 0x0e, 0, 0xd0, 0, 1, 0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0,
+                ];
+                assert_eq!(block, expected);
+                data.copy_from_slice(&smart_data(&[(194, [36, 0, 0, 0, 0, 0])]));
+                return Ok(Reply::default());
+            }
+            let expected = [
+                0x85, 6, 0x20, 0, 0xda, 0, 0, 0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0,
+            ];
+            assert_eq!(block, expected);
+            let (status, [middle, high]) = (self.status, self.lba);
+            let sense = match self.is_fixed {
+                true => vec![
+                    0x70, 0, 1, 0, status, 0, 0, 10, 0, 0, middle, high, 0, 0x1d, 0, 0, 0, 0,
+                ],
+                false => vec![
+                    0x72, 1, 0, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 0, 0, 0, 0, 0, 0, 0, middle, 0,
+                    high, 0, status,
+                ],
+            };
+            Ok(Reply {
+                status: Reply::CHECK_CONDITION,
+                sense: Sense::read(&sense),
+                ..Reply::default()
+            })
+        }
+    }
+
     #[test]
-    fn registers_come_in_either_format() {
-        let mut sense = [0; SENSE];
-        (sense[0], sense[8], sense[17], sense[19]) = (0x72, 0x09, 0xf4, 0x2c);
-        assert_eq!(registers(&sense), Some(FAILING));
-        let mut sense = [0; SENSE];
-        (sense[0], sense[10], sense[11]) = (0x70, 0x4f, 0xc2);
-        assert_eq!(registers(&sense), Some(KEY));
-        assert_eq!(registers(&[0; SENSE]), None);
+    fn a_drive_tells_whether_it_is_healthy() {
+        for (status, lba, healthy) in [
+            (0x50, [0x4f, 0xc2], Some(true)),
+            (0x50, [0xf4, 0x2c], Some(false)),
+            (0x50, [0, 0], None),
+            // An aborted command leaves the registers as they were sent.
+            (0x51, [0x4f, 0xc2], None),
+        ] {
+            for is_fixed in [false, true] {
+                let drive = Model {
+                    status,
+                    lba,
+                    is_fixed,
+                };
+                let told = health(&drive).expect("its attributes");
+                assert_eq!((told.healthy, told.celsius), (healthy, Some(36)));
+            }
+        }
     }
 }

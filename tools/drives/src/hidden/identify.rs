@@ -1,6 +1,9 @@
 //! The data of IDENTIFY DEVICE and of DEVICE CONFIGURATION IDENTIFY: 256 words of 16 bits, low byte first.
 
-use super::command::Command;
+use super::command::{
+    GET_NATIVE_MAX_ADDRESS_EXT, READ_NATIVE_MAX_ADDRESS, READ_NATIVE_MAX_ADDRESS_EXT,
+};
+use crate::commands::ata::{Command, words};
 
 /// The data of IDENTIFY DEVICE.
 pub struct Identified([u16; 256]);
@@ -32,9 +35,9 @@ impl Identified {
     /// The command that returns the last address that the drive would show without a host protected area.
     pub fn native_max_command(&self) -> Command {
         match (self.has_accessible_max_address(), self.has_long_addresses()) {
-            (true, _) => Command::GET_NATIVE_MAX_ADDRESS_EXT,
-            (false, true) => Command::READ_NATIVE_MAX_ADDRESS_EXT,
-            (false, false) => Command::READ_NATIVE_MAX_ADDRESS,
+            (true, _) => GET_NATIVE_MAX_ADDRESS_EXT,
+            (false, true) => READ_NATIVE_MAX_ADDRESS_EXT,
+            (false, false) => READ_NATIVE_MAX_ADDRESS,
         }
     }
 
@@ -72,10 +75,6 @@ pub fn sectors_without_overlay(data: &[u8; 512]) -> Option<u64> {
     let is_valid = data[510] == SIGNATURE && sum == 0;
     let last = number(&words(data), 3, 4);
     is_valid.then(|| last.checked_add(1)).flatten()
-}
-
-fn words(data: &[u8; 512]) -> [u16; 256] {
-    std::array::from_fn(|word| u16::from_le_bytes([data[2 * word], data[2 * word + 1]]))
 }
 
 /// A number of so many words, the lowest first.

@@ -1,6 +1,8 @@
-//! A model of ATA drives: old and new ones, with areas and without.
+//! A model of ATA drives behind a translation: old and new ones, with areas and without.
 
 use super::*;
+use crate::commands::scsi::Reply;
+use crate::commands::sense::Sense;
 
 /// A drive as its registers and data show it.
 #[derive(Clone)]
@@ -11,6 +13,10 @@ struct Model {
     /// The codes of the commands that it takes, besides IDENTIFY DEVICE.
     takes: Vec<u8>,
     is_damaged: bool,
+    /// Bytes of data that its bridge loses.
+    missing: i32,
+    /// Whether its bridge has the fixed format of sense data alone.
+    is_fixed: bool,
 }
 
 const VALID: u16 = 1 << 14;
@@ -50,21 +56,61 @@ impl Model {
     }
 }
 
-impl Drive for Model {
-    fn read(&self, command: Command, data: &mut [u8; 512]) -> Option<()> {
-        match command {
-            Command::IDENTIFY_DEVICE => *data = self.data(),
-            Command::DEVICE_CONFIGURATION_IDENTIFY if self.takes.contains(&command.code) => {
-                *data = self.configuration();
+impl Scsi for Model {
+    fn command(&self, block: &[u8], data: Data<'_>, _: Duration) -> Result<Reply, String> {
+        // No address is sent, and LBA is set in DEVICE.
+        let (code, rest) = (block[14], [block[0], block[15]]);
+        assert_eq!(
+            (rest, &block[7..14]),
+            ([0x85, 0], &[0, 0, 0, 0, 0, 0, 0x40][..])
+        );
+        let is_taken = code == 0xec || self.takes.contains(&code);
+        match (&block[1..7], code, data) {
+            ([8, 0x0e, 0, 0, 0, 1], 0xec, Data::In(data)) => data.copy_from_slice(&self.data()),
+            ([8, 0x0e, 0, 0xc2, 0, 1], 0xb1, Data::In(data)) => {
+                data.copy_from_slice(&self.configuration());
             }
-            _ => return None,
+            ([7, 0x20, 0, 0, 0, 0], 0x27 | 0x78, Data::None) => {
+                return Ok(self.address(is_taken, true));
+            }
+            ([6, 0x20, 0, 0, 0, 0], 0xf8, Data::None) => return Ok(self.address(is_taken, false)),
+            _ => panic!("{block:02x?}"),
         }
-        Some(())
+        Ok(Reply {
+            status: if is_taken { 0 } else { 2 },
+            missing: self.missing,
+            ..Reply::default()
+        })
     }
+}
 
-    fn address(&self, command: Command) -> Option<u64> {
-        let is_taken = self.takes.contains(&command.code);
-        is_taken.then(|| self.sectors[1] - 1)
+impl Model {
+    /// The registers with the last address, even if the command is not taken.
+    fn address(&self, is_taken: bool, is_extended: bool) -> Reply {
+        let [lba0, lba1, lba2, lba3, lba4, lba5, ..] = (self.sectors[1] - 1).to_le_bytes();
+        let (lba3, device) = match is_extended {
+            true => (lba3, 0x40),
+            false => (0, 0x40 | lba3),
+        };
+        let (key, status, error) = match is_taken {
+            true => (1, 0x50, 0),
+            false => (0xb, 0x51, 4),
+        };
+        let sense = match self.is_fixed {
+            true => vec![
+                0x70, 0, key, error, status, device, 0, 10, 0, lba0, lba1, lba2, 0, 0x1d, 0, 0, 0,
+                0,
+            ],
+            false => vec![
+                0x72, key, 0, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 1, error, 0, 0, lba3, lba0, lba4,
+                lba1, lba5, lba2, device, status,
+            ],
+        };
+        Reply {
+            status: 2,
+            sense: Sense::read(&sense),
+            ..Reply::default()
+        }
     }
 }
 
@@ -74,6 +120,8 @@ fn model(sectors: [u64; 3], words: &[(usize, u16)], takes: &[u8]) -> Model {
         words: words.to_vec(),
         takes: takes.to_vec(),
         is_damaged: false,
+        missing: 0,
+        is_fixed: false,
     }
 }
 
@@ -113,7 +161,7 @@ fn areas_are_found_by_the_command_that_the_drive_has() {
         ),
         // An old drive, with addresses of 28 bits.
         (
-            model([1_000_000, 1_000_064, 0], &[], &[0xf8]),
+            model([20_000_000, 20_000_064, 0], &[], &[0xf8]),
             hidden(32_768, None),
         ),
         // A new one, with an accessible maximum address.
@@ -151,6 +199,24 @@ fn damaged_data_tells_nothing() {
     };
     assert_eq!(ask(&whole).unwrap().dco, Some(0));
     assert_eq!(ask(&damaged).unwrap().dco, None);
+}
+
+/// A bridge that passes on a part tells nothing.
+#[test]
+fn bridges_that_lose_something_tell_nothing() {
+    let whole = model([SECTORS; 3], &[LONG], &[0x27]);
+    assert_eq!(ask(&whole).unwrap().hpa, 0);
+    let loses_data = Model {
+        missing: 2,
+        ..whole.clone()
+    };
+    let loses_registers = Model {
+        is_fixed: true,
+        ..whole
+    };
+    for bridge in [loses_data, loses_registers] {
+        assert_eq!(ask(&bridge), None);
+    }
 }
 
 #[test]

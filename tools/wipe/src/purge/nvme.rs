@@ -1,16 +1,13 @@
 //! Drives on NVM Express: what a controller tells of itself, and Format NVM with User Data Erase for one
 //! namespace (NVM Express Base Specification).
 
-pub mod admin;
 pub mod sanitize;
 
 use std::fs::File;
 use std::ops::Deref;
 
-use admin::{Admin, Command, accepted};
+use squall_drives::commands::nvme::{Admin, Command, accepted, number};
 use squall_drives::io::Buffer;
-
-pub use admin::number;
 
 /// Length of every structure that Identify returns, in bytes.
 const IDENTIFIED: usize = 4096;
@@ -21,7 +18,6 @@ const FORMAT_TIMEOUT: u32 = 24 * 3600 * 1000;
 
 /// Opcodes of commands for the controller.
 mod command {
-    pub const GET_LOG_PAGE: u8 = 0x02;
     pub const IDENTIFY: u8 = 0x06;
     pub const FORMAT_NVM: u8 = 0x80;
     pub const SANITIZE: u8 = 0x84;

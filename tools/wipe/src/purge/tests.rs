@@ -7,7 +7,6 @@ mod nvme;
 mod operations;
 mod refusals;
 mod scsi;
-mod sense;
 mod world;
 
 use std::time::Duration;

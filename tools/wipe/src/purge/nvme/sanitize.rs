@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use squall_drives::commands::nvme::{Admin, Command, LOG_PAGE, log_page, status_name};
 use squall_drives::io::Buffer;
 
-use super::admin::{Admin, Command, accepted, status_name};
 use super::{Controller, command, identify, structure};
 use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
 use crate::record::Action;
@@ -78,16 +78,7 @@ impl<'a> Subsystem<'a> {
     }
 
     fn log(&self) -> Result<Log, String> {
-        let mut log = [0; Log::LEN];
-        let dwords = (Log::LEN / 4 - 1) as u32;
-        let command = Command {
-            opcode: command::GET_LOG_PAGE,
-            namespace: Log::OF_THE_SUBSYSTEM,
-            words: [dwords << 16 | Log::PAGE, 0, 0, 0, 0, 0],
-            timeout: 0,
-        };
-        accepted(self.controller, &command, &mut log)?;
-        Ok(Log(log))
+        log_page(self.controller, Log::PAGE).map(Log)
     }
 
     fn send(&self, word: u32) -> Sent {
@@ -169,13 +160,10 @@ impl Sanitizer for Subsystem<'_> {
 }
 
 /// The Sanitize Status log.
-struct Log([u8; Log::LEN]);
+struct Log([u8; LOG_PAGE]);
 
 impl Log {
-    const PAGE: u32 = 0x81;
-    const LEN: usize = 512;
-    /// The namespace number that asks about the subsystem.
-    const OF_THE_SUBSYSTEM: u32 = 0xffff_ffff;
+    const PAGE: u8 = 0x81;
 
     /// Sanitize Progress (SPROG).
     fn progress(&self) -> u16 {

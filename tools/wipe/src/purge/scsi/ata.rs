@@ -1,8 +1,10 @@
 //! SANITIZE DEVICE of ATA drives (ACS-4, sections 4.17 and 7.34), in the ATA PASS-THROUGH (16) of the
-//! translation that shows them as SCSI drives (SAT-4, section 12.2).
+//! translation that shows them as SCSI drives.
 
-use super::sense::Registers;
-use super::{Data, Scsi, digits, send, vital_product_data};
+use squall_drives::commands::ata::{Command, Registers, words};
+use squall_drives::commands::scsi::{Data, Scsi};
+
+use super::{digits, send, vital_product_data};
 use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
 use crate::record::Action;
 
@@ -33,14 +35,6 @@ mod count {
 /// An ATA drive behind a translation.
 pub struct Disk<'a>(&'a dyn Scsi);
 
-/// An ATA command, by its registers.
-struct Command {
-    feature: u16,
-    count: u16,
-    lba: u64,
-    command: u8,
-}
-
 impl<'a> Disk<'a> {
     /// `drive` as an ATA drive, if a translation says that it is one.
     pub fn behind(drive: &'a dyn Scsi) -> Option<Disk<'a>> {
@@ -49,27 +43,14 @@ impl<'a> Disk<'a> {
     }
 
     /// The words of IDENTIFY DEVICE.
-    fn identify(&self) -> Result<Vec<u16>, String> {
-        const IDENTIFY_DEVICE: u8 = 0xec;
-        const PIO_DATA_IN: u8 = 4 << 1;
-        /// The length is in COUNT, in blocks, and the data come from the drive.
-        const ONE_BLOCK_IN: u8 = 0b1110;
+    fn identify(&self) -> Result<[u16; 256], String> {
         let mut data = [0; 512];
-        let command = Command {
-            feature: 0,
-            count: 1,
-            lba: 0,
-            command: IDENTIFY_DEVICE,
-        };
-        let block = command.block(PIO_DATA_IN, ONE_BLOCK_IN);
+        let block = Command::IDENTIFY_DEVICE.data_in();
         let reply = send(self.0, &block, Data::In(&mut data))?;
-        if !reply.is_good() {
-            return Err(format!("IDENTIFY DEVICE: {}", reply.text()));
+        match reply.is_good() {
+            true => Ok(words(&data)),
+            false => Err(format!("IDENTIFY DEVICE: {}", reply.text())),
         }
-        let words = data.chunks_exact(2);
-        Ok(words
-            .map(|word| u16::from_le_bytes([word[0], word[1]]))
-            .collect())
     }
 
     /// Sends a command of SANITIZE DEVICE, and gives the registers that it returns.
@@ -80,17 +61,15 @@ impl<'a> Disk<'a> {
         lba: u64,
     ) -> (Answered, Result<Registers, String>) {
         const SANITIZE_DEVICE: u8 = 0xb4;
-        const EXTENDED: u8 = 1;
-        const NO_DATA: u8 = 3 << 1 | EXTENDED;
-        /// The registers are to be returned, whatever they are (CK_COND).
-        const REGISTERS: u8 = 1 << 5;
         let command = Command {
+            code: SANITIZE_DEVICE,
             feature,
             count,
             lba,
-            command: SANITIZE_DEVICE,
+            device: Command::LBA,
+            is_extended: true,
         };
-        let block = command.block(NO_DATA, REGISTERS);
+        let block = command.non_data();
         let name = match (feature, count) {
             (feature::CRYPTO_SCRAMBLE, _) => "CRYPTO SCRAMBLE EXT",
             (feature::BLOCK_ERASE, _) => "BLOCK ERASE EXT",
@@ -99,18 +78,13 @@ impl<'a> Disk<'a> {
         };
         let sent = format!("{name}, CDB {}", digits(&block));
         let reply = send(self.0, &block, Data::None);
-        let (answered, result) = match reply {
-            Err(why) => (why.clone(), Err(why)),
-            Ok(reply) => match reply.sense {
-                Some(sense) => match sense.registers {
-                    Some(registers) => (registers.text(), Ok(registers)),
-                    None => (sense.text(), Err(sense.text())),
-                },
-                None => {
-                    let why = format!("{}, without the drive's registers", reply.text());
-                    (why.clone(), Err(why))
-                }
-            },
+        let result = reply.and_then(|reply| match reply.sense {
+            Some(sense) => sense.registers.ok_or_else(|| sense.text()),
+            None => Err(format!("{}, without the drive's registers", reply.text())),
+        });
+        let answered = match &result {
+            Ok(registers) => text(registers),
+            Err(why) => why.clone(),
         };
         (Answered { sent, answered }, result)
     }
@@ -118,7 +92,7 @@ impl<'a> Disk<'a> {
     /// Sends a command that changes something.
     fn send(&self, feature: u16, count: u16, lba: u64) -> Sent {
         let (answer, registers) = self.sanitize(feature, count, lba);
-        let result = registers.and_then(|registers| match registers.reason() {
+        let result = registers.and_then(|registers| match reason(&registers) {
             None => Ok(()),
             Some(reason) => Err(reason.into()),
         });
@@ -126,68 +100,41 @@ impl<'a> Disk<'a> {
     }
 }
 
-impl Command {
-    /// The block of ATA PASS-THROUGH (16) with this protocol and these flags.
-    fn block(&self, protocol: u8, flags: u8) -> [u8; 16] {
-        const ATA_PASS_THROUGH: u8 = 0x85;
-        const LBA: u8 = 1 << 6;
-        let [feature_high, feature_low] = self.feature.to_be_bytes();
-        let [count_high, count_low] = self.count.to_be_bytes();
-        let lba = self.lba.to_le_bytes();
-        [
-            ATA_PASS_THROUGH,
-            protocol,
-            flags,
-            feature_high,
-            feature_low,
-            count_high,
-            count_low,
-            lba[3],
-            lba[0],
-            lba[4],
-            lba[1],
-            lba[5],
-            lba[2],
-            LBA,
-            self.command,
-            0,
-        ]
-    }
+/// Why the drive aborted the command; `None` if it did not.
+fn reason(registers: &Registers) -> Option<&'static str> {
+    registers.is_error().then_some(match registers.lba & 0xff {
+        reason::UNSUCCESSFUL => "a sanitize operation was unsuccessful",
+        2 => "it does not know this operation",
+        reason::FROZEN => "sanitize commands are frozen",
+        4 => "its antifreeze lock is set",
+        _ => "without a reason",
+    })
 }
 
-impl Registers {
-    /// Why the drive aborted the command; `None` if it did not.
-    fn reason(&self) -> Option<&'static str> {
-        const ERROR_OR_FAULT: u8 = 1 | 1 << 5;
-        if self.status & ERROR_OR_FAULT == 0 {
-            return None;
-        }
-        Some(match self.lba & 0xff {
-            reason::UNSUCCESSFUL => "a sanitize operation was unsuccessful",
-            2 => "it does not know this operation",
-            reason::FROZEN => "sanitize commands are frozen",
-            4 => "its antifreeze lock is set",
-            _ => "without a reason",
-        })
-    }
+/// The registers for people.
+fn text(registers: &Registers) -> String {
+    let count = match registers.is_whole {
+        true => format!("0x{:04x}", registers.count),
+        false => "not passed on".into(),
+    };
+    format!(
+        "STATUS 0x{:02x}, ERROR 0x{:02x}, COUNT {count}, LBA 0x{:04x}",
+        registers.status,
+        registers.error,
+        progress(registers)
+    )
+}
 
-    fn text(&self) -> String {
-        let count = match self.count {
-            Some(count) => format!("0x{count:04x}"),
-            None => "not passed on".into(),
-        };
-        format!(
-            "STATUS 0x{:02x}, ERROR 0x{:02x}, COUNT {count}, LBA 0x{:04x}",
-            self.status, self.error, self.lba
-        )
-    }
+/// How far an operation is: the lowest 16 bits of LBA.
+fn progress(registers: &Registers) -> u16 {
+    registers.lba as u16
 }
 
 /// Reasons for which a drive aborts a command (SANITIZE DEVICE ERROR REASON).
 mod reason {
-    pub const NOT_REPORTED: u16 = 0;
-    pub const UNSUCCESSFUL: u16 = 1;
-    pub const FROZEN: u16 = 3;
+    pub const NOT_REPORTED: u64 = 0;
+    pub const UNSUCCESSFUL: u64 = 1;
+    pub const FROZEN: u64 = 3;
 }
 
 impl Sanitizer for Disk<'_> {
@@ -214,25 +161,22 @@ impl Sanitizer for Disk<'_> {
         const FROZEN: u16 = 1 << 13;
         let (answer, registers) = self.sanitize(feature::STATUS, 0, 0);
         let registers = registers?;
-        let state = match (registers.reason(), registers.lba & 0xff) {
+        let state = match (reason(&registers), registers.lba & 0xff) {
             (Some(_), reason::NOT_REPORTED | reason::UNSUCCESSFUL) => State::Failed { mode: None },
             (Some(_), reason::FROZEN) => State::Frozen,
             (Some(why), _) => return Err(why.into()),
-            (None, _) => {
-                let count = registers.count;
-                let count = count.ok_or("the adapter passes on only a part of its registers")?;
-                match count {
-                    _ if count & RUNNING != 0 => State::Running {
-                        action: None,
-                        progress: registers.lba,
-                    },
-                    _ if count & FROZEN != 0 => State::Frozen,
-                    _ => State::Idle {
-                        last: None,
-                        succeeded: Some(count & SUCCEEDED != 0),
-                    },
-                }
+            (None, _) if !registers.is_whole => {
+                return Err("the adapter passes on only a part of its registers".into());
             }
+            (None, _) if registers.count & RUNNING != 0 => State::Running {
+                action: None,
+                progress: progress(&registers),
+            },
+            (None, _) if registers.count & FROZEN != 0 => State::Frozen,
+            (None, _) => State::Idle {
+                last: None,
+                succeeded: Some(registers.count & SUCCEEDED != 0),
+            },
         };
         Ok(Status { state, answer })
     }

@@ -1,7 +1,9 @@
 //! SANITIZE of SCSI drives, whose progress REQUEST SENSE tells (SBC-4, sections 4.11 and 5.30; SPC-5).
 
-use super::sense::{Sense, code, key};
-use super::{Data, Scsi, digits, send};
+use squall_drives::commands::scsi::{Data, Scsi};
+use squall_drives::commands::sense::{Sense, code, key};
+
+use super::{digits, send};
 use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
 use crate::record::Action;
 

@@ -2,10 +2,12 @@
 //! byte.
 
 use std::cell::RefCell;
+use std::time::Duration;
+
+use squall_drives::commands::scsi::{Data, Reply, Scsi};
+use squall_drives::commands::sense::Sense;
 
 use super::machine::{Doing, Machine, Refusal};
-use crate::purge::scsi::sense::Sense;
-use crate::purge::scsi::{Data, Reply, Scsi};
 use crate::record::Action;
 
 pub struct Disk {
@@ -45,7 +47,7 @@ impl Default for Disk {
 type Registers = (u8, u8, u16, u64);
 
 impl Scsi for Disk {
-    fn command(&self, block: &[u8], data: Data<'_>) -> Result<Reply, String> {
+    fn command(&self, block: &[u8], data: Data<'_>, _: Duration) -> Result<Reply, String> {
         match (block, data) {
             // INQUIRY, of the page for ATA.
             ([0x12, rest @ ..], Data::In(data)) => {
@@ -193,6 +195,7 @@ impl Disk {
         Reply {
             status: 2,
             sense: Sense::read(&sense),
+            ..Reply::default()
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 
+use squall_drives::commands::nvme::{Admin, Command};
+
 use super::machine::{Doing, Machine, Refusal};
-use crate::purge::nvme::admin::{Admin, Command};
 use crate::record::Action;
 
 pub struct Controller {

@@ -1,10 +1,12 @@
 //! A model of a SCSI drive, which accepts nothing but blocks that are right in every byte.
 
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use squall_drives::commands::scsi::{Data, Reply, Scsi};
+use squall_drives::commands::sense::Sense;
 
 use super::machine::{Doing, Machine, Refusal};
-use crate::purge::scsi::sense::Sense;
-use crate::purge::scsi::{Data, Reply, Scsi};
 use crate::record::Action;
 
 pub struct Drive {
@@ -41,7 +43,7 @@ const INVALID_OPCODE: (u8, u8, u8) = (5, 0x20, 0);
 const INVALID_FIELD: (u8, u8, u8) = (5, 0x24, 0);
 
 impl Scsi for Drive {
-    fn command(&self, block: &[u8], data: Data<'_>) -> Result<Reply, String> {
+    fn command(&self, block: &[u8], data: Data<'_>, _: Duration) -> Result<Reply, String> {
         let attentions = self.attentions.get();
         if attentions > 0 {
             self.attentions.set(attentions - 1);
@@ -164,6 +166,7 @@ impl Drive {
         Reply {
             status: 2,
             sense: Sense::read(&sense),
+            ..Reply::default()
         }
     }
 

@@ -1,25 +1,39 @@
 //! Tests how sense data are read, which come from outside.
 
-use super::scsi::sense as bytes;
-use crate::purge::scsi::sense::{Registers, Sense};
+use super::*;
+
+/// SANITIZE IN PROGRESS in both formats, with the progress 0x1234. Before it comes a descriptor that nobody asked for.
+const BUSY: [&[u8]; 2] = [
+    &[
+        0x70, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x04, 0x1b, 0, 0x80, 0x12, 0x34,
+    ],
+    &[
+        0x72, 2, 0x04, 0x1b, 0, 0, 0, 20, 0x00, 0x0a, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0x02, 0x06,
+        0, 0, 0x80, 0x12, 0x34, 0,
+    ],
+];
 
 #[test]
 fn both_formats_are_read() {
-    for descriptors in [false, true] {
-        let busy = Sense::read(&bytes((2, 0x04, 0x1b), 0x1234, descriptors)).unwrap();
+    for bytes in BUSY {
+        let busy = Sense::read(bytes).unwrap();
         let expected = Sense {
             key: 2,
             code: (0x04, 0x1b),
             progress: Some(0x1234),
             registers: None,
         };
-        assert_eq!(busy, expected, "{descriptors}");
+        assert_eq!(busy, expected, "{bytes:02x?}");
         assert_eq!(
             busy.text(),
             "sense 2/04/1b (SANITIZE IN PROGRESS), progress 0x1234"
         );
-        let idle = Sense::read(&bytes((0, 0, 0), 0x1234, descriptors)).unwrap();
-        assert_eq!((idle.key, idle.progress), (0, None));
+    }
+    // Without a progress.
+    let mut fixed = BUSY[0].to_vec();
+    fixed[15] = 0;
+    for idle in [&fixed, &[0x72, 0, 0, 0, 0, 0, 0, 0][..]] {
+        assert_eq!(Sense::read(idle).unwrap().progress, None);
     }
 }
 
@@ -31,8 +45,10 @@ fn registers_of_ata_are_read() {
     let expected = Registers {
         status: 0x50,
         error: 4,
-        count: Some(0xc012),
-        lba: 0x5634,
+        device: 0x40,
+        count: 0xc012,
+        lba: 0x0504_0302_5634,
+        is_whole: true,
     };
     let sense = Sense::read(&described).unwrap();
     assert_eq!(sense.registers, Some(expected));
@@ -42,7 +58,9 @@ fn registers_of_ata_are_read() {
     fixed[3..7].copy_from_slice(&[4, 0x50, 0x40, 0x12]);
     fixed[9..12].copy_from_slice(&[0x34, 0x56, 2]);
     let only_low = Registers {
-        count: None,
+        count: 0x12,
+        lba: 0x02_5634,
+        is_whole: false,
         ..expected
     };
     assert_eq!(Sense::read(&fixed).unwrap().registers, Some(only_low));
@@ -58,8 +76,7 @@ fn registers_of_ata_are_read() {
 fn short_sense_data_are_not_read_beyond_their_end() {
     assert_eq!(Sense::read(&[]), None);
     assert_eq!(Sense::read(&[0x7f; 20]), None);
-    for descriptors in [false, true] {
-        let whole = bytes((2, 0x04, 0x1b), 0x1234, descriptors);
+    for whole in BUSY {
         for len in 0..whole.len() {
             let read = Sense::read(&whole[..len]);
             let progress = read.and_then(|sense| sense.progress);

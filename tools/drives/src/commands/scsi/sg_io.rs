@@ -4,21 +4,18 @@
 
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::fs::File;
+use std::time::Duration;
 
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode};
 use squall_tools::failure::cause;
 
-use super::sense::Sense;
-use super::{Data, Reply, Scsi};
-
-/// Time for a command, in milliseconds. What takes longer goes on after its command has ended.
-const TIMEOUT: c_uint = 5 * 60 * 1000;
+use super::{Data, Reply, Scsi, Sense};
 
 /// The most sense data that a drive sends (SPC-5, section 4.4.1).
 const SENSE: usize = 252;
 
 impl Scsi for File {
-    fn command(&self, block: &[u8], data: Data<'_>) -> Result<Reply, String> {
+    fn command(&self, block: &[u8], data: Data<'_>, timeout: Duration) -> Result<Reply, String> {
         let mut sense = [0; SENSE];
         let (direction, start, len) = match data {
             Data::None => (-1, std::ptr::null_mut(), 0),
@@ -35,7 +32,7 @@ impl Scsi for File {
             data: start,
             block: block.as_ptr(),
             sense: sense.as_mut_ptr(),
-            timeout: TIMEOUT,
+            timeout: timeout.as_millis() as c_uint,
             flags: 0,
             pack_id: 0,
             user: std::ptr::null_mut(),
@@ -45,7 +42,7 @@ impl Scsi for File {
             sense_len: 0,
             host_status: 0,
             driver_status: 0,
-            residual: 0,
+            missing: 0,
             duration: 0,
             info: 0,
         };
@@ -61,6 +58,7 @@ impl Scsi for File {
         Ok(Reply {
             status: done.status,
             sense: Sense::read(&sense[..len]),
+            missing: done.missing,
         })
     }
 }
@@ -87,7 +85,7 @@ struct Request {
     sense_len: c_uchar,
     host_status: c_ushort,
     driver_status: c_ushort,
-    residual: c_int,
+    missing: c_int,
     duration: c_uint,
     info: c_uint,
 }
@@ -95,18 +93,12 @@ struct Request {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Request>() == 88);
 
-/// The parts of a finished request that are read.
-struct Finished {
-    status: u8,
-    sense_len: u8,
-    host_status: u16,
-}
-
+/// SG_IO; gives the request with its results.
 struct Submit(Request);
 
 // SAFETY: SG_IO takes a pointer to this structure, and writes the fields from `status` on.
 unsafe impl Ioctl for Submit {
-    type Output = Finished;
+    type Output = Request;
 
     const IS_MUTATING: bool = true;
 
@@ -119,13 +111,8 @@ unsafe impl Ioctl for Submit {
         (&raw mut self.0).cast()
     }
 
-    unsafe fn output_from_ptr(_: IoctlOutput, at: *mut c_void) -> rustix::io::Result<Finished> {
-        // SAFETY: `at` is what `as_ptr` gave, which the kernel has filled in.
-        let request = unsafe { &*at.cast::<Request>() };
-        Ok(Finished {
-            status: request.status,
-            sense_len: request.sense_len,
-            host_status: request.host_status,
-        })
+    unsafe fn output_from_ptr(_: IoctlOutput, at: *mut c_void) -> rustix::io::Result<Request> {
+        // SAFETY: `at` is what `as_ptr` gave, which the kernel has filled in, and is not used any more.
+        Ok(unsafe { at.cast::<Request>().read() })
     }
 }

@@ -1,7 +1,9 @@
 //! Sense data: what a SCSI drive says about a command or about its state (SPC-5, section 4.4), with the
 //! registers of an ATA drive (SAT-4, section 12.2).
 
-/// Sense data, as far as a purge needs it.
+use super::ata::Registers;
+
+/// Sense data, as far as squall needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sense {
     /// The sense key.
@@ -31,17 +33,6 @@ pub mod code {
     pub const SANITIZE_FAILED: (u8, u8) = (0x31, 0x03);
 }
 
-/// The registers of an ATA drive after a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Registers {
-    pub status: u8,
-    pub error: u8,
-    /// `None` if only its lower byte was passed on.
-    pub count: Option<u16>,
-    /// The lowest 16 bits of LBA.
-    pub lba: u16,
-}
-
 impl Sense {
     /// Reads sense data in either format; `None` if it is of neither, or cut short.
     pub fn read(bytes: &[u8]) -> Option<Sense> {
@@ -65,8 +56,10 @@ impl Sense {
         let registers = is_from_ata.then(|| Registers {
             error: bytes[3],
             status: bytes[4],
-            count: None,
-            lba: u16::from_be_bytes([bytes[10], bytes[9]]),
+            device: bytes[5],
+            count: bytes[6].into(),
+            lba: u32::from_le_bytes([bytes[9], bytes[10], bytes[11], 0]).into(),
+            is_whole: false,
         });
         Some(Sense {
             key,
@@ -96,11 +89,17 @@ impl Sense {
                 }
                 // ATA Status Return.
                 (0x09, 14) => {
+                    let lba = [7, 9, 11, 6, 8, 10].map(|at: usize| descriptor[at]);
                     sense.registers = Some(Registers {
                         error: descriptor[3],
                         status: descriptor[13],
-                        count: Some(u16::from_be_bytes([descriptor[4], descriptor[5]])),
-                        lba: u16::from_be_bytes([descriptor[9], descriptor[7]]),
+                        device: descriptor[12],
+                        count: u16::from_be_bytes([descriptor[4], descriptor[5]]),
+                        lba: lba
+                            .into_iter()
+                            .rev()
+                            .fold(0, |lba, byte| lba << 8 | u64::from(byte)),
+                        is_whole: true,
                     });
                 }
                 _ => {}
@@ -129,3 +128,6 @@ impl Sense {
         text
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,4 @@
-//! Commands for a controller, which go through the node of one of its namespaces. That node is open
-//! exclusively, as the controller's own node never is.
+//! Admin commands through the kernel (linux/nvme_ioctl.h).
 
 #![allow(unsafe_code)]
 
@@ -9,44 +8,7 @@ use std::fs::File;
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, opcode};
 use squall_tools::failure::cause;
 
-/// A controller that takes commands.
-pub trait Admin {
-    /// Sends `command`, whose data is put into `data`. Gives the status, which is 0 for success.
-    fn submit(&self, command: &Command, data: &mut [u8]) -> Result<u16, String>;
-}
-
-/// A command for the controller, with the words that it uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Command {
-    pub opcode: u8,
-    pub namespace: u32,
-    /// Words 10 to 15.
-    pub words: [u32; 6],
-    /// Milliseconds; zero is the kernel's usual time.
-    pub timeout: u32,
-}
-
-/// Sends `command`, and fails unless the drive accepts it.
-pub fn accepted(drive: &dyn Admin, command: &Command, data: &mut [u8]) -> Result<(), String> {
-    match drive.submit(command, data)? {
-        0 => Ok(()),
-        status => Err(format!("the drive refused, with {}", status_name(status))),
-    }
-}
-
-/// A status with the name of those that a purge meets (NVM Express Base Specification, Status Code).
-pub fn status_name(status: u16) -> String {
-    let name = match status {
-        0x001 => " (Invalid Command Opcode)",
-        0x002 => " (Invalid Field in Command)",
-        0x01c => " (Sanitize Failed)",
-        0x01d => " (Sanitize In Progress)",
-        0x023 => " (Sanitize Prohibited While Persistent Memory Region is Enabled)",
-        0x10b | 0x110 | 0x111 => " (a firmware activation waits for a reset)",
-        _ => "",
-    };
-    format!("NVMe status 0x{status:03x}{name}")
-}
+use super::{Admin, Command};
 
 impl Admin for File {
     fn submit(&self, command: &Command, data: &mut [u8]) -> Result<u16, String> {
