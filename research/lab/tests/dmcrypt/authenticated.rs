@@ -16,6 +16,9 @@ pub const TESTS: &[Test] = tests![
 
 const SERIAL: &str = "DRIVE-1";
 
+/// What programs say where dm-crypt finds a wrong tag: the error is EILSEQ.
+const EILSEQ: &str = "Invalid or incomplete multibyte or wide character";
+
 const GCM: &str = "--cipher 'aes-gcm-random 256 aead'";
 
 /// The usual ones: what squall is told, and what cryptsetup is told.
@@ -65,7 +68,7 @@ fn changed_sectors_are_noticed_and_nothing_is_left() {
         &table,
         &[
             "crypt capi:gcm(aes)-random ",
-            " 2 sector_size:4096 integrity:28:aead",
+            " 2 integrity:28:aead sector_size:4096",
         ],
     );
     let table = session.ok(&format!("dmsetup table {}", first("-integrity")));
@@ -90,7 +93,7 @@ fn changed_sectors_are_noticed_and_nothing_is_left() {
         "dd if=/dev/urandom of=/tmp/part bs=4096 count=1 seek=$((4 << 20 >> 12)) oflag=direct \
          conv=notrunc,fsync",
     );
-    contains(&session.fails(read), &["error"]);
+    contains(&session.fails(read), &[EILSEQ]);
     session.ok("cmp -n 1048576 /tmp/text /tmp/read");
 
     session.ok("rm /tmp/ours /tmp/part; rm -f /dev/mapper/*squall*");
