@@ -82,17 +82,18 @@ fn of_shell(target: &Path, size: u64, flags: &str) -> [Contestant; 3] {
     ]
 }
 
-/// nwipe in a mount namespace in which there is no other device to be wiped by mistake.
+/// nwipe (0.41 or later), in a mount namespace in which there is no other device to be wiped by mistake. By
+/// default it would first measure its generators for ten seconds.
 fn nwipe(device: &Path) -> Contestant {
     let path = device.display();
     Contestant::script(
-        "nwipe --method=prng",
+        "nwipe --prng=chacha20",
         &format!(
             "command -v nwipe > /dev/null || {{ echo not installed >&2; exit 1; }}; \
              unshare --mount bash -e -c 'keep=$(mktemp -d); mount --bind /dev $keep; \
              mount -t tmpfs none /dev; cp -a $keep/{{null,zero,urandom,random}} $keep/{name} /dev/; \
              mkdir /dev/pts; umount $keep; rmdir $keep; \
-             nwipe --autonuke --nogui --nowait --noblank --method=prng --rounds=1 --verify=off {path}'",
+             nwipe --autonuke --nogui --nowait --noblank --method=prng --prng=chacha20 --rounds=1 --verify=off {path}'",
             name = device.file_name().unwrap_or_default().to_string_lossy(),
         ),
     )
