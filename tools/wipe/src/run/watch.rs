@@ -134,8 +134,10 @@ impl<'a> Arrivals<'a> {
         target.has_stable_name = true;
         let device = Device::open(&target, Access::Write, self.options.transfer.direct)
             .map_err(Failure::into_text)?;
-        // Somebody may have mounted it in the meantime.
-        self.check_uses(&target)?;
+        // Somebody may have begun to use it in the meantime. That nobody has claimed it is certain now.
+        if let Some(reason) = uses(&target)?.into_iter().next() {
+            return Err(reason);
+        }
         let (targets, devices) = ([target], [device]);
         let means = match self.options.purge {
             true => purge::choose(true, &self.options.consent, &targets, &devices)
@@ -183,18 +185,20 @@ impl<'a> Arrivals<'a> {
                 _ => {}
             }
         }
-        self.check_uses(target)
-    }
-
-    fn check_uses(&self, target: &Target) -> Result<(), String> {
-        let uses =
-            guards::uses(std::slice::from_ref(target), &PURPOSE).map_err(Failure::into_text)?;
-        let uses = uses.into_iter().flatten().collect();
-        match choice::reason_against(target, &self.options.choice.bus, uses) {
+        match choice::reason_against(target, &choice.bus, uses(target)?) {
             Some(reason) => Err(reason),
             None => Ok(()),
         }
     }
+}
+
+fn uses(target: &Target) -> Result<Vec<String>, String> {
+    let uses = guards::uses(std::slice::from_ref(target), &PURPOSE);
+    Ok(uses
+        .map_err(Failure::into_text)?
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// Whether both have the same serial number, which lasts, identifier and size.
