@@ -160,8 +160,10 @@ impl<'a> Arrivals<'a> {
     fn open(&self, target: &Target) -> Result<(Device, Option<Purge>), Failure> {
         let targets = std::slice::from_ref(target);
         let mut devices = open_all(targets, &self.options.transfer)?;
-        // Somebody may have mounted it in the meantime.
-        self.check_uses(target).map_err(Failure::Runtime)?;
+        // Somebody may have begun to use it in the meantime. That nobody has claimed it is certain now.
+        if let Some(reason) = uses(target).map_err(Failure::Runtime)?.into_iter().next() {
+            return Err(Failure::Runtime(reason));
+        }
         let mut purges = match self.options.purge {
             None => {
                 purge::check_idle(targets)?;
@@ -187,18 +189,20 @@ impl<'a> Arrivals<'a> {
                 _ => {}
             }
         }
-        self.check_uses(target)
-    }
-
-    fn check_uses(&self, target: &Target) -> Result<(), String> {
-        let uses =
-            guards::uses(std::slice::from_ref(target), &PURPOSE).map_err(Failure::into_text)?;
-        let uses = uses.into_iter().flatten().collect();
-        match choice::reason_against(target, &self.options.choice.bus, uses) {
+        match choice::reason_against(target, &choice.bus, uses(target)?) {
             Some(reason) => Err(reason),
             None => Ok(()),
         }
     }
+}
+
+fn uses(target: &Target) -> Result<Vec<String>, String> {
+    let uses = guards::uses(std::slice::from_ref(target), &PURPOSE);
+    Ok(uses
+        .map_err(Failure::into_text)?
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// Whether both have the same serial number, which lasts, identifier and size.
