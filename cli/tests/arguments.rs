@@ -146,6 +146,7 @@ fn json_takes_no_file() {
         "blank",
         "dmcrypt list",
         "dmcrypt bench",
+        "dmcrypt kdf",
     ] {
         refused(&format!("{command} --json=x"), "--json: it takes no value");
     }
@@ -175,7 +176,8 @@ fn empty_arguments() {
 }
 
 fn disk_encryption() {
-    let advice = "use one such as \"aes-xts-plain64 512\"";
+    let advice = "use one such as \"aes-xts-plain64 512\", or \"aes-xts-plain64 512 hmac-sha256\" \
+                  with what authenticates it (aead, poly1305, hmac-sha256 or hmac-sha512)";
     refused(
         "dmcrypt bench --cipher aes-xts-plain64",
         &format!(
@@ -201,7 +203,7 @@ fn disk_encryption() {
     );
     refused(
         "dmcrypt dance",
-        "no command \"dance\": use one of list, bench",
+        "no command \"dance\": use one of list, bench, kdf",
     );
 }
 
