@@ -19,15 +19,19 @@ pub const TESTS: &[Test] = tests![
     a_drive_is_skipped_by_a_key,
 ];
 
-const MIB: usize = 1 << 20;
+const GIB: u64 = 1 << 30;
 
-/// Three files that take minutes, or as long as a test needs.
+/// Limits at which the files take minutes: transfers end every few seconds, or four times as often.
+const SLOW: &str = "--rate-limit 1MiB";
+const FASTER: &str = "--rate-limit 4MiB";
+
+/// Three files, which take no room.
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
 /// Begins to wipe the files on `terminal`.
 fn begin(workspace: &Workspace, terminal: &mut Emulator, options: &str) -> Child {
-    let targets = NAMES.map(|name| workspace.target(name, 256 * MIB));
-    let mut command = squall("wipe --rate-limit 1MiB --checkpoint 1 --report");
+    let targets = NAMES.map(|name| workspace.sparse_target(name, GIB));
+    let mut command = squall("wipe --checkpoint 1 --report");
     command
         .arg(workspace.path("reports"))
         .args(options.split_whitespace())
@@ -36,8 +40,8 @@ fn begin(workspace: &Workspace, terminal: &mut Emulator, options: &str) -> Child
 }
 
 /// Begins, and confirms.
-fn begin_after_the_question(workspace: &Workspace, terminal: &mut Emulator) -> Child {
-    let child = begin(workspace, terminal, "");
+fn begin_after_the_question(workspace: &Workspace, terminal: &mut Emulator, limit: &str) -> Child {
+    let child = begin(workspace, terminal, limit);
     terminal.wait_for("overwrite them:");
     terminal.type_keys("wipe 3\r");
     terminal.wait_until(|screen| at_work(screen) == 3);
@@ -82,10 +86,10 @@ fn keys_do_not_disturb_the_screen() {
         let workspace = Workspace::new();
         let mut terminal = Emulator::new(24, 80);
         let child = match has_keyboard {
-            true => begin_after_the_question(&workspace, &mut terminal),
+            true => begin_after_the_question(&workspace, &mut terminal, SLOW),
             false => {
                 terminal.has_no_input();
-                begin(&workspace, &mut terminal, "--yes")
+                begin(&workspace, &mut terminal, &format!("{SLOW} --yes"))
             }
         };
         terminal.wait_until(|screen| at_work(screen) == 3);
@@ -109,7 +113,7 @@ fn a_narrower_terminal_has_no_broken_lines() {
     for resize in [Resize::Breaks, Resize::Cuts] {
         let workspace = Workspace::new();
         let mut terminal = Emulator::new(24, 160);
-        let child = begin_after_the_question(&workspace, &mut terminal);
+        let child = begin_after_the_question(&workspace, &mut terminal, FASTER);
         // Lines are as long as they get.
         terminal.wait_until(|screen| screen.matches("average").count() == 4);
         for columns in [60, 40, 100] {
@@ -143,10 +147,11 @@ fn a_narrower_terminal_has_no_broken_lines() {
 fn the_terminal_is_as_before_at_every_exit() {
     let exits: [fn(&mut Emulator, &Child); 5] = [
         |terminal, _| terminal.type_keys("\x03"),
-        |terminal, _| {
-            terminal.type_keys("\x03");
-            terminal.wait_for("stopping at a checkpoint");
-            terminal.type_keys("\x03");
+        // The second does not wait for a checkpoint.
+        |_, child| {
+            for signal in [Signal::INT, Signal::TERM] {
+                kill_process(Pid::from_child(child), signal).expect("the run is there");
+            }
         },
         |_, child| kill_process(Pid::from_child(child), Signal::TERM).expect("the run is there"),
         // The process that does the work.
@@ -157,7 +162,7 @@ fn the_terminal_is_as_before_at_every_exit() {
         let workspace = Workspace::new();
         let mut terminal = Emulator::new(24, 80);
         assert!(terminal.echoes());
-        let child = begin_after_the_question(&workspace, &mut terminal);
+        let child = begin_after_the_question(&workspace, &mut terminal, SLOW);
         terminal.wait_until_echo_is(false);
         exit(&mut terminal, &child);
         assert_eq!(terminal.end(child), Some(1));
@@ -177,7 +182,7 @@ fn worker(child: &Child) -> Pid {
 fn a_stopped_run_gives_the_terminal_back() {
     let workspace = Workspace::new();
     let mut terminal = Emulator::new(24, 80);
-    let child = begin_after_the_question(&workspace, &mut terminal);
+    let child = begin_after_the_question(&workspace, &mut terminal, SLOW);
     terminal.wait_until_echo_is(false);
     for _ in 0..2 {
         terminal.type_keys("\x1a");
@@ -206,7 +211,7 @@ fn is_stopped(process: u32) -> bool {
 fn a_drive_is_skipped_by_a_key() {
     let workspace = Workspace::new();
     let mut terminal = Emulator::new(24, 80);
-    let child = begin_after_the_question(&workspace, &mut terminal);
+    let child = begin_after_the_question(&workspace, &mut terminal, SLOW);
     terminal.type_keys("s");
     terminal.wait_for("skip which drive?");
     terminal.wait_until(|screen| screen.contains("2: two"));

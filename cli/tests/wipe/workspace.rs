@@ -41,6 +41,14 @@ impl Workspace {
         path
     }
 
+    /// A target of zeros that takes no room.
+    pub fn sparse_target(&self, name: &str, size: u64) -> PathBuf {
+        let path = self.path(name);
+        let file = File::create(&path).expect("a target");
+        file.set_len(size).expect("a size");
+        path
+    }
+
     /// A `squall wipe` command with JSON events and without questions, its reports in `reports`.
     pub fn wipe(&self, options: &str, targets: &[&Path]) -> Command {
         let mut command = squall("wipe --yes --json --report");
