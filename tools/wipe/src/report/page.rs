@@ -37,6 +37,7 @@ pub fn html(job: &Job, drive: usize) -> String {
         (signature(job, "This record describes the drive that is named above and was in my hands."))
         (footer(job))
         (errors::ranges(drive))
+        (exchanges::section(drive))
     };
     squall_tools::page::page(&title, STYLE, &content)
 }

@@ -6,7 +6,6 @@ use squall_drives::io::QueueKind;
 use squall_drives::{Hidden, Identity};
 use squall_tools::units;
 
-use super::exchanges;
 use crate::content_kind;
 use crate::record::{Drive, Job, Outcome, Pass, Purge, Scope, Verification};
 use crate::report::{share, unreadable_bytes};
@@ -22,13 +21,7 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
         (section("Drive", &[target(&drive.target), hidden(drive)].concat()))
         (section("Overwritten", &overwritten(drive)))
         (section("Verification", &verification(drive)))
-        @if let Some(purge) = &drive.purge {
-            section {
-                h2 { "The drive's own erase" }
-                (list(&purge_facts(purge)))
-                (exchanges::table(purge))
-            }
-        }
+        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &purge_facts(purge))) }
         section {
             h2 { "Method" }
             p { (method(job, drive)) }
