@@ -24,9 +24,8 @@
 //! (`println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete")` in `build.rs`), and use the feature
 //! `shared-library`.
 //!
-//! In a debug build squall is unoptimised too: a number takes microseconds, and a process's first draw 18 KiB of
-//! stack instead of 6. `opt-level = 2` for the packages `squall` and `sha2` (`[profile.dev.package]`) avoids
-//! that. Erasure was tested in optimised builds only.
+//! In a debug build squall is unoptimised too: a number takes microseconds, and a process's first draw 13 KiB of
+//! stack instead of 6. `opt-level = 2` for the package `squall` (`[profile.dev.package]`) avoids that. Erasure was tested in optimised builds only.
 //!
 //! # Which function?
 //! | for | use |

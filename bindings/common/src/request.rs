@@ -1,7 +1,7 @@
 //! Which requests of getrandom(2) squall may serve in the kernel's place: those whose buffer a program can
 //! have. All others are left to the kernel, which knows how to refuse them.
 
-use core::ffi::{c_uint, c_void};
+use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::{self, NonNull};
 
 use squall::hazmat::keep_errno;
@@ -59,6 +59,26 @@ pub fn is_plausible(address: usize) -> bool {
 pub fn kernel_accepts(flags: c_uint) -> bool {
     // SAFETY: no bytes are requested. A raw call, which is no cancellation point.
     keep_errno(|| unsafe { squall::hazmat::getrandom(ptr::null_mut(), 0, flags) }).is_ok()
+}
+
+/// Draws twice, after which squall has made all its decisions for the process. Then no later draw opens a device,
+/// perhaps in a sandbox. The kernel's generator must be ready. Without a source of randomness this does nothing.
+///
+/// Cancellation is disabled meanwhile, because squall does not expect it while it opens devices.
+pub fn make_one_time_decisions() {
+    unsafe extern "C" {
+        fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+    }
+    /// The value is the same in glibc and musl.
+    const PTHREAD_CANCEL_DISABLE: c_int = 1;
+    let mut before = 0;
+    // SAFETY: `before` is writable.
+    unsafe { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mut before) };
+    for _ in 0..2 {
+        let _ = squall::try_fill(&mut [0]);
+    }
+    // SAFETY: `before` is writable, and the state is one that the first call returned.
+    unsafe { pthread_setcancelstate(before, &mut before) };
 }
 
 /// getrandom(2) by the kernel: the number of bytes, or -1 and `errno`.

@@ -7,8 +7,8 @@
 //!
 //! The crate defines the C function `getrandom`, which other crates look for before they make the system
 //! call. Nothing has to be configured in a dynamically linked program, also with link-time optimisation. In
-//! debug builds squall is unoptimised, and slower than the system call: `opt-level = 2` for the packages `squall`
-//! and `sha2` helps (`[profile.dev.package]`).
+//! debug builds squall is unoptimised, and slower than the system call: `opt-level = 2` for the package `squall`
+//! helps (`[profile.dev.package]`).
 //!
 //! # Who is reached
 //! | caller | dynamically linked (`*-linux-gnu`) | statically linked |
@@ -124,18 +124,10 @@ fn ask_kernel(flags: c_uint) -> bool {
         return false;
     }
     if ACCEPTED_FLAGS.load(Ordering::Relaxed) == 0 {
-        make_one_time_decisions();
+        request::make_one_time_decisions();
     }
     ACCEPTED_FLAGS.fetch_or(1 << flags, Ordering::Relaxed);
     true
-}
-
-/// Draws twice, after which squall has made all its decisions for the process. Then no later draw opens a
-/// device, perhaps in a sandbox. Without a source of randomness the kernel answers the request.
-fn make_one_time_decisions() {
-    for _ in 0..2 {
-        let _ = squall::try_fill(&mut [0]);
-    }
 }
 
 /// Called by the loader before the program's own constructors (System V ABI, "Initialization and Termination

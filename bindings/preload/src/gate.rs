@@ -7,13 +7,13 @@
 //! is interrupted, or fails as it would without this library. Once the program has entered a sandbox, the kernel serves
 //! all requests ([`crate::sandbox`]).
 
-use core::ffi::{c_int, c_uint};
+use core::ffi::c_uint;
 use core::sync::atomic::Ordering;
 
 use squall_bindings::request::{self, FLAGS};
 
 use crate::agreement::{ACCEPTED_FLAGS, clear_accepted, is_kernel_only, update};
-use crate::{draw, sandbox};
+use crate::sandbox;
 
 /// Whether squall may serve requests with these flags. Never waits, and keeps `errno`.
 #[inline(always)]
@@ -41,7 +41,7 @@ fn ask_kernel(flags: c_uint) -> bool {
         return false;
     }
     if is_first_question() {
-        make_one_time_decisions();
+        request::make_one_time_decisions();
     }
     let accepted = update(|before| before | 1 << flags);
     // A sandbox may be entered meanwhile: either this check sees it, or `sandbox::enter` clears the flags.
@@ -50,23 +50,4 @@ fn ask_kernel(flags: c_uint) -> bool {
         return false;
     }
     accepted
-}
-
-/// Draws twice, so that squall makes all its one-time decisions for the process. Then no later draw opens
-/// a device, perhaps in a sandbox that this library did not notice. The kernel's RNG must be ready.
-///
-/// Cancellation is disabled meanwhile, because squall does not expect it while it opens devices.
-fn make_one_time_decisions() {
-    unsafe extern "C" {
-        fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
-    }
-    /// The value is the same in glibc and musl.
-    const PTHREAD_CANCEL_DISABLE: c_int = 1;
-    let mut before = 0;
-    // SAFETY: `before` is writable.
-    unsafe { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mut before) };
-    draw::fill(&mut [0]);
-    draw::fill(&mut [0]);
-    // SAFETY: `before` is writable, and the state is one that the first call returned.
-    unsafe { pthread_setcancelstate(before, &mut before) };
 }

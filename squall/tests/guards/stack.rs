@@ -4,6 +4,8 @@
 //! That rests on secrets being wiped, built where they are used, and never moved. Optimised builds
 //! keep to it; an unoptimised one moves them and leaves keys.
 
+use std::collections::HashSet;
+
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use sha2::{Digest, Sha512};
@@ -91,7 +93,7 @@ pub fn no_seeds_left() -> Verdict {
 
 /// The words of the hash whose first bytes are the seed, as bytes and as numbers; the first words of the
 /// message that is hashed; and the last sixteen of its schedule (FIPS 180-4 section 6.4.2), from which
-/// the message follows.
+/// the message follows, by themselves and with their constants added.
 fn seed_material() -> Vec<u64> {
     const TAG: &[u8] = b"squall seed 2";
     let message = [TAG, &[0; 96]].concat();
@@ -104,11 +106,17 @@ fn seed_material() -> Vec<u64> {
         words.map(|&word| u64::from_be_bytes(word)).collect()
     };
     let schedule = schedule(&numbers(&block));
+    let with_constants: Vec<u64> = schedule[64..]
+        .iter()
+        .zip(LAST_CONSTANTS)
+        .map(|(word, constant)| word.wrapping_add(constant))
+        .collect();
     let hash = numbers(&Sha512::digest(&message));
     let as_bytes = |numbers: &[u64]| -> Vec<u64> { numbers.iter().map(|n| n.to_be()).collect() };
     [
         &schedule[..2],
         &schedule[64..],
+        &with_constants,
         &hash,
         &as_bytes(&schedule[..2]),
         &as_bytes(&hash),
@@ -130,6 +138,26 @@ fn schedule(block: &[u64]) -> Vec<u64> {
     }
     words
 }
+
+/// The last sixteen of SHA-512's constants (FIPS 180-4 section 4.2.3).
+const LAST_CONSTANTS: [u64; 16] = [
+    0xca27_3ece_ea26_619c,
+    0xd186_b8c7_21c0_c207,
+    0xeada_7dd6_cde0_eb1e,
+    0xf57d_4f7f_ee6e_d178,
+    0x06f0_67aa_7217_6fba,
+    0x0a63_7dc5_a2c8_98a6,
+    0x113f_9804_bef9_0dae,
+    0x1b71_0b35_131c_471b,
+    0x28db_77f5_2304_7d84,
+    0x32ca_ab7b_40c7_2493,
+    0x3c9e_be0a_15c9_bebc,
+    0x431d_67c4_9c10_0d4c,
+    0x4cc5_d4be_cb3e_42b6,
+    0x597f_299c_fc65_7e2a,
+    0x5fcb_6fab_3ad6_faec,
+    0x6c44_198c_4a47_5817,
+];
 
 /// A stream does not leave its key, which is expanded in place.
 pub fn streams_leave_no_keys() -> Verdict {
@@ -290,12 +318,25 @@ fn copy_stack(copy: &mut [u64]) {
     }
 }
 
-/// The depth in `stack`, in bytes, of any 16 bytes of `keys`.
+/// The depth in `stack`, in bytes, of any 16 bytes of `keys`, wherever they begin.
 fn find(stack: &[u64], keys: &[u64]) -> Option<usize> {
-    let found = stack.windows(2).position(|words| {
-        // The stack was copied downwards.
-        let found = [words[1], words[0]];
-        keys.as_chunks().0.contains(&found)
-    });
-    found.map(|depth| depth * 8)
+    let pairs = keys.as_chunks::<2>().0;
+    let pairs: HashSet<[u8; 16]> = pairs.iter().map(in_memory).collect();
+    // The stack was copied downwards.
+    let bytes: Vec<u8> = stack
+        .iter()
+        .rev()
+        .flat_map(|word| word.to_ne_bytes())
+        .collect();
+    let at = bytes.windows(16).rposition(|bytes| pairs.contains(bytes));
+    at.map(|at| bytes.len() - at)
+}
+
+/// Two words as bytes.
+fn in_memory(words: &[u64; 2]) -> [u8; 16] {
+    let [low, high] = words.map(u64::to_ne_bytes);
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&low);
+    bytes[8..].copy_from_slice(&high);
+    bytes
 }
