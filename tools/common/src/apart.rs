@@ -7,16 +7,16 @@
 #![allow(unsafe_code)]
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1};
 
 use crate::Failure;
 use crate::failure::cause;
+use crate::terminal::{input, is_ours};
 
 /// Signals that interrupt the work.
 const INTERRUPTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -159,17 +159,12 @@ impl Terminal {
 
     /// Restores it, if this process is in its foreground. May be called in a signal's handler.
     fn restore(&self) {
-        let is_ours = || tcgetpgrp(input()).is_ok_and(|group| group == rustix::process::getpgrp());
         if let Some(before) = &self.0
             && is_ours()
         {
             let _ = tcsetattr(input(), OptionalActions::Now, before);
         }
     }
-}
-
-fn input() -> BorrowedFd<'static> {
-    rustix::stdio::stdin()
 }
 
 /// From now on, the first interrupt is passed on, a second one ends this process, and it stops and continues with the

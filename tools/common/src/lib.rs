@@ -26,6 +26,7 @@ pub mod reports;
 pub mod retry;
 pub mod sink;
 pub mod size;
+pub mod terminal;
 pub mod text;
 pub mod units;
 pub mod usage;

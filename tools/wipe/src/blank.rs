@@ -14,14 +14,13 @@ use std::time::Duration;
 use squall_drives::Target;
 use squall_drives::io::{Access, Buffer, Device, Direction};
 use squall_tools::failure::cause;
-use squall_tools::pace::Pace;
 use squall_tools::{Failure, Interrupt, output};
 
-use crate::args::{BlankArguments, TransferArguments};
+use crate::args::BlankArguments;
 use crate::control::Control;
 use crate::event::EventSender;
 use crate::open_target::OpenTarget;
-use crate::pipeline::{Pipeline, TRANSFER};
+use crate::pipeline::Pipeline;
 use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{Extent, Outcome};
@@ -143,15 +142,15 @@ fn read(
     let (events, _) = channel();
     let events = EventSender::new(0, events);
     let mut looking = Looking::default();
-    let read = pipeline(
+    let open = OpenTarget {
         target,
         device,
         progress,
-        control,
-        &options.transfer,
-        &events,
-    )
-    .and_then(|mut pipeline| look(&mut pipeline, &regions, &mut looking));
+        interrupt: control,
+        refused_in_a_row: None,
+    };
+    let read = Pipeline::new(open, &options.transfer, Duration::MAX, &events)
+        .and_then(|mut pipeline| look(&mut pipeline, &regions, &mut looking));
     read.map_err(why)?;
     let unreadable = looking.unreadable.extents();
     let answer = Answer::new(
@@ -193,33 +192,6 @@ fn pieces(region: Extent) -> impl Iterator<Item = Extent> {
             offset,
             length: PIECE.min(end - offset),
         })
-}
-
-fn pipeline<'a>(
-    target: &'a Target,
-    device: &'a Device,
-    progress: &'a Progress,
-    control: &'a Control,
-    transfer: &TransferArguments,
-    events: &'a EventSender,
-) -> Result<Pipeline<'a>, Stop> {
-    let depth = transfer.depth as usize;
-    let queue = device.queue(depth);
-    let queue = queue.map_err(|error| Stop::Failed(format!("queue: {}", cause(&error))))?;
-    Ok(Pipeline {
-        open: OpenTarget {
-            target,
-            device,
-            progress,
-            interrupt: control,
-            refused_in_a_row: None,
-        },
-        queue,
-        buffers: (0..depth).map(|_| Buffer::new(TRANSFER)).collect(),
-        pace: Pace::new(transfer.rate_limit),
-        interval: Duration::MAX,
-        events,
-    })
 }
 
 fn why(stop: Stop) -> String {

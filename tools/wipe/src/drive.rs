@@ -7,10 +7,9 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use squall_drives::io::{Buffer, Device};
+use squall_drives::io::Device;
 use squall_drives::{Health, Target};
 use squall_tools::failure::cause;
-use squall_tools::pace::Pace;
 
 use crate::args::TransferArguments;
 use crate::content::Content;
@@ -19,7 +18,7 @@ use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::{Key, Keys};
 use crate::open_target::OpenTarget;
-use crate::pipeline::{Pipeline, TRANSFER};
+use crate::pipeline::Pipeline;
 use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{
@@ -117,28 +116,20 @@ impl Worker<'_> {
     }
 
     fn pipeline(&self) -> Result<Pipeline<'_>, Stop> {
-        let depth = self.transfer.depth as usize;
-        let queue = self.device.queue(depth);
-        let queue = queue.map_err(|error| Stop::Failed(format!("queue: {}", cause(&error))))?;
+        let open = OpenTarget {
+            target: self.target,
+            device: self.device,
+            progress: self.progress,
+            interrupt: self.interrupt,
+            refused_in_a_row: None,
+        };
+        let pipeline = Pipeline::new(open, self.transfer, self.interval, &self.events)?;
         let transfer = Transfer {
             direct: self.device.is_direct(),
-            queue: queue.kind(),
+            queue: pipeline.queue.kind(),
         };
         self.update(|drive| drive.transfer = Some(transfer));
-        Ok(Pipeline {
-            open: OpenTarget {
-                target: self.target,
-                device: self.device,
-                progress: self.progress,
-                interrupt: self.interrupt,
-                refused_in_a_row: None,
-            },
-            queue,
-            buffers: (0..depth).map(|_| Buffer::new(TRANSFER)).collect(),
-            pace: Pace::new(self.transfer.rate_limit),
-            interval: self.interval,
-            events: &self.events,
-        })
+        Ok(pipeline)
     }
 
     /// Writes the pass of this number, or what an earlier run has left of it.

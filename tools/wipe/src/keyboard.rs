@@ -2,15 +2,15 @@
 //! as before whenever this program does not own it: while it is stopped or in the background, and in the end.
 
 use std::io::{self, IsTerminal};
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 use squall_tools::apart;
+use squall_tools::terminal::{input, is_ours};
 
 /// The terminal on standard input, while a run is shown.
 pub struct Keyboard {
@@ -95,13 +95,4 @@ impl Drop for Keyboard {
     fn drop(&mut self) {
         self.restore();
     }
-}
-
-fn input() -> BorrowedFd<'static> {
-    rustix::stdio::stdin()
-}
-
-/// Whether this program is in the terminal's foreground. Others that touch the terminal are stopped.
-fn is_ours() -> bool {
-    tcgetpgrp(input()).is_ok_and(|group| group == rustix::process::getpgrp())
 }

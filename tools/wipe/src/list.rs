@@ -11,7 +11,7 @@ use squall_tools::{Failure, output, units};
 use crate::args::DrivesArguments;
 use crate::purge::How;
 use crate::run::PURPOSE;
-use crate::show::text;
+use crate::show::text::{self, or_none};
 use crate::{choice, purge};
 
 /// A drive, as it is printed as JSON.
@@ -88,10 +88,7 @@ fn table(entries: &[Entry], width: Option<usize>) -> String {
     ]);
     table.add_rows(entries.iter().map(row));
     let free = entries.iter().filter(|entry| entry.uses.is_empty()).count();
-    let count = match entries.len() {
-        1 => "1 drive".to_owned(),
-        count => format!("{count} drives"),
-    };
+    let count = choice::count(entries.len());
     // Names and serial numbers are not broken.
     for column in [0, 1, 2, 6] {
         whole(&mut table, column);
@@ -106,7 +103,6 @@ fn table(entries: &[Entry], width: Option<usize>) -> String {
 }
 
 fn row(entry: &Entry) -> [String; 8] {
-    let or_none = |value: &Option<String>| value.as_deref().map_or(text::NONE.into(), in_a_line);
     let celsius = entry
         .celsius
         .map_or(text::NONE.into(), |celsius| format!("{celsius:.0}"));

@@ -10,7 +10,9 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use squall_drives::io::{Buffer, Finished, Queue, Transfer};
+use squall_tools::failure::cause;
 
+use crate::args::TransferArguments;
 use crate::event::EventSender;
 use crate::open_target::OpenTarget;
 use crate::record::Extent;
@@ -36,7 +38,27 @@ pub struct Pipeline<'a> {
     pub events: &'a EventSender,
 }
 
-impl Pipeline<'_> {
+impl<'a> Pipeline<'a> {
+    /// A pipeline for `open`, with as many transfers in flight and as fast as `options` say.
+    pub fn new(
+        open: OpenTarget<'a>,
+        options: &TransferArguments,
+        interval: Duration,
+        events: &'a EventSender,
+    ) -> Result<Pipeline<'a>, Stop> {
+        let depth = options.depth as usize;
+        let queue = open.device.queue(depth);
+        let queue = queue.map_err(|error| Stop::Failed(format!("queue: {}", cause(&error))))?;
+        Ok(Pipeline {
+            open,
+            queue,
+            buffers: (0..depth).map(|_| Buffer::new(TRANSFER)).collect(),
+            pace: Pace::new(options.rate_limit),
+            interval,
+            events,
+        })
+    }
+
     /// Transfers all of `regions`, in order, with checkpoints now and then and at the end. After a
     /// failure, or an interrupt during a rescue, only what the last checkpoint covers counts.
     pub fn run<T: Task>(&mut self, regions: &[Extent], task: &mut T) -> Result<(), Stop> {

@@ -146,41 +146,41 @@ pub fn expected_means(
 /// Fails if one of `targets`, which are not to erase themselves, is at that or has failed in it: then it
 /// serves no reads and writes.
 pub fn check_idle(targets: &[Target]) -> Result<(), Failure> {
-    for target in targets {
-        let Some(file) = target.open_to_ask(OFlags::empty()) else {
-            continue;
-        };
-        let why = match state_of(target, &file) {
-            Some(State::Running { progress, .. }) => format!(
-                "it is sanitizing itself, and is at {}: use --purge to wait for the end, or try again later",
-                percent(progress)
-            ),
-            // An NVMe drive reports the failure even after the state has been left.
-            Some(State::Failed { .. }) if !is_readable(target) => {
-                "its last sanitize operation failed, and \
-                until one succeeds it serves no reads and writes: use --purge to start one"
-                    .into()
-            }
-            _ => continue,
-        };
-        let name = shown(&target.identity.given);
-        return Err(Failure::Usage(format!(
-            "{name}: {why}: nothing was written"
-        )));
+    let reasons = targets
+        .iter()
+        .map(|target| (target, why_unreadable(target)));
+    match reasons
+        .into_iter()
+        .find_map(|(target, why)| Some((target, why?)))
+    {
+        None => Ok(()),
+        Some((target, why)) => Err(Failure::Usage(format!(
+            "{}: {why}: nothing was written",
+            shown(&target.identity.given)
+        ))),
     }
-    Ok(())
 }
 
 /// Whether `target` serves reads: it is neither sanitizing itself nor has it failed in that.
 pub fn serves_reads(target: &Target) -> bool {
-    let Some(file) = target.open_to_ask(OFlags::empty()) else {
-        return true;
-    };
-    match state_of(target, &file) {
-        Some(State::Running { .. }) => false,
+    why_unreadable(target).is_none()
+}
+
+/// Why `target` serves no reads and writes, and what to do; `None` if no sanitize operation is the reason.
+fn why_unreadable(target: &Target) -> Option<String> {
+    let file = target.open_to_ask(OFlags::empty())?;
+    match state_of(target, &file)? {
+        State::Running { progress, .. } => Some(format!(
+            "it is sanitizing itself, and is at {}: use --purge to wait for the end, or try again later",
+            percent(progress)
+        )),
         // An NVMe drive reports the failure even after the state has been left.
-        Some(State::Failed { .. }) => is_readable(target),
-        _ => true,
+        State::Failed { .. } if !is_readable(target) => Some(
+            "its last sanitize operation failed, and until one succeeds it serves no reads and writes: use \
+             --purge to start one"
+                .into(),
+        ),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@
 //! it has stalled or because the user skips it. The run then ends without its thread.
 
 mod assignment;
-mod floor;
+mod supervisor;
 
 use std::cell::RefCell;
 use std::io;
@@ -30,7 +30,7 @@ use crate::record::{Outcome, Plan};
 use crate::run::Arrivals;
 use crate::show::{OutputStyle, Show};
 use assignment::Assignment;
-use floor::Floor;
+use supervisor::Supervisor;
 
 /// A drive of a job that is not done yet.
 pub struct PendingDrive {
@@ -126,11 +126,11 @@ impl Workers<'_> {
             Ok(show) => show,
             Err(failure) => return (Err(failure), false),
         };
-        let mut floor = Floor::new(self, work, supervision, show, asked);
+        let mut supervisor = Supervisor::new(self, work, supervision, show, asked);
         for assignment in assigned {
-            floor.start(assignment);
+            supervisor.start(assignment);
         }
-        floor.watch_to_the_end()
+        supervisor.watch_to_the_end()
     }
 
     /// Starts the thread of a drive. If there can be none, records and shows that.

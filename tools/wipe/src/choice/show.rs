@@ -9,7 +9,7 @@ use squall_tools::{Failure, units};
 
 use super::{Choice, Skipped};
 use crate::show::json::{Event, Line};
-use crate::show::text;
+use crate::show::text::{self, or_none};
 
 impl Choice {
     /// Both tables, for a terminal.
@@ -81,10 +81,6 @@ fn chosen(targets: &[Target], width: Option<usize>) -> String {
         hide(&mut table, 3);
     }
     lines(&mut table, 2, |column| column == 1)
-}
-
-fn or_none(value: &Option<String>) -> String {
-    value.as_deref().map_or(text::NONE.into(), in_a_line)
 }
 
 #[cfg(test)]

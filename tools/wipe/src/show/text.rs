@@ -10,6 +10,11 @@ use squall_tools::units;
 /// Shown in place of a value that is missing.
 pub const NONE: &str = "–";
 
+/// A value in a table, which may be unknown.
+pub fn or_none(value: &Option<String>) -> String {
+    value.as_deref().map_or(NONE.into(), in_a_line)
+}
+
 /// What a drive stores on, if it is known whether it `is_flash`.
 pub fn medium(is_flash: Option<bool>) -> &'static str {
     match is_flash {

@@ -26,19 +26,19 @@ const TICK: Duration = Duration::from_millis(100);
 const QUIT: u8 = b'q';
 
 /// A drive's thread, as the first thread sees it.
-struct Charge {
+struct DriveThread {
     assignment: Arc<Assignment>,
     /// `None` if it could not be started.
-    thread: Option<JoinHandle<()>>,
+    handle: Option<JoinHandle<()>>,
     stall: Option<Stall>,
     has_ended: bool,
 }
 
 /// The drives of a run, and the thread of each.
-pub struct Floor<'a, 'w> {
+pub struct Supervisor<'a, 'w> {
     workers: &'w Workers<'a>,
     work: Work,
-    charges: Vec<Charge>,
+    threads: Vec<DriveThread>,
     /// Those that are asked for their temperature.
     asked: Rc<RefCell<Vec<Arc<Assignment>>>>,
     show: Show<'a>,
@@ -49,20 +49,20 @@ pub struct Floor<'a, 'w> {
     supervision: Supervision<'w>,
 }
 
-impl<'a, 'w> Floor<'a, 'w> {
+impl<'a, 'w> Supervisor<'a, 'w> {
     pub fn new(
         workers: &'w Workers<'a>,
         work: Work,
         supervision: Supervision<'w>,
         mut show: Show<'a>,
         asked: Rc<RefCell<Vec<Arc<Assignment>>>>,
-    ) -> Floor<'a, 'w> {
+    ) -> Supervisor<'a, 'w> {
         show.has_keys(supervision.keyboard.is_some());
         let (sender, events) = channel();
-        Floor {
+        Supervisor {
             workers,
             work,
-            charges: Vec::new(),
+            threads: Vec::new(),
             asked,
             show,
             sender,
@@ -79,19 +79,19 @@ impl<'a, 'w> Floor<'a, 'w> {
         // The terminal is as it was before the last words.
         drop(self.supervision.keyboard.take());
         let ended = self.show.end(&self.workers.journal.job());
-        (shown.and(ended), self.part())
+        (shown.and(ended), self.wait_for_threads())
     }
 
     pub fn start(&mut self, assignment: Arc<Assignment>) {
-        let thread = self.workers.start(&assignment, self.work, &self.sender);
+        let handle = self.workers.start(&assignment, self.work, &self.sender);
         self.asked.borrow_mut().push(assignment.clone());
         let stall = self
             .supervision
             .stall
             .map(|limit| Stall::new(limit, Instant::now()));
-        self.charges.push(Charge {
+        self.threads.push(DriveThread {
             assignment,
-            thread,
+            handle,
             stall,
             has_ended: false,
         });
@@ -133,7 +133,7 @@ impl<'a, 'w> Floor<'a, 'w> {
         let mut next_tick = Instant::now() + TICK;
         let mut is_told = false;
         while self.supervision.arrivals.is_some()
-            || self.charges.iter().any(|charge| !charge.has_ended)
+            || self.threads.iter().any(|thread| !thread.has_ended)
         {
             let timeout = next_tick.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(timeout) {
@@ -157,18 +157,18 @@ impl<'a, 'w> Floor<'a, 'w> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Failure> {
-        let charge = self.charge(event.drive);
+        let thread = self.thread_of(event.drive);
         // What the thread of a drive that was given up does counts for nothing.
-        if charge.has_ended {
+        if thread.has_ended {
             return Ok(());
         }
-        charge.has_ended = matches!(event.what, EventKind::Ended(_));
+        thread.has_ended = matches!(event.what, EventKind::Ended(_));
         self.show.event(event)
     }
 
-    fn charge(&mut self, number: usize) -> &mut Charge {
-        let mut charges = self.charges.iter_mut();
-        let found = charges.find(|charge| charge.assignment.number() == number);
+    fn thread_of(&mut self, number: usize) -> &mut DriveThread {
+        let mut threads = self.threads.iter_mut();
+        let found = threads.find(|thread| thread.assignment.number() == number);
         found.expect("every event comes from a drive of this run")
     }
 
@@ -191,12 +191,12 @@ impl<'a, 'w> Floor<'a, 'w> {
     fn give_up_stalled(&mut self) {
         let now = Instant::now();
         let mut stalled = Vec::new();
-        for charge in self.charges.iter_mut().filter(|charge| !charge.has_ended) {
-            let sign = charge.assignment.progress.sign_of_life();
-            if let Some(stall) = &mut charge.stall
+        for thread in self.threads.iter_mut().filter(|thread| !thread.has_ended) {
+            let sign = thread.assignment.progress.sign_of_life();
+            if let Some(stall) = &mut thread.stall
                 && stall.is_over(now, sign)
             {
-                stalled.push((charge.assignment.number(), stall.limit()));
+                stalled.push((thread.assignment.number(), stall.limit()));
             }
         }
         for (number, limit) in stalled {
@@ -207,7 +207,7 @@ impl<'a, 'w> Floor<'a, 'w> {
 
     /// Gives up a drive: records that it failed for this reason and how far it got, and no longer waits for it.
     fn give_up(&mut self, number: usize, reason: &str) {
-        let assignment = self.charge(number).assignment.clone();
+        let assignment = self.thread_of(number).assignment.clone();
         if let Some(outcome) = assignment.give_up(reason) {
             // It is shown as if its thread had sent it.
             let events = EventSender::new(number, self.sender.clone());
@@ -240,17 +240,17 @@ impl<'a, 'w> Floor<'a, 'w> {
     /// Skips the drive with this number, counted from 1: it stops at a checkpoint. If it was asked before, it is given
     /// up at once.
     fn skip(&mut self, number: usize) {
-        let found = self.charges.iter().find(|charge| {
-            !charge.has_ended && charge.assignment.number().checked_add(1) == Some(number)
+        let found = self.threads.iter().find(|thread| {
+            !thread.has_ended && thread.assignment.number().checked_add(1) == Some(number)
         });
-        let Some(charge) = found else {
+        let Some(thread) = found else {
             let _ = self
                 .show
                 .tell(&format!("no drive under way has the number {number}"));
             return;
         };
-        let drive = charge.assignment.number();
-        if charge.assignment.control.skip() {
+        let drive = thread.assignment.number();
+        if thread.assignment.control.skip() {
             self.give_up(drive, "it was skipped, and did not answer");
             return;
         }
@@ -260,15 +260,15 @@ impl<'a, 'w> Floor<'a, 'w> {
     }
 
     /// Waits for all threads but those of drives that were given up. Tells whether there are any of these.
-    fn part(self) -> bool {
+    fn wait_for_threads(self) -> bool {
         let mut is_stuck = false;
-        for charge in self.charges {
-            match charge.thread {
-                Some(thread) if charge.assignment.control.is_given_up() => {
-                    is_stuck |= !thread.is_finished();
+        for thread in self.threads {
+            match thread.handle {
+                Some(handle) if thread.assignment.control.is_given_up() => {
+                    is_stuck |= !handle.is_finished();
                 }
                 // A panic was recorded as the drive's outcome.
-                Some(thread) => drop(thread.join()),
+                Some(handle) => drop(handle.join()),
                 None => {}
             }
         }
