@@ -15,7 +15,16 @@ source scripts/phases.sh
 quick=(format clippy tests thread_locals)
 rest=(first_command documentation complete research release packages arm64 wheels sanitizers go python)
 
-format() { cargo fmt --all --check; }
+format() { cargo fmt --all --check && lock_files; }
+
+# Each is what cargo would write: the programs that tests build with --locked have their own.
+lock_files() {
+    local lock status=0
+    while read -r lock; do
+        cargo update --quiet --workspace --locked --manifest-path "${lock%.lock}.toml" || status=1
+    done < <(git ls-files '*Cargo.lock')
+    return "$status"
+}
 
 # Of everything, and of the command as README's first command builds it.
 clippy() {

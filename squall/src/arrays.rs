@@ -43,7 +43,7 @@ pub fn array<const N: usize>() -> [u8; N] {
 
 /// `M` random arrays of `N` bytes each, by one request. Same as [`fill`](crate::fill) in everything else.
 ///
-/// For up to 256 bytes altogether this is faster than [`array`] for each. A longer request has a fixed cost, which
+/// For up to 256 bytes altogether this is faster than [`array()`] for each. A longer request has a fixed cost, which
 /// some twenty keys of 32 bytes make up for.
 ///
 /// ```
