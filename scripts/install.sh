@@ -14,8 +14,9 @@ if [ "${PROFILE:-release}" = test ]; then
     target+=/debug
     # With the examples, the crates have the same features as in the tests, which have built them already.
     source scripts/crates.sh
-    # A test passes its own variables on, and the build script of the crate ring asks for this one.
-    env --unset CARGO_MANIFEST_DIR cargo build --quiet --profile test "${product[@]}" --lib --bins --examples
+    # A test passes the variables of its package on, and cargo would build the crate ring again, which asks for them.
+    unset OUT_DIR "${!CARGO_PKG_@}" "${!CARGO_MANIFEST_@}"
+    cargo build --quiet --profile test "${product[@]}" --lib --bins --examples
 else
     target+=/release
     # The command is built separately, because the libraries access thread-local variables differently.

@@ -4,7 +4,6 @@
 
 #include <squall.h>
 
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +13,13 @@ enum { LENGTH = 32, DEPTH = 32768, MASK = 0x5a };
 
 static unsigned char masked[LENGTH];
 
-static __attribute__((noinline)) unsigned leave_copy(const unsigned char *key)
+static __attribute__((noinline)) void leave_copy(const unsigned char *key)
 {
     /* Longer than the frame of the function that searches. */
     volatile unsigned char copy[16 * LENGTH];
 
     for (size_t at = 0; at < LENGTH; at++)
         copy[at] = key[at];
-    return copy[0];
 }
 
 static __attribute__((noinline)) int count_copies(void)
@@ -44,6 +42,7 @@ int main(int count, char **arguments)
 {
     unsigned char *key = malloc(LENGTH);
     squall_stream *stream;
+    int found;
 
     (void)arguments;
     if (key == NULL || squall_fill(masked, LENGTH) != SQUALL_OK)
@@ -51,9 +50,12 @@ int main(int count, char **arguments)
     for (size_t at = 0; at < LENGTH; at++)
         key[at] = masked[at] ^ MASK;
     stream = squall_stream_new(key);
+    /* The search comes at once: the first call of a function in a library resolves its symbol, which saves
+     * vector registers to the stack, over the copy. */
     if (count > 1)
-        printf("%s", leave_copy(key) > UCHAR_MAX ? "!" : "");
-    printf("%d\n", count_copies());
+        leave_copy(key);
+    found = count_copies();
+    printf("%d\n", found);
     squall_stream_free(stream);
     free(key);
     return EXIT_SUCCESS;
