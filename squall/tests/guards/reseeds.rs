@@ -98,15 +98,15 @@ pub fn storm() -> Verdict {
             }
         });
         let mut draws = Vec::new();
-        for _ in 0..20_000 {
+        for _ in 0..5_000 {
             draws.push(squall::array());
         }
-        for _ in 0..20 {
+        for _ in 0..10 {
             let mut out = vec![0; 1 << 20];
             squall::fill(&mut out);
             draws.extend_from_slice(out.as_chunks().0);
         }
-        for _ in 0..200 {
+        for _ in 0..20 {
             let mut out = vec![0; 1 << 17];
             squall::fill_fresh(&mut out);
             draws.extend_from_slice(out.as_chunks().0);

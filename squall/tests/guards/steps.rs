@@ -191,9 +191,9 @@ mod x86_64 {
 
     static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-    /// Forks after every 41st instruction: a prime number, so that every position in a loop is met.
+    /// Forks after every 83rd instruction: a prime number, so that every position in a loop is met.
     fn fork_at(mut stopped: Stopped) {
-        const APART: usize = 41;
+        const APART: usize = 83;
         if !stopped.step.is_multiple_of(APART) {
             return;
         }
@@ -332,7 +332,7 @@ mod x86_64 {
 
     /// A draw that is generated in place.
     pub fn drop_in_a_large_draw() -> Verdict {
-        drop_in(|| *squall::array::<300>().last_chunk().unwrap(), 23)
+        drop_in(|| *squall::array::<300>().last_chunk().unwrap(), 41)
     }
 
     /// Runs `event` in a `fill_fresh`, right after the kernel gave its bytes: the draw must start over.

@@ -13,13 +13,14 @@ enum { LENGTH = 32, DEPTH = 32768, MASK = 0x5a };
 
 static unsigned char masked[LENGTH];
 
-static __attribute__((noinline)) void leave_copy(const unsigned char *key)
+static __attribute__((noinline)) unsigned leave_copy(const unsigned char *key)
 {
     /* Longer than the frame of the function that searches. */
     volatile unsigned char copy[16 * LENGTH];
 
     for (size_t at = 0; at < LENGTH; at++)
         copy[at] = key[at];
+    return copy[0];
 }
 
 static __attribute__((noinline)) int count_copies(void)
@@ -53,7 +54,7 @@ int main(int count, char **arguments)
     /* The search comes at once: the first call of a function in a library resolves its symbol, which saves
      * vector registers to the stack, over the copy. */
     if (count > 1)
-        leave_copy(key);
+        (void)leave_copy(key);
     found = count_copies();
     printf("%d\n", found);
     squall_stream_free(stream);
