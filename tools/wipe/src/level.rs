@@ -15,7 +15,7 @@ use crate::record::{Drive, Means, Outcome, Purge};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Every place that the host can address was overwritten, and read back as it was written.
+    /// Every place that the host can address was overwritten. What was read back matched.
     Clear,
     /// The drive has also sanitized itself, as it reports.
     Purge,
@@ -23,7 +23,7 @@ pub enum Level {
 
 impl Level {
     /// The level that `drive` has reached: none unless it is a whole drive, all of it was overwritten, and
-    /// everything that was read back was as it was written.
+    /// everything that was read back matched.
     pub fn of(drive: &Drive) -> Option<Level> {
         let is_cleared = drive.target.kind == Kind::Disk
             && drive.outcome == Some(Outcome::Verified)

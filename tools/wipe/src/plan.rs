@@ -43,7 +43,7 @@ pub fn summary(targets: &[Target], plan: &Plan, purge: Option<How>) -> String {
         &format!("{number} {noun}, {} in all", units::volume(total)),
     );
     if purge.is_some() {
-        add(&mut text, "first each erases itself; then");
+        add(&mut text, "Each drive first erases itself.");
     }
     add(
         &mut text,
@@ -53,8 +53,10 @@ pub fn summary(targets: &[Target], plan: &Plan, purge: Option<How>) -> String {
             verification(plan)
         ),
     );
-    for advice in advice(targets) {
-        add(&mut text, &format!("note: {advice}"));
+    if purge.is_none() {
+        for advice in advice(targets) {
+            add(&mut text, &format!("note: {advice}"));
+        }
     }
     text
 }
@@ -114,11 +116,11 @@ fn erase(target: &Target, purge: Option<How>, all: &[Target]) -> Option<String> 
         identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
     };
     match purge::expected_means(target, purge.unwrap_or(How::Auto), all) {
-        Some(Ok(means)) => Some(format!("of its own, by {} (--purge)", means.name())),
-        Some(Err(why)) => Some(format!("none of its own: {why}")),
+        Some(Ok(means)) => Some(format!("supported: {} (--purge)", means.name())),
+        Some(Err(why)) => Some(format!("not supported: {why}")),
         None => is_memory_card().then(|| {
             let name = Means::SecureDiscard.name();
-            format!("of its own, by {name}, if it has that (--purge)")
+            format!("perhaps supported: {name} (--purge)")
         }),
     }
 }

@@ -1,4 +1,4 @@
-//! A drive's own erase, which also reaches the cells that flash keeps in reserve.
+//! A drive's own erase, which also reaches the spare cells of flash.
 //!
 //! A drive is told to sanitize itself, if it can: an NVM subsystem, a SCSI drive, or an ATA drive behind a
 //! translation. Otherwise an NVMe namespace is erased by Format NVM, in the format that it has, and

@@ -7,7 +7,7 @@ use crate::record::{Action, CommandSet, Means};
 /// How drives are to erase themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum How {
-    /// What reaches most in the shortest time, of what the drive has
+    /// The first that the drive supports: block, crypto, format, discard, overwrite
     Auto,
     /// Sanitize: every block is erased
     Block,
@@ -78,7 +78,7 @@ impl Ways {
             (Some(Err(sanitize)), Err(other)) if other == NO_DISCARD => sanitize.clone(),
             (Some(Err(sanitize)), Err(other)) => format!("{sanitize}; {other}"),
             (_, Err(other)) => other.clone(),
-            (_, Ok(_)) => "it does not tell how".into(),
+            (_, Ok(_)) => "the drive does not report how".into(),
         }
     }
 }

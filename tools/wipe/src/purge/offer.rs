@@ -39,7 +39,7 @@ fn is_chosen<Q: Write>(
         false => "this target",
     };
     let question = format!(
-        "{}\nIt is flash, and can erase itself first, by {}. That reaches cells that overwriting does not, and nothing outside {outside}. It cannot be interrupted.\n\
+        "{}\nIt is flash, and can erase itself first, by {}. That reaches spare cells, which overwriting does not, and nothing outside {outside}. It cannot be interrupted.\n\
          Type \"erase\" for both, or press Enter to only overwrite: ",
         describe(target),
         means.name()

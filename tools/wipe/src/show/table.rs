@@ -174,10 +174,10 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
     let advice = match drive.outcome.as_ref()? {
         Outcome::Verified | Outcome::Overwritten => return None,
         Outcome::Incomplete if drive.not_overwritten() > 0 => {
-            "parts of it could not be overwritten: destroy it, or have the drive sanitize itself"
+            "parts of it could not be overwritten: destroy it, or have it erase itself (--purge)"
         }
         Outcome::Incomplete if faults(drive).is_none() => {
-            "overwritten, but its own erase failed: have it sanitize itself, or destroy it"
+            "overwritten, but its own erase failed: try --purge again, or destroy it"
         }
         Outcome::Incomplete => {
             "overwritten, but parts of it could not be read back: verify it again, or destroy it"
