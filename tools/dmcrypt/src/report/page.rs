@@ -141,7 +141,7 @@ fn machine(bench: &Bench) -> Markup {
         ("CPU", format!("{}{emulated}", machine.cpu)),
         ("Kernel", format!("Linux {}", machine.kernel)),
         ("Encrypted", words::backing(bench)),
-        ("Of it was used", used),
+        ("Used", used),
         ("Rounds", words::rounds(bench)),
         ("squall", machine.squall.clone()),
     ];
