@@ -10,7 +10,7 @@ use squall_drives::io::Direct;
 use squall_tools::size;
 
 use crate::choice::ChoiceArguments;
-use crate::purge::How;
+use crate::purge::EraseChoice;
 use crate::record::{ContentKind, Scope};
 
 /// Most passes that may be requested, more than any drive needs.
@@ -91,7 +91,7 @@ pub struct WipeArguments {
     /// whether to purge flash that supports it.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "auto", conflicts_with = "resume")]
-    pub purge: Option<How>,
+    pub purge: Option<EraseChoice>,
 
     /// Show what would be done, but write nothing
     #[arg(long)]
@@ -116,7 +116,7 @@ pub struct WipeArguments {
     pub keep_key: bool,
 
     #[command(flatten)]
-    pub(crate) paper: PaperArguments,
+    pub(crate) labels: ReportLabels,
 
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
@@ -134,7 +134,7 @@ pub struct WipeArguments {
     pub checkpoint: u32,
 
     #[command(flatten)]
-    pub(crate) shown: ShownArguments,
+    pub(crate) output: OutputArguments,
 }
 
 /// Arguments of `squall verify`.
@@ -163,14 +163,14 @@ pub struct VerifyArguments {
     pub report: Option<PathBuf>,
 
     /// Who verifies, for the reports
-    #[arg(long, value_name = "NAME", value_parser = paper)]
+    #[arg(long, value_name = "NAME", value_parser = report_label)]
     pub operator: Option<String>,
 
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
     #[command(flatten)]
-    pub(crate) shown: ShownArguments,
+    pub(crate) output: OutputArguments,
 }
 
 /// Arguments of `squall blank`.
@@ -204,31 +204,31 @@ pub struct BlankArguments {
 
 /// What people write on reports.
 #[derive(Args, Clone, Debug)]
-pub struct PaperArguments {
+pub struct ReportLabels {
     /// Who wipes, for the reports
-    #[arg(long, value_name = "NAME", value_parser = paper, conflicts_with = "resume")]
+    #[arg(long, value_name = "NAME", value_parser = report_label, conflicts_with = "resume")]
     pub operator: Option<String>,
 
     /// Whom the drives belong to, for the reports
-    #[arg(long, value_name = "NAME", value_parser = paper, conflicts_with = "resume")]
+    #[arg(long, value_name = "NAME", value_parser = report_label, conflicts_with = "resume")]
     pub customer: Option<String>,
 
     /// The number of a drive in an inventory, for its report; for each of several drives SERIAL=TAG
-    #[arg(long, value_name = "TAG", value_parser = paper, conflicts_with = "resume")]
+    #[arg(long, value_name = "TAG", value_parser = report_label, conflicts_with = "resume")]
     pub asset: Vec<String>,
 }
 
 /// Longest text that people write on reports, in characters.
-const MAX_PAPER: usize = 100;
+const MAX_LABEL: usize = 100;
 
 /// A text that fits in one line of a report.
-fn paper(text: &str) -> Result<String, String> {
+fn report_label(text: &str) -> Result<String, String> {
     let text = text.trim();
     match text.chars().count() {
         0 => Err("it is empty".into()),
         _ if text.chars().any(char::is_control) => Err("it is more than one line of text".into()),
-        1..=MAX_PAPER => Ok(text.into()),
-        _ => Err(format!("it has more than {MAX_PAPER} characters")),
+        1..=MAX_LABEL => Ok(text.into()),
+        _ => Err(format!("it has more than {MAX_LABEL} characters")),
     }
 }
 
@@ -251,7 +251,7 @@ pub struct TransferArguments {
 
 /// How a run is shown.
 #[derive(Args, Clone, Debug)]
-pub struct ShownArguments {
+pub struct OutputArguments {
     /// Print one JSON object per line on standard output, for programs
     #[arg(long)]
     pub json: bool,

@@ -4,7 +4,7 @@ mod csv;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::words;
+use super::phrases;
 use crate::integrity::Integrity;
 use crate::model::{Entry, List};
 use crate::reasons::by_reason;
@@ -49,7 +49,7 @@ fn machine(text: &mut String, list: &List, width: Option<usize>) {
             .iter()
             .filter(|entry| entry.verdict == verdict)
             .count();
-        format!("{count} {}", words::verdict(verdict))
+        format!("{count} {}", phrases::verdict(verdict))
     };
     let again = list
         .accepted

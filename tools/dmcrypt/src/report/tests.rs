@@ -43,7 +43,7 @@ fn to_copy(bench: &Bench) -> Vec<String> {
     let Some(recommendation) = &bench.recommendation else {
         return Vec::new();
     };
-    let lines = super::words::to_copy(recommendation);
+    let lines = super::phrases::to_copy(recommendation);
     lines.map(|(_, line)| line.to_owned()).into()
 }
 
@@ -272,7 +272,7 @@ fn authenticated_ones_have_their_notes() {
     );
     let text = table::text(&bench, None);
     let page = page::html(&bench);
-    for note in super::words::AUTHENTICATED {
+    for note in super::phrases::AUTHENTICATED {
         assert!(text.contains(note) && page.contains(note), "{note}");
     }
     for report in [&text, &page] {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use squall_drives::{Identity, Kind};
 
-use crate::record::{Action, Drive, Means, Purge};
+use crate::record::{Action, Drive, EraseMethod, Purge};
 
 /// Why overwriting is not enough, and what to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Advice {
         };
         let whole = "everything it holds, including the spare cells";
         let (reach, commands) = match (means, means.action()) {
-            (Means::SecureDiscard, _) => (
+            (EraseMethod::SecureDiscard, _) => (
                 "the blocks in use, including copies of them, but not the unused blocks",
                 beyond_discards(target),
             ),

@@ -10,7 +10,7 @@ use squall_testing::schema::Schema;
 
 use super::{Advice, flash_advice, html, job_html, record, whole};
 use crate::journal;
-use crate::record::{ContentKind, Extent, Job, Means, Note, Outcome, Pass};
+use crate::record::{ContentKind, EraseMethod, Extent, Job, Note, Outcome, Pass};
 use crate::show::fixture;
 
 /// Every outcome, and a drive that is under way.
@@ -254,7 +254,7 @@ fn a_drive_that_erased_itself_needs_no_more() {
     assert!(page.contains("the drive's own erase failed."));
 
     let mut discarded = fixture::purge(None);
-    discarded.means = Means::SecureDiscard;
+    discarded.means = EraseMethod::SecureDiscard;
     job.drives[2].purge = Some(discarded);
     job.drives[2].target.path = "/dev/mmcblk0".into();
     let advice = Advice::on(&job.drives[2]).expect("flash");
