@@ -263,7 +263,7 @@ fn stall(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text)
         .map_err(|_| format!("{text:?} is not a time: {example}"))?;
     match time {
-        Duration::ZERO => Err(format!("--stall must be longer than zero: {example}")),
+        Duration::ZERO => Err(format!("it must be longer than zero: {example}")),
         _ => Ok(time),
     }
 }
