@@ -46,7 +46,7 @@ const MAX_CREDIT: u16 = 512;
   squall run -- nginx                               an existing program, with squall
   squall openssl-conf > openssl.cnf                 OpenSSL, with squall
 
-Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while
+Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while \
 running, 2 for a wrong argument. `squall run` exits with the program's code.
 
 See `squall stream --help` for more."
@@ -89,20 +89,20 @@ pub enum Command {
   squall stream --size 1MiB --offset 1TiB --seed-file seed
       a part of that stream, without making what is before it
 
-The bytes of a seed are AES-256 in counter mode from counter zero. They are the same with every AES
+The bytes of a seed are AES-256 in counter mode from counter zero. They are the same with every AES \
 engine and any number of threads, and the same as N bytes of
   openssl enc -aes-256-ctr -K SEED -iv 00000000000000000000000000000000 \\
     -nosalt -in /dev/zero | head -c N
 Whoever knows the seed knows all of them: do not use a seed for keys or tokens.
 
-To erase a drive, use `squall wipe`, which also verifies what it wrote. --output refuses a drive that
-is in use (mounted, swap, held by another device, or a disk of the running system), and asks for
-confirmation before it overwrites any other. It also refuses a file that is used as swap or attached
+To erase a drive, use `squall wipe`, which also verifies what it wrote. --output refuses a drive that \
+is in use (mounted, swap, held by another device, or a disk of the running system), and asks for \
+confirmation before it overwrites any other. It also refuses a file that is used as swap or attached \
 to a loop device.
 
 Files and drives are synchronised (fdatasync) before the command exits with success.
 
-Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while
+Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while \
 running, 2 for a wrong argument or an output that was refused.")]
 pub struct StreamArguments {
     /// Random bytes to write, before encoding [default: endless]
@@ -235,9 +235,9 @@ pub struct ManArguments {
 
 #[derive(Args)]
 #[command(
-    after_help = "Mixes 512 bits of the Whirlwind generator, bootstrapped from 100 cycle counts, into the
-kernel's pool. Then makes the kernel's generator take a new seed from the pool (ioctls RNDADDENTROPY
-and RNDRESEEDCRNG, see random(4)). The earlier contents of the pool stay in it: without --credit, this
+    after_help = "Mixes 512 bits of the Whirlwind generator, bootstrapped from 100 cycle counts, into the \
+kernel's pool. Then makes the kernel's generator take a new seed from the pool (ioctls RNDADDENTROPY \
+and RNDRESEEDCRNG, see random(4)). The earlier contents of the pool stay in it: without --credit, this \
 cannot make the pool weaker.
 
 Requires CAP_SYS_ADMIN. Units for systemd are in the folder systemd of the source.
@@ -252,7 +252,7 @@ Examples:
   squall seed --test
       do this machine's sources work?
 
-Early at boot the kernel's generator may not be ready. Then squall adds the bytes, reports on
+Early at boot the kernel's generator may not be ready. Then squall adds the bytes, reports on \
 standard error that there was nothing to reseed yet, and exits with success.
 
 Exit codes: 0 for success, 1 for a failure while running, 2 for a wrong argument."

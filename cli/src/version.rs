@@ -11,7 +11,7 @@ pub fn long() -> &'static str {
     static LONG: LazyLock<String> = LazyLock::new(|| {
         let engines = engine_names::list(Engine::available());
         let tools = if cfg!(feature = "tools") {
-            "bench, wipe, verify, blank, dmcrypt"
+            "bench, drives, wipe, verify, blank, dmcrypt"
         } else {
             "none (built without the feature `tools`)"
         };

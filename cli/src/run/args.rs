@@ -9,9 +9,9 @@ use clap::Args;
 #[derive(Args, Debug)]
 #[command(
     override_usage = "squall run [--counters FILE] [--library PATH] [--] PROGRAM [ARGUMENT]...",
-    after_help = "Executes the program with libsquall-preload.so at the front of LD_PRELOAD, which also covers the
-programs that it starts. squall then serves getrandom, getentropy, arc4random and its relatives, and
-reads of /dev/urandom and /dev/random by descriptor. The program replaces squall (exec): the process,
+    after_help = "Executes the program with libsquall-preload.so at the front of LD_PRELOAD, which also covers the \
+programs that it starts. squall then serves getrandom, getentropy, arc4random and its relatives, and \
+reads of /dev/urandom and /dev/random by descriptor. The program replaces squall (exec): the process, \
 its descriptors and its ignored signals stay the same, and the exit code is the program's.
 
 These programs are refused, because they would run without squall:
@@ -51,7 +51,7 @@ Examples:
   OPENSSL_CONF=/etc/ssl/squall.cnf squall run --counters counts -- nginx -g 'daemon off;'
       a TLS server whose OpenSSL uses the provider
 
-Exit codes: the program's own; 127 if there is no such program, 126 if it cannot be executed, 2 if
+Exit codes: the program's own; 127 if there is no such program, 126 if it cannot be executed, 2 if \
 the library would have no effect on it and for a wrong argument, 1 if the library is not installed."
 )]
 pub struct RunArguments {
@@ -82,7 +82,7 @@ pub struct RunArguments {
 /// Print the configuration that makes OpenSSL use squall, or check it.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "OpenSSL 3.0 and later reads its configuration when a program begins to use it: the file that
+    after_help = "OpenSSL 3.0 and later reads its configuration when a program begins to use it: the file that \
 OPENSSL_CONF names, or otherwise openssl.cnf in its own folder (openssl version -d).
 
 Examples:
@@ -91,7 +91,7 @@ Examples:
   OPENSSL_CONF=/etc/ssl/squall.cnf squall openssl-conf --check
       which generators OpenSSL uses with that file
 
-Exit codes: 0 for success, 1 if --check finds that random bytes do not come from squall and for a
+Exit codes: 0 for success, 1 if --check finds that random bytes do not come from squall and for a \
 failure while running, 2 for a wrong argument."
 )]
 pub struct OpensslConfArguments {

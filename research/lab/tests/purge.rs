@@ -49,7 +49,7 @@ fn foreseen(session: &mut GuestSession) {
     let plan: Value = serde_json::from_str(&plan).expect("a plan");
     assert_eq!(plan["means"], json!(["nvme-format", null]));
     let plan = session.ok(&format!("squall wipe --dry-run {drives}"));
-    let line = "erase     of its own, by Format NVM with User Data Erase (--purge)";
+    let line = "erase     supported: Format NVM with User Data Erase (--purge)";
     assert_eq!(plan.matches("erase  ").count(), 1, "{plan}");
     assert!(plan.contains(line), "{plan}");
 }
@@ -143,7 +143,7 @@ fn a_failed_erase_is_no_success(session: &mut GuestSession) {
     assert_eq!(report["verification"]["compared"], SIZE * MIB);
     assert_eq!(report["verification"]["differing_bytes"], 0);
     let page = String::from_utf8(session.report_file("failing", 0, "html")).expect("text");
-    assert!(page.contains("its own erase failed."));
+    assert!(page.contains("the drive's own erase failed."));
 }
 
 /// Kills a run and waits for its end.

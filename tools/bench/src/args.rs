@@ -23,8 +23,8 @@ use crate::workloads::Kind;
   squall bench --statistics --bytes 1GiB --source squall
       statistical tests of a source's bytes
 
-Exit codes: 0 for success; 1 if something failed, if the run was interrupted (it still writes what it
-measured, marked as incomplete), or if a source failed a test of --statistics (batteries do not
+Exit codes: 0 for success; 1 if something failed, if the run was interrupted (it still writes what it \
+measured, marked as incomplete), or if a source failed a test of --statistics (batteries do not \
 count); 2 for a wrong argument.")]
 pub struct BenchArguments {
     /// Measure less of everything, in under fifteen seconds

@@ -7,9 +7,9 @@ mod keystreams;
 pub mod libcrypto;
 pub mod libraries;
 pub mod memory;
-mod ours;
 mod pool;
 mod rust;
+mod squall;
 pub mod syscall;
 pub mod vdso;
 
@@ -30,7 +30,7 @@ pub fn add(entries: &'static [Entry]) {
 /// Every source, in the order of tables.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     [
-        ours::ENTRIES,
+        squall::ENTRIES,
         doors::ENTRIES,
         syscall::ENTRIES,
         pool::ENTRIES,
@@ -64,7 +64,7 @@ pub fn open(name: &str) -> Opened {
 /// that draws from it; none if that is not counted.
 pub fn discarded(name: &str) -> Option<u64> {
     match name {
-        "squall" => Some(squall::status().bytes_discarded),
+        "squall" => Some(::squall::status().bytes_discarded),
         "pool-syscall" | "pool-vdso" => Some(pool::discarded()),
         _ => None,
     }

@@ -6,11 +6,11 @@
 
 #![deny(unsafe_code)]
 
-pub mod apart;
 #[cfg(feature = "columns")]
 pub mod columns;
 pub mod csv;
 pub mod failure;
+pub mod in_child;
 pub mod inherited;
 pub mod interrupt;
 #[cfg(feature = "loaded")]

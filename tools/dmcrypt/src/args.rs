@@ -38,8 +38,8 @@ pub enum DmcryptCommand {
 /// Options of `squall dmcrypt list`.
 #[derive(Args, Debug, Default)]
 #[command(
-    after_help = "Loads a table with each specification, but never uses it: nothing is read, written or
-encrypted, and no device is needed. Candidates come from /proc/crypto, from the kernel's modules, and
+    after_help = "Loads a table with each specification, but never uses it: nothing is read, written or \
+encrypted, and no device is needed. Candidates come from /proc/crypto, from the kernel's modules, and \
 from what Linux ever had. Modules that the kernel loads to answer stay loaded.
 
 Examples:
@@ -50,7 +50,7 @@ Examples:
 
 Requires root, with CAP_SYS_ADMIN.
 
-Exit codes: 0 for success, 1 for a failure while running or an interrupted list, 2 for a wrong
+Exit codes: 0 for success, 1 for a failure while running or an interrupted list, 2 for a wrong \
 argument."
 )]
 pub struct ListArguments {
@@ -68,9 +68,9 @@ pub struct ListArguments {
 /// Options of `squall dmcrypt bench`.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Gives every specification a dm-crypt device with a random key, all on the same memory or drive.
-They take turns with each other and with the device below: 1 MiB in sequence and 4 KiB at random
-places, read and written, one at a time and many at once, bypassing the page cache. The best are
+    after_help = "Gives every specification a dm-crypt device with a random key, all on the same memory or drive. \
+They take turns with each other and with the device below: 1 MiB in sequence and 4 KiB at random \
+places, read and written, one at a time and many at once, bypassing the page cache. The best are \
 measured with other sectors and flags too; then authenticated ones, over dm-integrity.
 
 Examples:
@@ -83,7 +83,7 @@ Examples:
 
 Requires root, with CAP_SYS_ADMIN, and on memory CAP_SYS_MODULE.
 
-Exit codes: 0 for success, 1 for a failure while running or an interrupted run (which still shows and
+Exit codes: 0 for success, 1 for a failure while running or an interrupted run (which still shows and \
 writes what it measured, marked as incomplete), 2 for a wrong argument."
 )]
 pub struct BenchArguments {
@@ -138,8 +138,8 @@ pub struct BenchArguments {
 /// Options of `squall dmcrypt kdf`.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Finds the costs that cryptsetup would choose for a new key slot on this machine, by its rules and
-defaults, and as `cryptsetup benchmark` shows them: Argon2id for LUKS2, PBKDF2 for LUKS1. Takes ten
+    after_help = "Finds the costs that cryptsetup would choose for a new key slot on this machine, by its rules and \
+defaults, and as `cryptsetup benchmark` shows them: Argon2id for LUKS2, PBKDF2 for LUKS1. Takes ten \
 seconds, and up to 1 GiB of memory.
 
 Examples:

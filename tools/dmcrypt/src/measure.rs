@@ -10,7 +10,7 @@
 mod cpu;
 mod flight;
 mod offsets;
-mod taken;
+mod samples;
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,7 @@ use squall_tools::units;
 pub use crate::model::{Direction, Workload};
 use cpu::Count;
 use offsets::Offsets;
-pub use taken::{Latencies, Sample, Taken};
+pub use samples::{Latencies, Sample, WorkloadSamples};
 
 /// A device to measure.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub struct Samples {
     pub rounds: usize,
     /// For each device, in order, what it did in each workload, in every round; or why the device
     /// failed. Latencies have the transfers of an interrupted round too.
-    pub subjects: Vec<Result<Vec<Taken>, String>>,
+    pub subjects: Vec<Result<Vec<WorkloadSamples>, String>>,
 }
 
 /// All workloads: large sequential and small random reads and writes, one at a time and several at
@@ -165,14 +165,14 @@ pub fn run(
 /// A device with its samples, or the reason why it failed.
 struct DeviceRun<'a> {
     subject: &'a Subject,
-    samples: Result<Vec<Taken>, String>,
+    samples: Result<Vec<WorkloadSamples>, String>,
 }
 
 impl<'a> DeviceRun<'a> {
     fn new(subject: &'a Subject, workloads: usize) -> DeviceRun<'a> {
         DeviceRun {
             subject,
-            samples: Ok(vec![Taken::default(); workloads]),
+            samples: Ok(vec![WorkloadSamples::default(); workloads]),
         }
     }
 
@@ -191,10 +191,10 @@ impl<'a> DeviceRun<'a> {
         }
     }
 
-    fn of_rounds(self, rounds: usize) -> Result<Vec<Taken>, String> {
+    fn of_rounds(self, rounds: usize) -> Result<Vec<WorkloadSamples>, String> {
         let mut all = self.samples?;
         all.iter_mut()
-            .for_each(|taken| taken.samples.truncate(rounds));
+            .for_each(|workload| workload.samples.truncate(rounds));
         Ok(all)
     }
 }

@@ -2,7 +2,7 @@
 
 use squall_tools::measure::Spread;
 
-use crate::measure::Taken;
+use crate::measure::WorkloadSamples;
 use crate::model::{Figure, Latency, Measured, Options};
 use crate::prefer::preferred;
 
@@ -11,8 +11,8 @@ const BEST: usize = 3;
 
 /// The figures of a device, one for each workload, from its samples and the raw device's samples of
 /// the same rounds. There is at least one round.
-pub fn figures(own: &[Taken], raw: &[Taken]) -> Vec<Figure> {
-    let figure = |(own, raw): (&Taken, &Taken)| {
+pub fn figures(own: &[WorkloadSamples], raw: &[WorkloadSamples]) -> Vec<Figure> {
+    let figure = |(own, raw): (&WorkloadSamples, &WorkloadSamples)| {
         let ratios = own.rates().zip(raw.rates()).map(|(own, raw)| own / raw);
         Figure {
             rate: Spread::of(own.rates().collect()),
@@ -96,23 +96,23 @@ pub(crate) mod tests {
     use crate::verdict::Verdict;
 
     /// Samples with these rates.
-    fn taken(rates: impl IntoIterator<Item = f64>) -> Taken {
+    fn samples(rates: impl IntoIterator<Item = f64>) -> WorkloadSamples {
         let sample = |rate| Sample {
             rate,
             bytes: 4096,
             cpu: None,
         };
-        Taken {
+        WorkloadSamples {
             samples: rates.into_iter().map(sample).collect(),
-            ..Taken::default()
+            ..WorkloadSamples::default()
         }
     }
 
     /// A secure specification with the same ratios to the raw device in each workload, one for each
     /// round.
     pub(crate) fn measured(text: &str, ratios: &[f64]) -> Measured {
-        let own = taken(ratios.iter().map(|ratio| ratio * 2e9));
-        let raw = taken(ratios.iter().map(|_| 2e9));
+        let own = samples(ratios.iter().map(|ratio| ratio * 2e9));
+        let raw = samples(ratios.iter().map(|_| 2e9));
         let figures = figures(&vec![own; 8], &vec![raw; 8]);
         Measured {
             spec: text.parse().expect("a specification"),
@@ -128,7 +128,10 @@ pub(crate) mod tests {
     /// did.
     #[test]
     fn ratios_compare_samples_of_one_round() {
-        let figures = figures(&[taken([10.0, 20.0, 10.0])], &[taken([20.0, 40.0, 40.0])]);
+        let figures = figures(
+            &[samples([10.0, 20.0, 10.0])],
+            &[samples([20.0, 40.0, 40.0])],
+        );
         assert_eq!(figures[0].ratio.median, 0.5);
         assert_eq!(figures[0].ratio.low, 0.5);
         assert_eq!(figures[0].rate.median, 10.0);
@@ -137,8 +140,8 @@ pub(crate) mod tests {
 
     #[test]
     fn the_score_is_a_geometric_mean_of_medians() {
-        let own = [taken([1.0, 9.0, 2.0]), taken([8.0, 8.0, 8.0])];
-        let raw = [taken([4.0; 3]), taken([4.0; 3])];
+        let own = [samples([1.0, 9.0, 2.0]), samples([8.0, 8.0, 8.0])];
+        let raw = [samples([4.0; 3]), samples([4.0; 3])];
         let score = score(&figures(&own, &raw));
         assert!((score - 1.0).abs() < 1e-12, "{score}: a half and twice");
     }
@@ -182,7 +185,7 @@ pub(crate) mod tests {
         assert_eq!(super::variants(&ranking, false).len(), 3 * 6);
         let options: Vec<_> = variants[8..16]
             .iter()
-            .map(|(_, options)| crate::report::words::options(options))
+            .map(|(_, options)| crate::report::phrases::options(options))
             .collect();
         let queues = [
             "work queues",

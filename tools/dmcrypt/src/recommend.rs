@@ -6,10 +6,10 @@ mod lines;
 mod tests;
 
 use squall_tools::measure::machine;
-use squall_tools::units::number;
 
 use crate::model::{Backing, BackingKind, Measured, Recommendation};
 use crate::prefer::{Preferred, preference, preferred};
+use crate::report::phrases::percent;
 use lines::{Lines, has_lasting_name};
 
 /// Recommends the best secure one of `variants`, or of `ranking` if no variant is secure; `None` if
@@ -57,14 +57,13 @@ fn why(found: &Preferred) -> String {
         fastest,
         secure,
     } = found;
-    let speed = format!("{} of the raw device's speed", number(chosen.score));
+    let speed = percent(chosen.score);
     if std::ptr::eq(*chosen, *fastest) {
-        return match secure {
-            1 => format!("It is the only secure one that was measured: {speed}."),
-            _ => format!(
-                "It is the fastest of the {secure} secure ones that were compared last: {speed}."
-            ),
+        let which = match secure {
+            1 => "The only secure candidate".into(),
+            _ => format!("The fastest of {secure} secure candidates in the final round"),
         };
+        return format!("{which}: {speed} % of the speed without encryption.");
     }
     let (mine, theirs) = (preference(chosen), preference(fastest));
     let advantage = match () {
@@ -73,12 +72,12 @@ fn why(found: &Preferred) -> String {
         }
         _ if mine.is_other_cipher != theirs.is_other_cipher => "its cipher is AES",
         _ if mine.strength != theirs.strength => "its key is longer",
-        _ => "its options are plainer",
+        _ => "has simpler options",
     };
     format!(
-        "The difference to the fastest, {}, is noise, or too small to count ({speed}, not {}), and {advantage}.",
+        "It is about as fast as {} ({speed} % against {} %), and {advantage}.",
         named(fastest),
-        number(fastest.score),
+        percent(fastest.score),
     )
 }
 
@@ -105,7 +104,7 @@ fn notes(chosen: &Measured, backing: &Backing, is_emulated: bool) -> Vec<String>
     let notes: [(bool, &str); 9] = [
         (
             is_emulated,
-            "The machine is emulated: neither these speeds nor this recommendation mean anything; \
+            "The machine is emulated: these speeds and this recommendation mean nothing; \
              run this on the machine that it is for.",
         ),
         (

@@ -6,7 +6,7 @@ mod fixture;
 pub mod kdf;
 pub mod list;
 pub mod page;
+pub mod phrases;
 pub mod table;
 #[cfg(test)]
 mod tests;
-pub mod words;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use squall_dmcrypt::measure::{
-    Direction, Plan, Samples, Subject, Taken, Workload, prepare, run, workloads,
+    Direction, Plan, Samples, Subject, Workload, WorkloadSamples, prepare, run, workloads,
 };
 use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::LOOP_DEVICES;
@@ -106,11 +106,11 @@ fn rates_are_those_of_the_clock_and_both_directions_happen() {
     for workload in workloads() {
         let before = count(&device);
         let clock = Instant::now();
-        let taken = measure(&subjects, std::slice::from_ref(&workload), 1);
+        let measured = measure(&subjects, std::slice::from_ref(&workload), 1);
         let wall = clock.elapsed().as_secs_f64();
         let after = count(&device);
-        let taken = &taken.subjects[0].as_ref().expect("it works")[0];
-        let sample = taken.samples[0];
+        let measured = &measured.subjects[0].as_ref().expect("it works")[0];
+        let sample = measured.samples[0];
         let rate = sample.rate;
         let (moved, other, flushes) = match workload.direction {
             Direction::Read => (after.read - before.read, after.written - before.written, 0),
@@ -123,7 +123,7 @@ fn rates_are_those_of_the_clock_and_both_directions_happen() {
         assert_eq!(after.flushes - before.flushes, flushes, "{workload:?}");
         assert_eq!(sample.bytes, moved);
         assert!(sample.cpu.is_some_and(f64::is_finite));
-        transfers_take_their_part_of_the_time(&workload, taken, moved, wall);
+        transfers_take_their_part_of_the_time(&workload, measured, moved, wall);
     }
 }
 
@@ -131,11 +131,11 @@ fn rates_are_those_of_the_clock_and_both_directions_happen() {
 /// sample as often as there are transfers at once.
 fn transfers_take_their_part_of_the_time(
     workload: &Workload,
-    taken: &Taken,
+    measured: &WorkloadSamples,
     moved: u64,
     wall: f64,
 ) {
-    let latencies = &taken.latencies;
+    let latencies = &measured.latencies;
     assert_eq!(latencies.count(), moved / workload.block as u64);
     let [fastest, p50, p99, slowest] = [0.0, 0.5, 0.99, 1.0].map(|part| latencies.quantile(part));
     assert!(0.0 < fastest && fastest <= p50 && p50 <= p99 && p99 <= slowest);
@@ -195,12 +195,12 @@ fn who_fails_is_out_with_its_reason_and_others_go_on() {
         },
         subject(&raw, 4096),
     ];
-    let taken = measure(&subjects, &workloads(), 2);
-    assert_eq!(taken.rounds, 2);
-    let samples = taken.subjects[0].as_ref().expect("it goes on");
+    let measured = measure(&subjects, &workloads(), 2);
+    assert_eq!(measured.rounds, 2);
+    let samples = measured.subjects[0].as_ref().expect("it goes on");
     assert_eq!(samples.len(), 8);
     assert!(samples.iter().all(|list| list.samples.len() == 2));
-    let reason = |subject: usize| taken.subjects[subject].as_ref().unwrap_err().as_str();
+    let reason = |subject: usize| measured.subjects[subject].as_ref().unwrap_err().as_str();
     assert!(
         reason(1).contains("only 0 of 1048576 bytes"),
         "{}",
@@ -218,11 +218,11 @@ fn without_the_first_there_is_nothing_to_compare() {
     let lab = Lab::new();
     let device = lab.device(SIZE);
     let subjects = [subject(&device, 4096), subject(&device, SIZE)];
-    let taken = measure(&subjects, &workloads(), 2);
-    assert_eq!(taken.rounds, 0);
-    assert!(taken.subjects[0].is_err());
+    let measured = measure(&subjects, &workloads(), 2);
+    assert_eq!(measured.rounds, 0);
+    assert!(measured.subjects[0].is_err());
     assert!(
-        taken.subjects[1]
+        measured.subjects[1]
             .as_ref()
             .unwrap()
             .iter()
@@ -246,7 +246,7 @@ fn a_broken_round_is_not_counted() {
         sample: Duration::ZERO,
     };
     let workloads = [workload("read-random"), workload("write-random")];
-    let taken = run(
+    let measured = run(
         &subjects,
         &workloads,
         plan,
@@ -255,9 +255,9 @@ fn a_broken_round_is_not_counted() {
             told.set((done, all));
         },
     );
-    assert_eq!(taken.rounds, 1);
+    assert_eq!(measured.rounds, 1);
     assert_eq!(told.get(), (2, 6));
-    for subject in taken.subjects {
+    for subject in measured.subjects {
         assert!(subject.unwrap().iter().all(|list| list.samples.len() == 1));
     }
     let before = count(&device).written;

@@ -10,7 +10,7 @@ use squall_drives::io::Direct;
 use squall_tools::size;
 
 use crate::choice::ChoiceArguments;
-use crate::purge::How;
+use crate::purge::EraseChoice;
 use crate::record::{ContentKind, Scope};
 
 /// Most passes that may be requested, more than any drive needs.
@@ -24,28 +24,29 @@ const MAX_DEPTH: i64 = 64;
 #[command(after_help = "Examples:
   squall wipe --dry-run /dev/sdb /dev/sdc
       what would be wiped, and whether that is allowed; nothing is written
-  squall wipe /dev/disk/by-id/ata-ST4000NM0035_ZC1A2B3C /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+  squall wipe /dev/disk/by-id/ata-ST4000NM0035_ZC1A2B3C \\
+              /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
       overwrites and verifies both at once, after confirmation
   squall wipe --yes --json --serial WD-WX12A3456789 /dev/sdb
       for scripts: the drive with this serial number, without confirmation
   squall wipe --pass random,zero,one --verify-each /dev/sdb
       for contracts that name passes: three, each of them verified
   squall wipe --all --bus usb --except /dev/sdd
-      every USB drive that nobody uses, but not this one, after one question for all of them
+      every unused USB drive, but not this one, after one confirmation
   squall wipe --resume /var/lib/squall/wipe/20261122T093000Z-4711.json
-      continues after an interruption or a power cut; to give up a job, remove its files instead
+      continues after an interruption or a power cut;
+      to give up a job, remove its files instead
 
-Every target is checked before anything is written. Refused are targets that are mounted, used as
-swap, held by another device (RAID, LVM, encryption), read-only, or on a disk of the running system,
-and those that stand on such a device; devices that another process has claimed (O_EXCL) or locked,
-and files that another process has open or locked. Processes that merely have a device open are not
+Every target is checked before anything is written. squall refuses targets that are mounted, used as \
+swap, held by another device (RAID, LVM, encryption), read-only, or on a disk of the running system, \
+and those that stand on such a device; devices that another process has claimed (O_EXCL) or locked; \
+and files that another process has open or locked. Processes that merely have a device open are not \
 detected.
 
-Overwriting does not reach the cells that flash memory keeps aside. A drive's own erase does: --purge
-runs it before anything is overwritten. For drives without one, the plan and the report say what to
-run instead.
+Overwriting does not reach the spare cells of flash. A drive's own erase does: --purge runs it before \
+anything is overwritten. The plan says whether a drive supports that.
 
-Exit codes: 0 if every drive was overwritten and verified as requested, 1 if one was not, 2 if
+Exit codes: 0 if every drive was overwritten and verified as requested, 1 if one was not, 2 if \
 nothing was written: a wrong argument, or a target that was refused.")]
 pub struct WipeArguments {
     /// Drives, partitions, loop devices or files
@@ -83,14 +84,14 @@ pub struct WipeArguments {
     /// Have each drive erase itself first
     ///
     /// By sanitizing itself (NVMe, SCSI, ATA), by NVMe's Format NVM, or by a secure discard. Unlike
-    /// overwriting, this reaches the cells that flash keeps in reserve. It erases nothing outside the
+    /// overwriting, this reaches the spare cells of flash. It erases nothing outside the
     /// targets: NVMe Sanitize, which erases all namespaces, only if all of them are targets or empty.
     /// Targets that do not support it are refused. It cannot be stopped: a drive goes on sanitizing itself
     /// even after a power cut, and --resume waits for it. Without this and without --yes, squall asks
     /// whether to purge flash that supports it.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "auto", conflicts_with = "resume")]
-    pub purge: Option<How>,
+    pub purge: Option<EraseChoice>,
 
     /// Show what would be done, but write nothing
     #[arg(long)]
@@ -110,12 +111,12 @@ pub struct WipeArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "targets")]
     pub resume: Option<PathBuf>,
 
-    /// Keep the keys of random passes, so that `squall verify` can compare later
+    /// Keep the key of the last pass, if it is random, so that `squall verify` can compare later
     #[arg(long, conflicts_with = "resume")]
     pub keep_key: bool,
 
     #[command(flatten)]
-    pub(crate) paper: PaperArguments,
+    pub(crate) labels: ReportLabels,
 
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
@@ -133,19 +134,19 @@ pub struct WipeArguments {
     pub checkpoint: u32,
 
     #[command(flatten)]
-    pub(crate) shown: ShownArguments,
+    pub(crate) output: OutputArguments,
 }
 
 /// Arguments of `squall verify`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  squall verify /var/lib/squall/wipe/20261122T093000Z-4711-01-WD-WX12A3456789.json
+  squall verify /var/lib/squall/wipe/20261122T093000Z-47-01-WD-WX12A3456789.json
       compares the drive of this report with what was written to it
-  squall verify /var/lib/squall/wipe/20261122T093000Z-4711-job.json
+  squall verify /var/lib/squall/wipe/20261122T093000Z-47-job.json
       compares all drives of a job
 
-What a random pass wrote can be verified only after --keep-key, anything else at any time. Each drive gets
-a report of the verification.
+What a random pass wrote can be verified only after --keep-key, anything else at any time. Each drive \
+gets a report of the verification.
 
 Exit codes: 0 if everything is as it was written, 1 if not, 2 if nothing was compared.")]
 pub struct VerifyArguments {
@@ -162,14 +163,14 @@ pub struct VerifyArguments {
     pub report: Option<PathBuf>,
 
     /// Who verifies, for the reports
-    #[arg(long, value_name = "NAME", value_parser = paper)]
+    #[arg(long, value_name = "NAME", value_parser = report_label)]
     pub operator: Option<String>,
 
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
     #[command(flatten)]
-    pub(crate) shown: ShownArguments,
+    pub(crate) output: OutputArguments,
 }
 
 /// Arguments of `squall blank`.
@@ -178,11 +179,10 @@ pub struct VerifyArguments {
   squall blank /dev/sdb /dev/sdc
       reads both to their ends, or until there is data
   squall blank --sample --json /dev/sdb
-      reads a tenth, at random places everywhere; one JSON object per drive, for programs
+      reads a tenth, at random places everywhere; one JSON object per drive
 
-A drive is blank if it is one byte, repeated: zeros, ones, or another. Random bytes are not blank: what
-a random pass has left cannot be told from what is encrypted. For a drive that squall wiped, see squall
-verify.
+A drive is blank if it is one byte, repeated: zeros, ones, or another. Random bytes do not count as \
+blank: they look like encrypted data. For a drive that squall wiped, see squall verify.
 
 Exit codes: 0 if every drive is blank, 1 if one is not or could not be read, 2 if nothing was read.")]
 pub struct BlankArguments {
@@ -204,31 +204,31 @@ pub struct BlankArguments {
 
 /// What people write on reports.
 #[derive(Args, Clone, Debug)]
-pub struct PaperArguments {
+pub struct ReportLabels {
     /// Who wipes, for the reports
-    #[arg(long, value_name = "NAME", value_parser = paper, conflicts_with = "resume")]
+    #[arg(long, value_name = "NAME", value_parser = report_label, conflicts_with = "resume")]
     pub operator: Option<String>,
 
     /// Whom the drives belong to, for the reports
-    #[arg(long, value_name = "NAME", value_parser = paper, conflicts_with = "resume")]
+    #[arg(long, value_name = "NAME", value_parser = report_label, conflicts_with = "resume")]
     pub customer: Option<String>,
 
     /// The number of a drive in an inventory, for its report; for each of several drives SERIAL=TAG
-    #[arg(long, value_name = "TAG", value_parser = paper, conflicts_with = "resume")]
+    #[arg(long, value_name = "TAG", value_parser = report_label, conflicts_with = "resume")]
     pub asset: Vec<String>,
 }
 
 /// Longest text that people write on reports, in characters.
-const MAX_PAPER: usize = 100;
+const MAX_LABEL: usize = 100;
 
 /// A text that fits in one line of a report.
-fn paper(text: &str) -> Result<String, String> {
+fn report_label(text: &str) -> Result<String, String> {
     let text = text.trim();
     match text.chars().count() {
         0 => Err("it is empty".into()),
         _ if text.chars().any(char::is_control) => Err("it is more than one line of text".into()),
-        1..=MAX_PAPER => Ok(text.into()),
-        _ => Err(format!("it has more than {MAX_PAPER} characters")),
+        1..=MAX_LABEL => Ok(text.into()),
+        _ => Err(format!("it has more than {MAX_LABEL} characters")),
     }
 }
 
@@ -251,7 +251,7 @@ pub struct TransferArguments {
 
 /// How a run is shown.
 #[derive(Args, Clone, Debug)]
-pub struct ShownArguments {
+pub struct OutputArguments {
     /// Print one JSON object per line on standard output, for programs
     #[arg(long)]
     pub json: bool,
@@ -263,7 +263,7 @@ fn stall(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text)
         .map_err(|_| format!("{text:?} is not a time: {example}"))?;
     match time {
-        Duration::ZERO => Err(format!("no drive is that fast: {example}")),
+        Duration::ZERO => Err(format!("it must be longer than zero: {example}")),
         _ => Ok(time),
     }
 }
@@ -271,7 +271,8 @@ fn stall(text: &str) -> Result<Duration, String> {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   squall drives
-      whole drives: size, bus, medium, temperature, model, serial number, what uses them, and what they hide
+      whole drives: size, bus, medium, temperature, model, serial number,
+      what uses them, and what they hide
   squall drives --json --all
       everything that has blocks, for programs
 

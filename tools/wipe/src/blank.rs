@@ -59,7 +59,7 @@ pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
             });
         }
         drop(sender);
-        tell(&opened, &progress, &answers, options.json)
+        print_answers(&opened, &progress, &answers, options.json)
     })?;
     match all - blank {
         0 => Ok(()),
@@ -82,7 +82,7 @@ fn open(options: &BlankArguments) -> Result<Vec<(Target, Device)>, Failure> {
 }
 
 /// Prints each answer as it comes, below bars if there is a terminal. Returns how many drives are blank.
-fn tell(
+fn print_answers(
     opened: &[(Target, Device)],
     progress: &[Progress],
     answers: &Receiver<Told>,
@@ -141,7 +141,7 @@ fn read(
     progress.begin(Phase::Verifying(1), 0, total);
     let (events, _) = channel();
     let events = EventSender::new(0, events);
-    let mut looking = Looking::default();
+    let mut seen = Scan::default();
     let open = OpenTarget {
         target,
         device,
@@ -150,33 +150,25 @@ fn read(
         refused_in_a_row: None,
     };
     let read = Pipeline::new(open, &options.transfer, Duration::MAX, &events)
-        .and_then(|mut pipeline| look(&mut pipeline, &regions, &mut looking));
-    read.map_err(why)?;
-    let unreadable = looking.unreadable.extents();
-    let answer = Answer::new(
-        target.identity.clone(),
-        looking.surface.contents(),
-        signatures,
-    );
+        .and_then(|mut pipeline| scan(&mut pipeline, &regions, &mut seen));
+    read.map_err(failure_reason)?;
+    let unreadable = seen.unreadable.extents();
+    let answer = Answer::new(target.identity.clone(), seen.surface.contents(), signatures);
     Ok(Answer {
         blank: answer.blank && unreadable.is_empty(),
         sample: options.sample,
-        read: looking.surface.read,
+        read: seen.surface.read,
         unreadable,
         ..answer
     })
 }
 
-fn look(
-    pipeline: &mut Pipeline<'_>,
-    regions: &[Extent],
-    looking: &mut Looking,
-) -> Result<(), Stop> {
+fn scan(pipeline: &mut Pipeline<'_>, regions: &[Extent], seen: &mut Scan) -> Result<(), Stop> {
     let dropped = pipeline.open.device.drop_cached_pages();
     dropped.map_err(|error| Stop::Failed(format!("page cache: {}", cause(&error))))?;
     for piece in regions.iter().flat_map(|region| pieces(*region)) {
-        pipeline.run(&[piece], looking)?;
-        if looking.surface.has_data() {
+        pipeline.run(&[piece], seen)?;
+        if seen.surface.has_data() {
             break;
         }
     }
@@ -194,7 +186,7 @@ fn pieces(region: Extent) -> impl Iterator<Item = Extent> {
         })
 }
 
-fn why(stop: Stop) -> String {
+fn failure_reason(stop: Stop) -> String {
     match Outcome::from(stop) {
         Outcome::Vanished => "it disappeared".into(),
         Outcome::Failed { reason } => reason,
@@ -205,12 +197,12 @@ fn why(stop: Stop) -> String {
 
 /// Looks at what is read.
 #[derive(Default)]
-struct Looking {
+struct Scan {
     surface: Surface,
     unreadable: Ranges,
 }
 
-impl Task for Looking {
+impl Task for Scan {
     const DIRECTION: Direction = Direction::Read;
 
     fn prepare(&mut self, _: u64, _: &mut [u8]) {}

@@ -20,7 +20,7 @@ use crate::run::PURPOSE;
 /// Options that choose drives instead of naming them.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ChoiceArguments {
-    /// Wipe every drive that nobody uses, instead of named ones, after one question for all of them
+    /// Wipe every unused drive, after one confirmation
     ///
     /// These are whole drives on a bus of this machine, as `squall drives` shows them; never partitions, loop
     /// devices, mapped devices, optical drives or drives reached over a network. Drives that are left out are
@@ -40,8 +40,8 @@ pub struct ChoiceArguments {
     /// With --all and --bus: also wipe drives that are plugged in later, without another question
     ///
     /// One question at the beginning covers all of them. The key q ends the watch, and the run ends with its last
-    /// drive; an interrupt ends both. Each drive is looked at once when it is plugged in: one that something mounts
-    /// at that moment is left out, and so is one that this run has wiped.
+    /// drive; an interrupt ends both. squall checks a drive once, when you plug it in, and skips it if something
+    /// mounts it at that moment, or if this run has wiped it.
     #[arg(long)]
     pub watch: bool,
 
@@ -149,12 +149,11 @@ impl Choice {
         match options.count {
             Some(expected) if expected != found => Err(Failure::Usage(format!(
                 "--count {expected}: {} would be wiped: nothing was written: compare with the list, and \
-                 attach what is missing or leave out with --except what is too much",
+                 attach the missing drives, or exclude others with --except",
                 count(found)
             ))),
             _ if found == 0 && !options.watch => Err(Failure::Usage(
-                "--all: there is no drive that nobody uses: nothing was written: `squall drives` shows what \
-                 uses each"
+                "--all: every drive is in use or excluded: nothing was written: `squall drives` shows what uses each"
                     .into(),
             )),
             _ => Ok(()),
@@ -188,7 +187,7 @@ fn check_consent(options: &ChoiceArguments, consent: &Consent) -> Result<(), Fai
         return Ok(());
     }
     Err(Failure::Usage(
-        "--all --yes: nobody would see which drives are wiped: nothing was written: add --bus and --count, or name \
+        "--all --yes would wipe drives that you have not seen: nothing was written: add --bus and --count, or name \
          the drives"
             .into(),
     ))

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use squall_drives::Identity;
 
-use crate::record::{Extent, Means, Outcome};
+use crate::record::{EraseMethod, Extent, Outcome};
 
 /// Something that happened to a drive.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub enum EventKind {
     /// The drive begins to erase itself.
     Purge {
         /// How the drive erases itself.
-        means: Means,
+        means: EraseMethod,
     },
     /// The drive is this far in sanitizing itself.
     Purging {
@@ -38,7 +38,7 @@ pub enum EventKind {
     /// The drive's own erase has ended.
     Purged {
         /// How the drive erased itself.
-        means: Means,
+        means: EraseMethod,
         /// Why it failed, if it did.
         failure: Option<String>,
     },

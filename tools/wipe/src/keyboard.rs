@@ -9,7 +9,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
-use squall_tools::apart;
+use squall_tools::in_child;
 use squall_tools::terminal::{input, is_ours};
 
 /// The terminal on standard input, while a run is shown.
@@ -32,7 +32,7 @@ impl Keyboard {
         }
         let before = tcgetattr(input()).ok()?;
         let is_stop_asked = Arc::new(AtomicBool::new(false));
-        apart::note_stops(&is_stop_asked).ok()?;
+        in_child::note_stops(&is_stop_asked).ok()?;
         let keyboard = Keyboard {
             before,
             is_stop_asked,

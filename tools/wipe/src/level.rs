@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use squall_drives::Kind;
 
-use crate::record::{Drive, Means, Outcome, Purge};
+use crate::record::{Drive, EraseMethod, Outcome, Purge};
 
 /// A level of sanitization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// Every place that the host can address was overwritten, and read back as it was written.
+    /// Every place that the host can address was overwritten. What was read back matched.
     Clear,
     /// The drive has also sanitized itself, as it reports.
     Purge,
@@ -23,12 +23,16 @@ pub enum Level {
 
 impl Level {
     /// The level that `drive` has reached: none unless it is a whole drive, all of it was overwritten, and
-    /// everything that was read back was as it was written.
+    /// everything that was read back matched.
     pub fn of(drive: &Drive) -> Option<Level> {
         let is_cleared = drive.target.kind == Kind::Disk
             && drive.outcome == Some(Outcome::Verified)
             && drive.wipe.is_none();
-        let purged = drive.purge.as_ref().and_then(Purge::done).map(by);
+        let purged = drive
+            .purge
+            .as_ref()
+            .and_then(Purge::done)
+            .map(level_of_erase);
         is_cleared.then(|| purged.unwrap_or(Level::Clear))
     }
 
@@ -41,7 +45,7 @@ impl Level {
 }
 
 /// The level of a drive's own erase, with everything overwritten afterwards.
-fn by(means: Means) -> Level {
+fn level_of_erase(means: EraseMethod) -> Level {
     match means.action() {
         Some(_) => Level::Purge,
         // Neither Format NVM nor a secure discard is specified to reach what a laboratory could read.

@@ -9,7 +9,7 @@ use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
 
 use crate::args::DrivesArguments;
-use crate::purge::How;
+use crate::purge::EraseChoice;
 use crate::run::PURPOSE;
 use crate::show::text::{self, or_none};
 use crate::{choice, purge};
@@ -60,7 +60,7 @@ fn entries(all: bool) -> Result<Vec<Entry>, Failure> {
 }
 
 fn entry((target, uses): (Target, Vec<String>)) -> Entry {
-    let erase = purge::expected_means(&target, How::Auto, std::slice::from_ref(&target));
+    let erase = purge::expected_method(&target, EraseChoice::Auto, std::slice::from_ref(&target));
     let erase = erase.and_then(Result::ok);
     Entry {
         name: target.stable_name(),

@@ -4,18 +4,18 @@ use jiff::Timestamp;
 use squall_drives::{Identity, Kind, Target};
 use squall_tools::{Failure, text, units};
 
-use crate::purge::{self, How};
-use crate::record::{Means, Plan, Scope};
+use crate::purge::{self, EraseChoice};
+use crate::record::{EraseMethod, Plan, Scope};
 use crate::show::json::{Event, FORMAT, Line};
 use crate::{content_kind, report, show};
 
 /// The plan as text: a block for each target, and what is done with all of them. `purge` says
 /// whether and how they erase themselves first.
-pub fn text(targets: &[Target], plan: &Plan, purge: Option<How>) -> String {
+pub fn text(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> String {
     blocks(targets, purge) + &summary(targets, plan, purge)
 }
 
-fn blocks(targets: &[Target], purge: Option<How>) -> String {
+fn blocks(targets: &[Target], purge: Option<EraseChoice>) -> String {
     let mut text = String::new();
     for target in targets {
         block(&mut text, &target.identity);
@@ -33,7 +33,7 @@ fn blocks(targets: &[Target], purge: Option<How>) -> String {
 }
 
 /// What is done with all of `targets`.
-pub fn summary(targets: &[Target], plan: &Plan, purge: Option<How>) -> String {
+pub fn summary(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> String {
     let mut text = String::new();
     let total: u64 = targets.iter().map(|target| target.identity.size).sum();
     let number = targets.len();
@@ -43,7 +43,7 @@ pub fn summary(targets: &[Target], plan: &Plan, purge: Option<How>) -> String {
         &format!("{number} {noun}, {} in all", units::volume(total)),
     );
     if purge.is_some() {
-        add(&mut text, "first each erases itself; then");
+        add(&mut text, "Each drive first erases itself.");
     }
     add(
         &mut text,
@@ -53,17 +53,23 @@ pub fn summary(targets: &[Target], plan: &Plan, purge: Option<How>) -> String {
             verification(plan)
         ),
     );
-    for advice in advice(targets) {
-        add(&mut text, &format!("note: {advice}"));
+    if purge.is_none() {
+        for advice in advice(targets) {
+            add(&mut text, &format!("note: {advice}"));
+        }
     }
     text
 }
 
 /// The plan as an event, for programs.
-pub fn event(targets: &[Target], plan: &Plan, purge: Option<How>) -> Result<String, Failure> {
-    let means = targets
-        .iter()
-        .map(|target| purge::expected_means(target, purge.unwrap_or(How::Auto), targets)?.ok());
+pub fn event(
+    targets: &[Target],
+    plan: &Plan,
+    purge: Option<EraseChoice>,
+) -> Result<String, Failure> {
+    let means = targets.iter().map(|target| {
+        purge::expected_method(target, purge.unwrap_or(EraseChoice::Auto), targets)?.ok()
+    });
     let event = Event::Plan {
         format: FORMAT,
         drives: targets.iter().map(|target| &target.identity).collect(),
@@ -107,18 +113,18 @@ fn block(text: &mut String, identity: &Identity) {
 }
 
 /// What is known about a target's own erase before the target is opened.
-fn erase(target: &Target, purge: Option<How>, all: &[Target]) -> Option<String> {
+fn erase(target: &Target, purge: Option<EraseChoice>, all: &[Target]) -> Option<String> {
     let identity = &target.identity;
     let is_memory_card = || {
         let name = identity.path.file_name().unwrap_or_default();
         identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
     };
-    match purge::expected_means(target, purge.unwrap_or(How::Auto), all) {
-        Some(Ok(means)) => Some(format!("of its own, by {} (--purge)", means.name())),
-        Some(Err(why)) => Some(format!("none of its own: {why}")),
+    match purge::expected_method(target, purge.unwrap_or(EraseChoice::Auto), all) {
+        Some(Ok(means)) => Some(format!("supported: {} (--purge)", means.name())),
+        Some(Err(why)) => Some(format!("not supported: {why}")),
         None => is_memory_card().then(|| {
-            let name = Means::SecureDiscard.name();
-            format!("of its own, by {name}, if it has that (--purge)")
+            let name = EraseMethod::SecureDiscard.name();
+            format!("perhaps supported: {name} (--purge)")
         }),
     }
 }

@@ -1,4 +1,4 @@
-//! A drive's own erase, which also reaches the cells that flash keeps in reserve.
+//! A drive's own erase, which also reaches the spare cells of flash.
 //!
 //! A drive is told to sanitize itself, if it can: an NVM subsystem, a SCSI drive, or an ATA drive behind a
 //! translation. Otherwise an NVMe namespace is erased by Format NVM, in the format that it has, and
@@ -23,17 +23,17 @@ use squall_drives::io::{Buffer, Device};
 use squall_drives::{Kind, Target, shown};
 use squall_tools::Failure;
 
-use crate::record::{CommandSet, Means, Purge};
-use how::{NO_DISCARD, Ways};
+use crate::record::{CommandSet, EraseMethod, Purge};
+use how::{NO_DISCARD, SupportedErases};
 use operation::FROZEN;
 use sanitize::{Sanitizer, State, percent};
 
-pub use how::How;
+pub use how::EraseChoice;
 
 /// Chooses how each of `targets`, which are open as `devices`, erases itself, if at all. All of
 /// them do if that was `asked` for on the command line; else those for which the user agrees now.
 pub fn choose(
-    asked: Option<How>,
+    asked: Option<EraseChoice>,
     consent: &Consent,
     targets: &[Target],
     devices: &[Device],
@@ -42,8 +42,9 @@ pub fn choose(
         return Ok(vec![None; targets.len()]);
     }
     let opened = targets.iter().zip(devices);
-    let how = asked.unwrap_or(How::Auto);
-    let found = opened.map(|(target, device)| (target, means(target, device.file(), how, targets)));
+    let how = asked.unwrap_or(EraseChoice::Auto);
+    let found =
+        opened.map(|(target, device)| (target, erase_method(target, device.file(), how, targets)));
     if asked.is_some() {
         let means: Result<Vec<_>, _> = found
             .map(|(target, means)| means.map(Some).map_err(|why| refused(target, &why)))
@@ -61,12 +62,12 @@ pub fn choose(
 
 /// The purges of `targets` by these `means`. What erases all namespaces of a subsystem is done for one of
 /// them, and the others wait for it, even those whose own erase was not asked for.
-fn purges(targets: &[Target], means: &[Option<Means>]) -> Vec<Option<Purge>> {
+fn purges(targets: &[Target], means: &[Option<EraseMethod>]) -> Vec<Option<Purge>> {
     let leader = |target: &Target| {
         let subsystem = target.subsystem()?;
         let mut all = targets.iter().zip(means);
         all.position(|(other, means)| {
-            means.is_some_and(Means::reaches_all_namespaces)
+            means.is_some_and(EraseMethod::reaches_all_namespaces)
                 && other.subsystem().as_ref() == Some(&subsystem)
         })
     };
@@ -83,11 +84,16 @@ fn purges(targets: &[Target], means: &[Option<Means>]) -> Vec<Option<Purge>> {
 
 /// How `target`, open as `file`, can erase itself, or why it cannot. Nothing but `named` targets may be
 /// erased. Asking changes nothing.
-fn means(target: &Target, file: &File, how: How, named: &[Target]) -> Result<Means, String> {
+fn erase_method(
+    target: &Target,
+    file: &File,
+    how: EraseChoice,
+    named: &[Target],
+) -> Result<EraseMethod, String> {
     let other = match target.namespace() {
-        Some(_) => nvme::Format::of(file).map(|_| Means::NvmeFormat),
+        Some(_) => nvme::Format::of(file).map(|_| EraseMethod::NvmeFormat),
         None if target.identity.kind == Kind::File => Err("it is a file".into()),
-        None if discard::is_supported(file) => Ok(Means::SecureDiscard),
+        None if discard::is_supported(file) => Ok(EraseMethod::SecureDiscard),
         None => Err(NO_DISCARD.into()),
     };
     let sanitize = sanitizer(target, file, named).map(|(set, drive)| {
@@ -97,7 +103,7 @@ fn means(target: &Target, file: &File, how: How, named: &[Target]) -> Result<Mea
             _ => Ok((set, actions)),
         }
     });
-    Ways { sanitize, other }.choose(how)
+    SupportedErases { sanitize, other }.choose(how)
 }
 
 /// The sanitize commands of `target`, open as `file`; `None` if it is not a whole drive.
@@ -128,19 +134,19 @@ fn sanitizer<'f>(
     }
 }
 
-/// The expected result of [`means`], without opening `target` for writing, which would make other
+/// The expected result of [`erase_method`], without opening `target` for writing, which would make other
 /// programs probe it again. `None` if it is neither an NVMe namespace nor a SCSI drive, or cannot be asked.
-pub fn expected_means(
+pub fn expected_method(
     target: &Target,
-    how: How,
+    how: EraseChoice,
     named: &[Target],
-) -> Option<Result<Means, String>> {
+) -> Option<Result<EraseMethod, String>> {
     let is_drive = target.identity.kind == Kind::Disk && target.takes_scsi_commands();
     if target.namespace().is_none() && !is_drive {
         return None;
     }
     let file = target.open_to_ask(OFlags::empty())?;
-    Some(means(target, &file, how, named))
+    Some(erase_method(target, &file, how, named))
 }
 
 /// Fails if one of `targets`, which are not to erase themselves, is at that or has failed in it: then it
@@ -200,9 +206,9 @@ fn is_readable(target: &Target) -> bool {
 
 /// Has `target`, open as `file`, erase itself by anything but a sanitize operation, and waits for the end.
 /// Nothing can stop it early.
-pub fn purge(target: &Target, file: &File, means: Means) -> Result<(), String> {
+pub fn purge(target: &Target, file: &File, means: EraseMethod) -> Result<(), String> {
     match means {
-        Means::NvmeFormat => nvme::Format::of(file)?.run(file),
+        EraseMethod::NvmeFormat => nvme::Format::of(file)?.run(file),
         _ => discard::run(file, target.identity.size),
     }
 }

@@ -20,7 +20,7 @@ pub use crate::level::Level;
 pub use crate::machine::Machine;
 pub use plan::Plan;
 
-pub use purge::{Action, CommandSet, Exchange, Means, Purge, Sanitize};
+pub use purge::{Action, CommandSet, EraseMethod, Exchange, Purge, Sanitize};
 
 /// Name and version of a report's layout.
 pub const FORMAT: &str = "squall-wipe/1";

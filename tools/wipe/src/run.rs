@@ -19,7 +19,7 @@ use rustix::thread::CapabilitySet;
 use squall::Engine;
 use squall_drives::io::{Access, Device};
 use squall_drives::{Purpose, Target, confirm, shown};
-use squall_tools::apart::{self, Ended};
+use squall_tools::in_child::{self, Ended};
 use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::{TransferArguments, WipeArguments};
@@ -52,7 +52,7 @@ type Prepared = (Journal, Vec<PendingDrive>);
 /// Runs `squall wipe`.
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
     options.choice.check()?;
-    let style = OutputStyle::choose(options.shown.json).map_err(as_refusal)?;
+    let style = OutputStyle::choose(options.output.json).map_err(as_refusal)?;
     let prepared = match &options.resume {
         Some(path) => resume::prepare(options, path, style),
         None => begin::prepare(options),
@@ -63,7 +63,7 @@ pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
     let has_keys = style == OutputStyle::Screen && keyboard::is_there();
     match has_keys || options.stall.is_some() {
         // A drive may be given up that never answers.
-        true => apart::run(|| work(options, prepared, style)),
+        true => in_child::run(|| work(options, prepared, style)),
         false => work(options, prepared, style).result,
     }
 }
@@ -127,11 +127,11 @@ fn show_plan(
     confirm::check(targets, &options.consent)?;
     let text = || match choice {
         Some(choice) => {
-            choice.text() + &plan::summary(targets, plan, options.purge) + &later(options)
+            choice.text() + &plan::summary(targets, plan, options.purge) + &watch_sentence(options)
         }
         None => plan::text(targets, plan, options.purge),
     };
-    if options.dry_run && options.shown.json {
+    if options.dry_run && options.output.json {
         output::print(&plan::event(targets, plan, options.purge)?)?;
     } else if options.dry_run {
         output::print(&(text() + "dry run: nothing was written\n"))?;
@@ -142,7 +142,7 @@ fn show_plan(
 }
 
 /// What happens to drives that are plugged in later.
-fn later(options: &WipeArguments) -> String {
+fn watch_sentence(options: &WipeArguments) -> String {
     match options.choice.watch {
         true => format!(
             "and the same with every {} drive that is plugged in while this runs\n",

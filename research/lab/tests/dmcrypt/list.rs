@@ -76,7 +76,7 @@ fn reports_the_same_list_in_every_format(session: &mut GuestSession, list: &List
         list.tried,
         secure.count(),
     );
-    let what = ["EMULATED: the CPU of this machine is a program.", &counts];
+    let what = ["EMULATED: This machine is emulated.", &counts];
     contains(text, &what);
     let csv = session.text("/tmp/list.csv");
     assert_eq!(csv.lines().count(), list.accepted.len() + 1);

@@ -12,7 +12,7 @@ use squall_tools::Failure;
 use zeroize::Zeroizing;
 
 use super::choice::Chosen;
-use super::devices::{Below, Run};
+use super::devices::{BaselineDevice, Run};
 use crate::integrity::Layout;
 use crate::mapper::{Control, Mapped, Table};
 use crate::model::{Failed, Figure, Measured, Options};
@@ -86,7 +86,7 @@ pub fn below(
     (start, bytes): (u64, u64),
     spec: &Spec,
     options: Options,
-) -> Result<Below, Failure> {
+) -> Result<BaselineDevice, Failure> {
     let table = Table {
         target: "linear",
         sectors: bytes / 512,
@@ -94,7 +94,7 @@ pub fn below(
     };
     let part = Mapped::start(control, &format!("{label}-part"), &table)?;
     let Some(journal) = options.journal else {
-        return Ok(Below {
+        return Ok(BaselineDevice {
             number: part.number(),
             sectors: bytes / 512,
             devices: vec![part],
@@ -108,7 +108,7 @@ pub fn below(
     };
     let file = part.open(OFlags::RDWR | OFlags::DIRECT)?;
     let (device, sectors) = layout.format(control, &format!("{label}-integrity"), &file)?;
-    Ok(Below {
+    Ok(BaselineDevice {
         number: device.number(),
         sectors,
         devices: vec![device, part],
@@ -136,7 +136,7 @@ impl Run<'_> {
                 return (Vec::new(), Vec::new());
             }
         };
-        self.beside(&wanted, NAME, Some(part))
+        self.measure_with_baseline(&wanted, NAME, Some(part))
     }
 }
 

@@ -81,7 +81,7 @@ fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure>
         if spec.integrity.is_some() && !prober.has_integrity() {
             return refused(
                 "authentication takes dm-integrity, and dm-zero to ask about it, which this kernel \
-                 has not (CONFIG_DM_INTEGRITY, CONFIG_DM_ZERO): load them, or use one without",
+                 lacks (CONFIG_DM_INTEGRITY, CONFIG_DM_ZERO): load them, or use one without",
             );
         }
         if prober.accepts(spec)? != Ok(true) {

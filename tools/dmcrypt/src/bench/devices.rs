@@ -12,12 +12,12 @@ use crate::args::BenchArguments;
 use crate::backing::Backing;
 use crate::crypt::{self, Key};
 use crate::mapper::Mapped;
-use crate::measure::{self, Plan, Subject, Taken};
+use crate::measure::{self, Plan, Subject, WorkloadSamples};
 use crate::model::{Failed, Figure, Measured, Options};
 use crate::probe::Prober;
 use crate::progress::Progress;
 use crate::rank;
-use crate::report::words;
+use crate::report::phrases;
 use crate::session::Session;
 
 /// How many devices exist at once; a process may have only so many files open.
@@ -42,10 +42,10 @@ pub struct Run<'a> {
 }
 
 /// What a device did, for each workload.
-type Samples = Vec<Taken>;
+type Samples = Vec<WorkloadSamples>;
 
 /// What an encrypted device stands on.
-pub struct Below {
+pub struct BaselineDevice {
     /// The device's number.
     pub number: Number,
     /// How much of it is used, in sectors of 512 bytes.
@@ -61,7 +61,7 @@ struct MeasuredDevice {
     options: Options,
     device: Mapped,
     /// Removed after what stands on it.
-    below: Below,
+    below: BaselineDevice,
 }
 
 impl Run<'_> {
@@ -90,14 +90,14 @@ impl Run<'_> {
                 1 => "encrypted devices".to_owned(),
                 _ => format!("encrypted devices, group {} of {count}", number + 1),
             };
-            let (beside, of_group) = match self.side_by_side(group, title, None) {
+            let (baseline, of_group) = match self.side_by_side(group, title, None) {
                 Err(_) if number > 0 && self.interrupt.is_noted() => {
                     self.is_complete = false;
                     break;
                 }
                 measured => measured?,
             };
-            append(&mut raw, beside);
+            append(&mut raw, baseline);
             measured.extend(of_group);
             if !self.is_complete {
                 break;
@@ -117,7 +117,8 @@ impl Run<'_> {
         let wanted: Vec<(Chosen, Options)> = variants
             .map(|(best, options)| (Chosen::of(best), options))
             .collect();
-        self.beside(&wanted, "sectors and flags", None).1
+        self.measure_with_baseline(&wanted, "sectors and flags", None)
+            .1
     }
 
     /// Whether the kernel knows the flag `high_priority`.
@@ -134,7 +135,7 @@ impl Run<'_> {
 
     /// Measures `wanted`, and gives them best first, after the figures of the backing device. If that
     /// fails, the failure is noted under the name `what`, and everything else stays valid.
-    pub fn beside(
+    pub fn measure_with_baseline(
         &mut self,
         wanted: &[(Chosen, Options)],
         what: &str,
@@ -180,9 +181,9 @@ impl Run<'_> {
                 Err(failure) => self.failed(chosen, *options, failure.into_text()),
             }
         }
-        let taken = self.measure(&subjects, title);
+        let samples = self.measure(&subjects, title);
         drop(subjects);
-        self.measured(stands, taken)
+        self.measured(stands, samples)
     }
 
     /// Makes an encrypted device at a place of the backing device (its first byte and its length), or
@@ -199,7 +200,7 @@ impl Run<'_> {
         let (spec, backing) = (&chosen.spec, self.backing.number);
         let below = match place {
             Some(place) => authenticated::below(control, &label, backing, place, spec, options)?,
-            None => Below {
+            None => BaselineDevice {
                 number: backing,
                 sectors: self.backing.sectors(),
                 devices: Vec::new(),
@@ -241,21 +242,21 @@ impl Run<'_> {
             progress.reach(done as u64, what);
         };
         let goes_on = || !self.interrupt.is_noted();
-        let taken = measure::run(subjects, &workloads, plan, &goes_on, &turn);
-        self.is_complete &= taken.rounds == plan.rounds;
-        taken
+        let samples = measure::run(subjects, &workloads, plan, &goes_on, &turn);
+        self.is_complete &= samples.rounds == plan.rounds;
+        samples
     }
 
     fn measured(
         &mut self,
         stands: Vec<MeasuredDevice>,
-        taken: measure::Samples,
+        samples: measure::Samples,
     ) -> Result<(Samples, Vec<Measured>), Failure> {
-        let mut subjects = taken.subjects.into_iter();
+        let mut subjects = samples.subjects.into_iter();
         let raw = subjects.next().unwrap_or_else(|| Ok(Vec::new()));
         let raw = raw
             .map_err(|reason| Failure::Runtime(format!("{}: {reason}", self.backing.about.name)))?;
-        if taken.rounds == 0 {
+        if samples.rounds == 0 {
             self.interrupt.check()?;
         }
         let mut measured = Vec::new();
@@ -270,7 +271,7 @@ impl Run<'_> {
 
     fn failed(&mut self, chosen: &Chosen, options: Options, reason: String) {
         self.failures.push(Failed {
-            name: format!("{}, {}", chosen.spec, words::options(&options)),
+            name: format!("{}, {}", chosen.spec, phrases::options(&options)),
             reason,
         });
     }
@@ -301,7 +302,7 @@ impl MeasuredDevice {
 
 /// Appends the samples of another group.
 fn append(all: &mut Samples, more: Samples) {
-    all.resize(more.len(), Taken::default());
+    all.resize(more.len(), WorkloadSamples::default());
     for (all, more) in all.iter_mut().zip(more) {
         all.extend(more);
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use squall_drives::io::Buffer;
 
 use super::offsets::Offsets;
-use super::taken::Latencies;
+use super::samples::Latencies;
 use super::{Subject, keystream};
 use crate::model::{Direction, Workload};
 

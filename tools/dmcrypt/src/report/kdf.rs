@@ -4,7 +4,7 @@ use squall_tools::Failure;
 use squall_tools::columns::{columns, lines, paragraph};
 use squall_tools::units;
 
-use super::words;
+use super::phrases;
 use crate::model::{Derivation, Kdf};
 
 /// The report for a terminal, no wider than `width`.
@@ -12,7 +12,10 @@ pub fn text(kdf: &Kdf, width: Option<usize>) -> String {
     let machine = &kdf.machine;
     let mut text = String::new();
     if machine.is_emulated {
-        text.push_str(&paragraph(&format!("EMULATED: {}", words::EMULATED), width));
+        text.push_str(&paragraph(
+            &format!("EMULATED: {}", phrases::EMULATED),
+            width,
+        ));
     }
     text.push_str(&paragraph(&machine.cpu, width));
     let place = format!("Linux {}, squall {}", machine.kernel, machine.squall);

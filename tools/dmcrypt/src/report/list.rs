@@ -4,7 +4,7 @@ mod csv;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::words;
+use super::phrases;
 use crate::integrity::Integrity;
 use crate::model::{Entry, List};
 use crate::reasons::by_reason;
@@ -30,10 +30,7 @@ pub fn text(list: &List, width: Option<usize>) -> String {
 fn machine(text: &mut String, list: &List, width: Option<usize>) {
     let machine = &list.machine;
     if machine.is_emulated {
-        text.push_str(&paragraph(
-            "EMULATED: the CPU of this machine is a program.",
-            width,
-        ));
+        text.push_str(&paragraph("EMULATED: This machine is emulated.", width));
     }
     if !list.is_complete {
         text.push_str(&paragraph(
@@ -52,7 +49,7 @@ fn machine(text: &mut String, list: &List, width: Option<usize>) {
             .iter()
             .filter(|entry| entry.verdict == verdict)
             .count();
-        format!("{count} {}", words::verdict(verdict))
+        format!("{count} {}", phrases::verdict(verdict))
     };
     let again = list
         .accepted
@@ -101,7 +98,7 @@ fn authenticated(text: &mut String, list: &List, width: Option<usize>) {
         text.push('\n');
         return text.push_str(&paragraph(
             "Nothing authenticated: that takes dm-integrity (CONFIG_DM_INTEGRITY), and dm-zero to ask \
-             about it, which this kernel has not.",
+             about it, which this kernel lacks.",
             width,
         ));
     }

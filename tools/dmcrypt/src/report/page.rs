@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use squall_tools::page::figures;
 use squall_tools::units;
 
-use super::words;
+use super::phrases;
 use crate::model::{Bench, LeftOut};
 
 const STYLE: &str = include_str!("page/style.css");
@@ -46,13 +46,13 @@ fn top(bench: &Bench) -> Markup {
             p.kicker { "squall dmcrypt bench" }
             h1 { "Disk encryption on this machine" }
             p.note {
-                (bench.machine.cpu) ", Linux " (bench.machine.kernel) ", " (words::backing(bench)) " · "
+                (bench.machine.cpu) ", Linux " (bench.machine.kernel) ", " (phrases::backing(bench)) " · "
                 time datetime=(bench.at) { (at) }
             }
         }
         (emulated(bench))
         @if !bench.is_complete {
-            p.warning { strong { "Incomplete. " } (words::INCOMPLETE) }
+            p.warning { strong { "Incomplete. " } (phrases::INCOMPLETE) }
         }
     }
 }
@@ -61,7 +61,7 @@ fn top(bench: &Bench) -> Markup {
 fn emulated(bench: &Bench) -> Markup {
     html! {
         @if bench.machine.is_emulated {
-            p.warning { strong { "Emulated. " } (words::EMULATED) }
+            p.warning { strong { "Emulated. " } (phrases::EMULATED) }
         }
     }
 }
@@ -103,7 +103,7 @@ fn rule(group: &LeftOut) -> Markup {
     html! {
         tr {
             th scope="row" { (reason.rule) }
-            td { (count) small { (words::verdict(reason.verdict)) } }
+            td { (count) small { (phrases::verdict(reason.verdict)) } }
             td.prose { (reason.reason) small { (reason.source) } }
             td.prose { (algorithms.join(", ")) }
         }
@@ -140,9 +140,9 @@ fn machine(bench: &Bench) -> Markup {
     let facts = [
         ("CPU", format!("{}{emulated}", machine.cpu)),
         ("Kernel", format!("Linux {}", machine.kernel)),
-        ("Encrypted", words::backing(bench)),
-        ("Of it was used", used),
-        ("Rounds", words::rounds(bench)),
+        ("Encrypted", phrases::backing(bench)),
+        ("Used", used),
+        ("Rounds", phrases::rounds(bench)),
         ("squall", machine.squall.clone()),
     ];
     html! {

@@ -7,7 +7,7 @@ mod recommendation;
 use squall_tools::text::in_a_line;
 use squall_tools::units;
 
-use super::words;
+use super::phrases;
 use crate::model::{Bench, LeftOut, Measured};
 use crate::verdict::Verdict;
 use squall_tools::columns::{columns, lines, paragraph};
@@ -33,10 +33,10 @@ fn machine(text: &mut String, bench: &Bench, width: Option<usize>) {
         "Linux {}, squall {}; {}, {} used, sectors of {} bytes; {}",
         machine.kernel,
         machine.squall,
-        words::backing(bench),
+        phrases::backing(bench),
         units::length(bench.backing.bytes),
         bench.backing.sector,
-        words::rounds(bench),
+        phrases::rounds(bench),
     );
     text.push_str(&paragraph(&machine.cpu, width));
     text.push_str(&paragraph(&place, width));
@@ -47,8 +47,8 @@ fn warnings(text: &mut String, bench: &Bench, width: Option<usize>) {
     let emulated = bench
         .machine
         .is_emulated
-        .then_some(("EMULATED", words::EMULATED));
-    let incomplete = (!bench.is_complete).then_some(("INCOMPLETE", words::INCOMPLETE));
+        .then_some(("EMULATED", phrases::EMULATED));
+    let incomplete = (!bench.is_complete).then_some(("INCOMPLETE", phrases::INCOMPLETE));
     for (word, sentence) in [emulated, incomplete].into_iter().flatten() {
         text.push_str(&paragraph(&format!("{word}: {sentence}"), width));
     }
@@ -84,7 +84,7 @@ fn ranking(text: &mut String, bench: &Bench, width: Option<usize>) {
     );
     let second = |measured: &Measured| match measured.verdict {
         Verdict::Secure => String::new(),
-        verdict => words::verdict(verdict).into(),
+        verdict => phrases::verdict(verdict).into(),
     };
     text.push_str(&figures::rates(bench, &bench.ranking, &second, width));
     text.push_str(&paragraph(
@@ -92,7 +92,7 @@ fn ranking(text: &mut String, bench: &Bench, width: Option<usize>) {
          ± half the distance of the quartiles. Score: the geometric mean of these percentages.",
         width,
     ));
-    for sentence in bench.ranking.iter().filter_map(words::stands_for) {
+    for sentence in bench.ranking.iter().filter_map(phrases::stands_for) {
         text.push_str(&paragraph(&format!("{sentence}."), width));
     }
     costs(text, bench, &bench.ranking, &second, width);
@@ -106,7 +106,7 @@ fn costs(
     second: &dyn Fn(&Measured) -> String,
     width: Option<usize>,
 ) {
-    heading(text, words::COSTS, width);
+    heading(text, phrases::COSTS, width);
     text.push_str(&figures::costs(bench, measured, second, width));
 }
 
@@ -115,10 +115,10 @@ fn variants(text: &mut String, bench: &Bench, width: Option<usize>) {
         return;
     }
     heading(text, "The best with other sectors and flags", width);
-    let second = |measured: &Measured| words::short_options(&measured.options);
+    let second = |measured: &Measured| phrases::short_options(&measured.options);
     text.push_str(&figures::rates(bench, &bench.variants, &second, width));
     if bench.variants.iter().any(|it| it.options.high_priority) {
-        text.push_str(&paragraph(words::PRIORITY, width));
+        text.push_str(&paragraph(phrases::PRIORITY, width));
     }
     costs(text, bench, &bench.variants, &second, width);
 }
@@ -133,17 +133,17 @@ fn authenticated(text: &mut String, bench: &Bench, width: Option<usize>) {
         width,
     );
     let second = |measured: &Measured| {
-        let journal = words::journal(&measured.options);
+        let journal = phrases::journal(&measured.options);
         match measured.verdict {
             Verdict::Secure => journal.to_owned(),
-            verdict => format!("{journal}\n{}", words::verdict(verdict)),
+            verdict => format!("{journal}\n{}", phrases::verdict(verdict)),
         }
     };
     text.push_str(&figures::rates(bench, &bench.authenticated, &second, width));
-    for note in words::AUTHENTICATED {
+    for note in phrases::AUTHENTICATED {
         text.push_str(&paragraph(&format!("- {note}"), width));
     }
-    for reason in words::reasons(&bench.authenticated) {
+    for reason in phrases::reasons(&bench.authenticated) {
         text.push_str(&paragraph(&format!("- {reason}"), width));
     }
     costs(text, bench, &bench.authenticated, &second, width);

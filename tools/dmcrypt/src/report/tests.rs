@@ -43,7 +43,7 @@ fn to_copy(bench: &Bench) -> Vec<String> {
     let Some(recommendation) = &bench.recommendation else {
         return Vec::new();
     };
-    let lines = super::words::to_copy(recommendation);
+    let lines = super::phrases::to_copy(recommendation);
     lines.map(|(_, line)| line.to_owned()).into()
 }
 
@@ -156,8 +156,10 @@ fn a_recommendation_of_an_emulated_machine_is_doubted() {
 fn nothing_secure_is_nothing_recommended() {
     let bench = interrupted();
     let text = table::text(&bench, Some(120));
-    assert!(text.contains("nothing secure was measured"));
-    assert!(page::html(&bench).contains("nothing secure was measured"));
+    assert!(text.contains("no secure combination without authentication was measured"));
+    assert!(
+        page::html(&bench).contains("no secure combination without authentication was measured")
+    );
 }
 
 #[test]
@@ -270,7 +272,7 @@ fn authenticated_ones_have_their_notes() {
     );
     let text = table::text(&bench, None);
     let page = page::html(&bench);
-    for note in super::words::AUTHENTICATED {
+    for note in super::phrases::AUTHENTICATED {
         assert!(text.contains(note) && page.contains(note), "{note}");
     }
     for report in [&text, &page] {

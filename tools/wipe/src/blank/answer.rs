@@ -8,7 +8,7 @@ use squall_tools::text::in_a_line;
 use squall_tools::units;
 
 use super::signature::Signature;
-use super::surface::{Contents, Look};
+use super::surface::{BlockKind, Contents};
 use crate::record::Extent;
 use crate::report::share::grouped_digits;
 use crate::show::text;
@@ -68,11 +68,11 @@ impl Answer {
     pub fn new(target: Identity, contents: Contents, signatures: Vec<Signature>) -> Answer {
         let (verdict, byte, first) = match contents {
             Contents::Unknown => (Verdict::Unread, None, None),
-            Contents::Uniform(Look::Same(0)) => (Verdict::Zeros, Some(0), None),
-            Contents::Uniform(Look::Same(0xff)) => (Verdict::Ones, Some(0xff), None),
-            Contents::Uniform(Look::Same(byte)) => (Verdict::Byte, Some(byte), None),
-            Contents::Uniform(Look::Random) => (Verdict::Random, None, None),
-            Contents::Uniform(Look::Data) => (Verdict::Data, None, Some(0)),
+            Contents::Uniform(BlockKind::Same(0)) => (Verdict::Zeros, Some(0), None),
+            Contents::Uniform(BlockKind::Same(0xff)) => (Verdict::Ones, Some(0xff), None),
+            Contents::Uniform(BlockKind::Same(byte)) => (Verdict::Byte, Some(byte), None),
+            Contents::Uniform(BlockKind::Random) => (Verdict::Random, None, None),
+            Contents::Uniform(BlockKind::Data) => (Verdict::Data, None, Some(0)),
             Contents::Mixed(_, first) => (Verdict::Mixed, None, Some(first)),
             Contents::Data(_, first) => (Verdict::Data, None, Some(first)),
         };

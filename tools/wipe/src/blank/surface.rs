@@ -14,7 +14,7 @@ const LEAST: u64 = 16;
 
 /// What a block looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Look {
+pub enum BlockKind {
     /// This byte everywhere.
     Same(u8),
     /// All values about equally often.
@@ -34,7 +34,7 @@ struct First {
 /// What was seen of a target, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Surface {
-    firsts: BTreeMap<Look, First>,
+    firsts: BTreeMap<BlockKind, First>,
     /// Bytes that were seen.
     pub read: u64,
 }
@@ -45,12 +45,12 @@ pub enum Contents {
     /// Nothing was seen.
     Unknown,
     /// The same everywhere.
-    Uniform(Look),
+    Uniform(BlockKind),
     /// From this offset on it no longer is what it is at the beginning, but no data was seen.
-    Mixed(Look, u64),
+    Mixed(BlockKind, u64),
     /// Data was seen. The offset is that of the first byte that is not as at the beginning; the beginning if
     /// that is data.
-    Data(Look, u64),
+    Data(BlockKind, u64),
 }
 
 impl Surface {
@@ -58,35 +58,35 @@ impl Surface {
     pub fn see(&mut self, offset: u64, bytes: &[u8]) {
         self.read += bytes.len() as u64;
         if is_constant(bytes) {
-            self.note(offset, bytes, Look::Same(bytes[0]));
+            self.note(offset, bytes, BlockKind::Same(bytes[0]));
             return;
         }
         for (offset, block) in (offset..).step_by(BLOCK).zip(bytes.chunks(BLOCK)) {
-            let look = match block {
-                _ if is_constant(block) => Look::Same(block[0]),
-                _ if looks_random(block) => Look::Random,
-                _ => Look::Data,
+            let kind = match block {
+                _ if is_constant(block) => BlockKind::Same(block[0]),
+                _ if looks_random(block) => BlockKind::Random,
+                _ => BlockKind::Data,
             };
-            self.note(offset, block, look);
+            self.note(offset, block, kind);
         }
     }
 
-    fn note(&mut self, offset: u64, block: &[u8], look: Look) {
+    fn note(&mut self, offset: u64, block: &[u8], kind: BlockKind) {
         if self
             .firsts
-            .get(&look)
+            .get(&kind)
             .is_some_and(|first| first.offset <= offset)
         {
             return;
         }
         let equal = block.iter().take_while(|byte| **byte == block[0]);
         let start = (block[0], equal.count() as u64);
-        self.firsts.insert(look, First { offset, start });
+        self.firsts.insert(kind, First { offset, start });
     }
 
     /// Whether data was seen, so that nothing that follows matters.
     pub fn has_data(&self) -> bool {
-        self.firsts.contains_key(&Look::Data)
+        self.firsts.contains_key(&BlockKind::Data)
     }
 
     pub fn contents(&self) -> Contents {
@@ -94,21 +94,23 @@ impl Surface {
         firsts.sort_by_key(|(_, first)| first.offset);
         match firsts[..] {
             [] => Contents::Unknown,
-            [(Look::Data, first), ..] => match first.start {
-                (byte, count @ LEAST..) => Contents::Data(Look::Same(byte), first.offset + count),
-                _ => Contents::Data(Look::Data, first.offset),
+            [(BlockKind::Data, first), ..] => match first.start {
+                (byte, count @ LEAST..) => {
+                    Contents::Data(BlockKind::Same(byte), first.offset + count)
+                }
+                _ => Contents::Data(BlockKind::Data, first.offset),
             },
-            [(look, _)] => Contents::Uniform(*look),
-            [(look, _), (_, change), ..] => {
+            [(kind, _)] => Contents::Uniform(*kind),
+            [(kind, _), (_, change), ..] => {
                 // A block may begin as the ones before it ended.
                 let kept = match change.start {
-                    (byte, count) if *look == Look::Same(byte) => count,
+                    (byte, count) if *kind == BlockKind::Same(byte) => count,
                     _ => 0,
                 };
                 let at = change.offset + kept;
                 match self.has_data() {
-                    true => Contents::Data(*look, at),
-                    false => Contents::Mixed(*look, at),
+                    true => Contents::Data(*kind, at),
+                    false => Contents::Mixed(*kind, at),
                 }
             }
         }
@@ -163,10 +165,10 @@ mod tests {
     #[test]
     fn uniform_targets_are_recognised() {
         for byte in [0, 0xff, 0x55] {
-            let expected = Contents::Uniform(Look::Same(byte));
+            let expected = Contents::Uniform(BlockKind::Same(byte));
             assert_eq!(contents(&[&vec![byte; 2 * MIB + 1]]), expected);
         }
-        let expected = Contents::Uniform(Look::Random);
+        let expected = Contents::Uniform(BlockKind::Random);
         assert_eq!(contents(&[&random(3 * MIB + 777)]), expected);
         assert_eq!(contents(&[]), Contents::Unknown);
     }
@@ -174,7 +176,7 @@ mod tests {
     /// To the byte, if it is not random before.
     #[test]
     fn the_first_place_that_differs_is_found() {
-        let zeros = Look::Same(0);
+        let zeros = BlockKind::Same(0);
         for at in [16, 511, 4096, MIB, 2 * MIB + 4097] {
             let found = contents(&[&vec![0; at], b"PK", &vec![0; MIB]]);
             assert_eq!(found, Contents::Data(zeros, at as u64));
@@ -183,10 +185,10 @@ mod tests {
         let found = contents(&[&vec![0; 2 * MIB], text.as_bytes(), &random(MIB)]);
         assert_eq!(found, Contents::Data(zeros, 2 * MIB as u64));
         let found = contents(&[&random(MIB), text.as_bytes()]);
-        assert_eq!(found, Contents::Data(Look::Random, MIB as u64));
+        assert_eq!(found, Contents::Data(BlockKind::Random, MIB as u64));
         for start in [text.as_bytes(), b"\0\0PK"] {
             let found = contents(&[start, &vec![0; MIB]]);
-            assert_eq!(found, Contents::Data(Look::Data, 0));
+            assert_eq!(found, Contents::Data(BlockKind::Data, 0));
         }
     }
 
@@ -194,9 +196,9 @@ mod tests {
     #[test]
     fn a_change_without_data_is_no_data() {
         let found = contents(&[&random(2 * MIB), &vec![0; MIB]]);
-        assert_eq!(found, Contents::Mixed(Look::Random, 2 * MIB as u64));
+        assert_eq!(found, Contents::Mixed(BlockKind::Random, 2 * MIB as u64));
         let found = contents(&[&vec![0; MIB], &vec![0xff; MIB]]);
-        assert_eq!(found, Contents::Mixed(Look::Same(0), MIB as u64));
+        assert_eq!(found, Contents::Mixed(BlockKind::Same(0), MIB as u64));
     }
 
     #[test]

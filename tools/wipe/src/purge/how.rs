@@ -2,12 +2,12 @@
 
 use clap::ValueEnum;
 
-use crate::record::{Action, CommandSet, Means};
+use crate::record::{Action, CommandSet, EraseMethod};
 
 /// How drives are to erase themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum How {
-    /// What reaches most in the shortest time, of what the drive has
+pub enum EraseChoice {
+    /// The first that the drive supports: block, crypto, format, discard, overwrite
     Auto,
     /// Sanitize: every block is erased
     Block,
@@ -25,20 +25,20 @@ pub enum How {
 pub const NO_DISCARD: &str = "it has no secure discard that the kernel knows of";
 
 /// The ways that a drive has, or why it does not have them.
-pub struct Ways {
+pub struct SupportedErases {
     /// The command set and the actions of a sanitize operation; `None` for what is no drive that could have
     /// one.
     pub sanitize: Option<Result<(CommandSet, Vec<Action>), String>>,
     /// Format NVM or a secure discard.
-    pub other: Result<Means, String>,
+    pub other: Result<EraseMethod, String>,
 }
 
-impl Ways {
+impl SupportedErases {
     /// The way to take, or why there is none.
-    pub fn choose(&self, how: How) -> Result<Means, String> {
+    pub fn choose(&self, how: EraseChoice) -> Result<EraseMethod, String> {
         let sanitize = |action| match &self.sanitize {
             Some(Ok((set, actions))) if actions.contains(&action) => {
-                Ok(Means::sanitizing(*set, action))
+                Ok(EraseMethod::sanitizing(*set, action))
             }
             Some(Ok((_, actions))) => {
                 let names: Vec<_> = actions.iter().map(|action| action.name()).collect();
@@ -52,20 +52,22 @@ impl Ways {
             None => Err("only whole drives on NVMe, SCSI and ATA sanitize themselves".into()),
         };
         match how {
-            How::Block => sanitize(Action::BlockErase),
-            How::Crypto => sanitize(Action::CryptoErase),
-            How::Overwrite => sanitize(Action::Overwrite),
-            How::Format => self.only(Means::NvmeFormat, "it has no Format NVM"),
-            How::Discard => self.only(Means::SecureDiscard, "it has no secure discard"),
-            How::Auto => sanitize(Action::BlockErase)
+            EraseChoice::Block => sanitize(Action::BlockErase),
+            EraseChoice::Crypto => sanitize(Action::CryptoErase),
+            EraseChoice::Overwrite => sanitize(Action::Overwrite),
+            EraseChoice::Format => self.only(EraseMethod::NvmeFormat, "it has no Format NVM"),
+            EraseChoice::Discard => {
+                self.only(EraseMethod::SecureDiscard, "it has no secure discard")
+            }
+            EraseChoice::Auto => sanitize(Action::BlockErase)
                 .or_else(|_| sanitize(Action::CryptoErase))
                 .or_else(|_| self.other.clone())
                 .or_else(|_| sanitize(Action::Overwrite))
-                .map_err(|_| self.neither()),
+                .map_err(|_| self.no_method_reason()),
         }
     }
 
-    fn only(&self, wanted: Means, without: &str) -> Result<Means, String> {
+    fn only(&self, wanted: EraseMethod, without: &str) -> Result<EraseMethod, String> {
         match &self.other {
             Ok(means) if *means == wanted => Ok(wanted),
             Ok(_) => Err(without.into()),
@@ -73,12 +75,12 @@ impl Ways {
         }
     }
 
-    fn neither(&self) -> String {
+    fn no_method_reason(&self) -> String {
         match (&self.sanitize, &self.other) {
             (Some(Err(sanitize)), Err(other)) if other == NO_DISCARD => sanitize.clone(),
             (Some(Err(sanitize)), Err(other)) => format!("{sanitize}; {other}"),
             (_, Err(other)) => other.clone(),
-            (_, Ok(_)) => "it does not tell how".into(),
+            (_, Ok(_)) => "the drive does not report how".into(),
         }
     }
 }

@@ -7,11 +7,13 @@ use squall_drives::Target;
 use squall_drives::confirm::{Dialog, describe, not_confirmed};
 use squall_tools::Failure;
 
-use crate::record::Means;
+use crate::record::EraseMethod;
 
 /// Asks about each of `offers`, which are confirmed targets with the way in which they could erase
 /// themselves. Returns that way where the user agrees.
-pub fn choose(offers: &[(&Target, Option<Means>)]) -> Result<Vec<Option<Means>>, Failure> {
+pub fn choose(
+    offers: &[(&Target, Option<EraseMethod>)],
+) -> Result<Vec<Option<EraseMethod>>, Failure> {
     choose_on(&io::stdin(), io::stderr(), offers)
 }
 
@@ -19,10 +21,10 @@ pub fn choose(offers: &[(&Target, Option<Means>)]) -> Result<Vec<Option<Means>>,
 fn choose_on(
     answers: &impl AsFd,
     questions: impl Write,
-    offers: &[(&Target, Option<Means>)],
-) -> Result<Vec<Option<Means>>, Failure> {
+    offers: &[(&Target, Option<EraseMethod>)],
+) -> Result<Vec<Option<EraseMethod>>, Failure> {
     let mut dialog = Dialog::new(answers, questions)?;
-    let choose = |(target, means): &(&Target, Option<Means>)| match means {
+    let choose = |(target, means): &(&Target, Option<EraseMethod>)| match means {
         Some(means) if is_chosen(&mut dialog, target, *means)? => Ok(Some(*means)),
         _ => Ok(None),
     };
@@ -32,14 +34,14 @@ fn choose_on(
 fn is_chosen<Q: Write>(
     dialog: &mut Dialog<Q>,
     target: &Target,
-    means: Means,
+    means: EraseMethod,
 ) -> Result<bool, Failure> {
     let outside = match means.reaches_all_namespaces() {
         true => "the targets (it reaches all namespaces of this drive)",
         false => "this target",
     };
     let question = format!(
-        "{}\nIt is flash, and can erase itself first, by {}. That reaches cells that overwriting does not, and nothing outside {outside}. It cannot be interrupted.\n\
+        "{}\nIt is flash, and can erase itself first, by {}. That reaches spare cells, which overwriting does not, and nothing outside {outside}. It cannot be interrupted.\n\
          Type \"erase\" for both, or press Enter to only overwrite: ",
         describe(target),
         means.name()
@@ -73,7 +75,11 @@ mod tests {
         let lab = Lab::new();
         let image = lab.image("image", 1 << 20);
         let drives = ["WD-1", "WD-2", "WD-3"].map(|serial| drive(&image, serial));
-        let means = [Some(Means::NvmeFormat), None, Some(Means::SecureDiscard)];
+        let means = [
+            Some(EraseMethod::NvmeFormat),
+            None,
+            Some(EraseMethod::SecureDiscard),
+        ];
         let offers: Vec<_> = drives.iter().zip(means).collect();
         let offered = |answers: &str| {
             let (ours, mut users) = io::pipe().unwrap();
@@ -84,7 +90,7 @@ mod tests {
             (String::from_utf8(seen).unwrap(), chosen)
         };
         let (seen, chosen) = offered("erase\n\n");
-        assert_eq!(chosen.unwrap(), [Some(Means::NvmeFormat), None, None]);
+        assert_eq!(chosen.unwrap(), [Some(EraseMethod::NvmeFormat), None, None]);
         for words in [
             "serial number WD-1,",
             "by Format NVM with User Data Erase.",

@@ -113,7 +113,7 @@ fn releases_of_kernels() {
 }
 
 /// How `targets` are to erase themselves, with --yes.
-fn chosen(asked: Option<How>, targets: &[Target]) -> Result<Vec<Option<Purge>>, Failure> {
+fn chosen(asked: Option<EraseChoice>, targets: &[Target]) -> Result<Vec<Option<Purge>>, Failure> {
     // A child that another test has just forked has this process's devices open, too.
     let open = |target| {
         let attempt = || Device::open(target, Access::Write, Direct::Auto);
@@ -131,9 +131,9 @@ fn chosen(asked: Option<How>, targets: &[Target]) -> Result<Vec<Option<Purge>>, 
 fn what_cannot_erase_itself_is_refused() {
     let lab = Lab::new();
     let targets = [Target::find(&lab.image("image", MIB)).expect("a target")];
-    assert!(expected_means(&targets[0], How::Auto, &targets).is_none());
+    assert!(expected_method(&targets[0], EraseChoice::Auto, &targets).is_none());
     assert_eq!(chosen(None, &targets).unwrap(), [None]);
-    let text = chosen(Some(How::Auto), &targets)
+    let text = chosen(Some(EraseChoice::Auto), &targets)
         .expect_err("no erase")
         .into_text();
     assert!(

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Purge {
     /// How the drive erases itself.
-    pub means: Means,
+    pub means: EraseMethod,
     /// When it began.
     pub began: Option<Timestamp>,
     /// When it ended, successfully or not.
@@ -46,7 +46,7 @@ pub struct Exchange {
 
 impl Purge {
     /// An erase that is asked for and has not begun.
-    pub fn asked(means: Means) -> Purge {
+    pub fn asked(means: EraseMethod) -> Purge {
         Purge {
             means,
             began: None,
@@ -58,7 +58,7 @@ impl Purge {
     }
 
     /// How the drive erased itself, if it did.
-    pub fn done(&self) -> Option<Means> {
+    pub fn done(&self) -> Option<EraseMethod> {
         (self.ended.is_some() && self.failure.is_none()).then_some(self.means)
     }
 }
@@ -66,7 +66,7 @@ impl Purge {
 /// How a drive erases itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Means {
+pub enum EraseMethod {
     /// Sanitize of NVM Express, with the action Block Erase.
     NvmeSanitizeBlock,
     /// Sanitize of NVM Express, with the action Crypto Erase.
@@ -124,35 +124,35 @@ impl Action {
     }
 }
 
-impl Means {
+impl EraseMethod {
     /// A sanitize operation.
-    pub fn sanitizing(by: CommandSet, action: Action) -> Means {
+    pub fn sanitizing(by: CommandSet, action: Action) -> EraseMethod {
         match (by, action) {
-            (CommandSet::Nvme, Action::BlockErase) => Means::NvmeSanitizeBlock,
-            (CommandSet::Nvme, Action::CryptoErase) => Means::NvmeSanitizeCrypto,
-            (CommandSet::Nvme, Action::Overwrite) => Means::NvmeSanitizeOverwrite,
-            (CommandSet::Scsi, Action::BlockErase) => Means::ScsiSanitizeBlock,
-            (CommandSet::Scsi, Action::CryptoErase) => Means::ScsiSanitizeCrypto,
-            (CommandSet::Scsi, Action::Overwrite) => Means::ScsiSanitizeOverwrite,
-            (CommandSet::Ata, Action::BlockErase) => Means::AtaSanitizeBlock,
-            (CommandSet::Ata, Action::CryptoErase) => Means::AtaSanitizeCrypto,
-            (CommandSet::Ata, Action::Overwrite) => Means::AtaSanitizeOverwrite,
+            (CommandSet::Nvme, Action::BlockErase) => EraseMethod::NvmeSanitizeBlock,
+            (CommandSet::Nvme, Action::CryptoErase) => EraseMethod::NvmeSanitizeCrypto,
+            (CommandSet::Nvme, Action::Overwrite) => EraseMethod::NvmeSanitizeOverwrite,
+            (CommandSet::Scsi, Action::BlockErase) => EraseMethod::ScsiSanitizeBlock,
+            (CommandSet::Scsi, Action::CryptoErase) => EraseMethod::ScsiSanitizeCrypto,
+            (CommandSet::Scsi, Action::Overwrite) => EraseMethod::ScsiSanitizeOverwrite,
+            (CommandSet::Ata, Action::BlockErase) => EraseMethod::AtaSanitizeBlock,
+            (CommandSet::Ata, Action::CryptoErase) => EraseMethod::AtaSanitizeCrypto,
+            (CommandSet::Ata, Action::Overwrite) => EraseMethod::AtaSanitizeOverwrite,
         }
     }
 
     /// What the drive does to its medium, if this is a sanitize operation.
     pub fn action(self) -> Option<Action> {
         match self {
-            Means::NvmeSanitizeBlock | Means::ScsiSanitizeBlock | Means::AtaSanitizeBlock => {
-                Some(Action::BlockErase)
-            }
-            Means::NvmeSanitizeCrypto | Means::ScsiSanitizeCrypto | Means::AtaSanitizeCrypto => {
-                Some(Action::CryptoErase)
-            }
-            Means::NvmeSanitizeOverwrite
-            | Means::ScsiSanitizeOverwrite
-            | Means::AtaSanitizeOverwrite => Some(Action::Overwrite),
-            Means::NvmeFormat | Means::SecureDiscard => None,
+            EraseMethod::NvmeSanitizeBlock
+            | EraseMethod::ScsiSanitizeBlock
+            | EraseMethod::AtaSanitizeBlock => Some(Action::BlockErase),
+            EraseMethod::NvmeSanitizeCrypto
+            | EraseMethod::ScsiSanitizeCrypto
+            | EraseMethod::AtaSanitizeCrypto => Some(Action::CryptoErase),
+            EraseMethod::NvmeSanitizeOverwrite
+            | EraseMethod::ScsiSanitizeOverwrite
+            | EraseMethod::AtaSanitizeOverwrite => Some(Action::Overwrite),
+            EraseMethod::NvmeFormat | EraseMethod::SecureDiscard => None,
         }
     }
 
@@ -160,24 +160,26 @@ impl Means {
     pub fn reaches_all_namespaces(self) -> bool {
         matches!(
             self,
-            Means::NvmeSanitizeBlock | Means::NvmeSanitizeCrypto | Means::NvmeSanitizeOverwrite
+            EraseMethod::NvmeSanitizeBlock
+                | EraseMethod::NvmeSanitizeCrypto
+                | EraseMethod::NvmeSanitizeOverwrite
         )
     }
 
     /// The name to use in sentences.
     pub fn name(self) -> &'static str {
         match self {
-            Means::NvmeSanitizeBlock => "NVMe Sanitize with block erase",
-            Means::NvmeSanitizeCrypto => "NVMe Sanitize with crypto erase",
-            Means::NvmeSanitizeOverwrite => "NVMe Sanitize with overwrite",
-            Means::ScsiSanitizeBlock => "SCSI SANITIZE with block erase",
-            Means::ScsiSanitizeCrypto => "SCSI SANITIZE with cryptographic erase",
-            Means::ScsiSanitizeOverwrite => "SCSI SANITIZE with overwrite",
-            Means::AtaSanitizeBlock => "ATA sanitize with BLOCK ERASE EXT",
-            Means::AtaSanitizeCrypto => "ATA sanitize with CRYPTO SCRAMBLE EXT",
-            Means::AtaSanitizeOverwrite => "ATA sanitize with OVERWRITE EXT",
-            Means::NvmeFormat => "Format NVM with User Data Erase",
-            Means::SecureDiscard => "secure discard",
+            EraseMethod::NvmeSanitizeBlock => "NVMe Sanitize with block erase",
+            EraseMethod::NvmeSanitizeCrypto => "NVMe Sanitize with crypto erase",
+            EraseMethod::NvmeSanitizeOverwrite => "NVMe Sanitize with overwrite",
+            EraseMethod::ScsiSanitizeBlock => "SCSI SANITIZE with block erase",
+            EraseMethod::ScsiSanitizeCrypto => "SCSI SANITIZE with cryptographic erase",
+            EraseMethod::ScsiSanitizeOverwrite => "SCSI SANITIZE with overwrite",
+            EraseMethod::AtaSanitizeBlock => "ATA sanitize with BLOCK ERASE EXT",
+            EraseMethod::AtaSanitizeCrypto => "ATA sanitize with CRYPTO SCRAMBLE EXT",
+            EraseMethod::AtaSanitizeOverwrite => "ATA sanitize with OVERWRITE EXT",
+            EraseMethod::NvmeFormat => "Format NVM with User Data Erase",
+            EraseMethod::SecureDiscard => "secure discard",
         }
     }
 }

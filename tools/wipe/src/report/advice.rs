@@ -1,10 +1,10 @@
-//! Advice for flash: data that overwriting does not reach, and the drive's own commands that erase it.
+//! Advice for flash: data that overwriting does not reach, and the commands by which the drive erases it.
 
 use std::path::Path;
 
 use squall_drives::{Identity, Kind};
 
-use crate::record::{Action, Drive, Means, Purge};
+use crate::record::{Action, Drive, EraseMethod, Purge};
 
 /// Why overwriting is not enough, and what to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +37,10 @@ impl Advice {
         let Some(means) = drive.purge.as_ref().and_then(Purge::done) else {
             return Advice::of(target);
         };
-        let whole = "everything it holds, including the cells that it keeps aside";
+        let whole = "everything it holds, including the spare cells";
         let (reach, commands) = match (means, means.action()) {
-            (Means::SecureDiscard, _) => (
-                "what is mapped, including copies of it, but not what was no longer mapped",
+            (EraseMethod::SecureDiscard, _) => (
+                "the blocks in use, including copies of them, but not the unused blocks",
                 beyond_discards(target),
             ),
             (_, Some(Action::CryptoErase)) => (
@@ -68,8 +68,8 @@ impl Advice {
             Kind::Loop | Kind::Mapped | Kind::File => Vec::new(),
         };
         let scope = match identity.kind {
-            Kind::Disk => "Only the drive itself can erase those",
-            _ => "Only the drive itself can erase those, and all of it at once",
+            Kind::Disk => "Only the drive itself can erase them",
+            _ => "Only the drive itself can erase them, and all of it at once",
         };
         let scope = if commands.is_empty() {
             format!("{scope}.")
@@ -77,8 +77,8 @@ impl Advice {
             format!("{scope}, if it supports this:")
         };
         let text = format!(
-            "This is flash: it keeps cells aside, and moves data between them. What was in those \
-             cannot be overwritten from outside. {scope}"
+            "Flash keeps spare cells and moves data between cells. Overwriting cannot reach data in \
+             spare cells. {scope}"
         );
         Some(Advice { text, commands })
     }
@@ -88,47 +88,17 @@ impl Advice {
 fn disk(path: &Path) -> Vec<(String, &'static str)> {
     let shown = path.display();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if let Some(controller) = controller(&name) {
-        return vec![
-            (
-                format!("nvme sanitize {controller} --sanact=2"),
-                "erases every block, of all namespaces",
-            ),
-            (
-                format!("nvme sanitize-log {controller}"),
-                "shows when that is done",
-            ),
-        ];
-    }
+    let purge = format!("squall wipe --purge {shown}");
     if name.starts_with("mmcblk") {
         return vec![
+            (purge, "erases the blocks in use, then overwrites"),
             (
-                format!("blkdiscard --secure {shown}"),
-                "erases what is mapped",
-            ),
-            (format!("mmc sanitize {shown}"), "erases what is not (eMMC)"),
-        ];
-    }
-    if name.starts_with("sd") {
-        return vec![
-            (
-                format!("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase {shown}"),
-                "erases every block (SATA)",
-            ),
-            (
-                format!("hdparm --sanitize-status {shown}"),
-                "shows when that is done",
-            ),
-            (
-                format!("sg_sanitize --block {shown}"),
-                "erases every block (SAS)",
+                format!("mmc sanitize {shown}"),
+                "erases the unused blocks (eMMC)",
             ),
         ];
     }
-    vec![(
-        format!("blkdiscard --secure {shown}"),
-        "erases what is mapped",
-    )]
+    vec![(purge, "the drive erases itself, then is overwritten")]
 }
 
 /// Commands for what a secure discard does not reach.
@@ -143,13 +113,9 @@ fn beyond_discards(target: &Identity) -> Vec<(String, &'static str)> {
 
 /// Commands for a partition: a drive erases a part of itself only by secure discard.
 fn partition(path: &Path) -> Vec<(String, &'static str)> {
-    let command = format!("blkdiscard --secure {}", path.display());
-    vec![(command, "erases what is mapped, of this partition alone")]
-}
-
-/// The controller of an NVMe namespace: `/dev/nvme0` of `nvme0n1`.
-fn controller(name: &str) -> Option<String> {
-    let digits = name.strip_prefix("nvme")?;
-    let end = digits.find(|c: char| !c.is_ascii_digit())?;
-    (end > 0).then(|| format!("/dev/nvme{}", &digits[..end]))
+    let command = format!("squall wipe --purge=discard {}", path.display());
+    vec![(
+        command,
+        "erases the blocks in use of this partition alone, then overwrites",
+    )]
 }

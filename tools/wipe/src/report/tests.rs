@@ -10,7 +10,7 @@ use squall_testing::schema::Schema;
 
 use super::{Advice, flash_advice, html, job_html, record, whole};
 use crate::journal;
-use crate::record::{ContentKind, Extent, Job, Means, Note, Outcome, Pass};
+use crate::record::{ContentKind, EraseMethod, Extent, Job, Note, Outcome, Pass};
 use crate::show::fixture;
 
 /// Every outcome, and a drive that is under way.
@@ -98,21 +98,59 @@ fn every_page_says_what_became_of_the_drive() {
 /// Keys are kept as long as the job can be resumed.
 #[test]
 fn keys_are_not_said_to_be_destroyed_too_early() {
-    let mut job = outcomes();
+    let job = outcomes();
     let destroyed = |job: &Job, drive| html(job, drive).contains("and then destroyed");
     let said: Vec<_> = (0..job.drives.len())
         .map(|drive| destroyed(&job, drive))
         .collect();
     // Verified, incomplete, differs, interrupted, vanished, failed, overwritten, under way.
     assert_eq!(said, [true, true, true, false, false, false, true, false]);
+}
+
+/// `--keep-key` keeps the key of the last pass, and only if that is random.
+#[test]
+fn a_kept_key_is_that_of_a_last_random_pass() {
+    const KEPT: &str = "The key of the last pass was kept for a later verification.";
+    const DESTROYED: &str = "and then destroyed.";
+    let mut job = fixture::job();
+    let random = ContentKind::Keystream;
+    for (passes, keep_key, expected) in [
+        (vec![random, ContentKind::ZEROS], true, DESTROYED),
+        (vec![ContentKind::ZEROS, random], true, KEPT),
+        (vec![random, random], true, KEPT),
+        (vec![random, random], false, DESTROYED),
+    ] {
+        (job.plan.passes, job.plan.keep_key) = (passes, keep_key);
+        for job in [&job, &fixture::verification_of(&job, 0)] {
+            let page = html(job, 0);
+            let said = [KEPT, DESTROYED].map(|words| page.contains(words));
+            assert_eq!(
+                said,
+                [expected == KEPT, expected == DESTROYED],
+                "{expected}"
+            );
+        }
+    }
     job.plan.keep_key = true;
-    assert!(!destroyed(&job, 0));
+    let page = html(&job, 3);
+    assert!(
+        page.contains("until the job is resumed"),
+        "it needs all keys"
+    );
+}
+
+/// A sample that matched does not make everything verified.
+#[test]
+fn a_level_does_not_claim_more_than_was_read_back() {
+    let page = html(&fixture::job(), 0);
+    let words = "was overwritten, and everything that was read back matched.";
+    assert!(page.contains(words) && !page.contains("and verified."));
 }
 
 #[test]
 fn a_drive_that_was_not_touched_has_no_clean_bill() {
     let job = outcomes();
-    assert!(html(&job, 0).contains("the drive refused no byte, and none"));
+    assert!(html(&job, 0).contains("Every write succeeded, and everything read back matched."));
     assert!(html(&job, 5).contains("Nothing was written"));
 }
 
@@ -148,28 +186,24 @@ fn many_ranges_are_cut_and_counted() {
 fn flash_gets_the_commands_of_its_kind() {
     let job = fixture::job();
     assert_eq!(flash_advice(&job.drives[0].target), None);
-    assert!(!html(&job, 0).contains("sanitize"));
+    assert!(!html(&job, 0).contains("--purge"));
     let mut target = job.drives[2].target.clone();
     for (path, kind, command) in [
         (
             "/dev/nvme12n1",
             Kind::Disk,
-            "nvme sanitize /dev/nvme12 --sanact=2",
+            "squall wipe --purge /dev/nvme12n1",
         ),
         (
             "/dev/mmcblk0",
             Kind::Disk,
-            "blkdiscard --secure /dev/mmcblk0",
+            "squall wipe --purge /dev/mmcblk0",
         ),
-        (
-            "/dev/sda",
-            Kind::Disk,
-            "hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda",
-        ),
+        ("/dev/sda", Kind::Disk, "squall wipe --purge /dev/sda"),
         (
             "/dev/nvme0n1p2",
             Kind::Partition,
-            "blkdiscard --secure /dev/nvme0n1p2",
+            "squall wipe --purge=discard /dev/nvme0n1p2",
         ),
     ] {
         (target.path, target.kind) = (path.into(), kind);
@@ -180,11 +214,13 @@ fn flash_gets_the_commands_of_its_kind() {
                 .is_some_and(|text| text.contains(command) && !text.contains('\n'))
         );
     }
-    let sanitize = |(command, _): &(String, _)| command.contains("sanitize");
     let advice = Advice::of(&target).expect("flash");
+    let [(command, _)] = &advice.commands[..] else {
+        panic!("{advice:?}");
+    };
     assert!(
-        !advice.commands.iter().any(sanitize),
-        "it would erase other partitions"
+        command.contains("--purge=discard "),
+        "anything else would erase other partitions"
     );
 }
 
@@ -194,10 +230,10 @@ fn a_drive_that_erased_itself_needs_no_more() {
     let mut job = fixture::job();
     let drive = &mut job.drives[2];
     drive.outcome = Some(Outcome::Verified);
-    assert!(html(&job, 2).contains("nvme sanitize"));
+    assert!(html(&job, 2).contains("squall wipe --purge"));
     job.drives[2].purge = Some(fixture::purge(None));
     let page = html(&job, 2);
-    assert!(!page.contains("nvme sanitize") && page.contains("done, as the drive says"));
+    assert!(!page.contains("squall wipe --purge") && page.contains("done, as the drive says"));
     assert!(page.contains("the drive erased itself by Format NVM with User Data Erase"));
 
     job.drives[2].purge = Some(fixture::sanitized());
@@ -214,11 +250,11 @@ fn a_drive_that_erased_itself_needs_no_more() {
     job.drives[2].purge = Some(fixture::purge(Some("refused")));
     job.drives[2].outcome = Some(Outcome::Incomplete);
     let page = html(&job, 2);
-    assert!(page.contains("nvme sanitize") && page.contains("failed: refused"));
-    assert!(page.contains("its own erase failed."));
+    assert!(page.contains("squall wipe --purge") && page.contains("failed: refused"));
+    assert!(page.contains("the drive's own erase failed."));
 
     let mut discarded = fixture::purge(None);
-    discarded.means = Means::SecureDiscard;
+    discarded.means = EraseMethod::SecureDiscard;
     job.drives[2].purge = Some(discarded);
     job.drives[2].target.path = "/dev/mmcblk0".into();
     let advice = Advice::on(&job.drives[2]).expect("flash");

@@ -24,7 +24,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         None => named(&options.targets)?,
     };
     guards::check(&targets, &PURPOSE)?;
-    let assets = assets::of(&targets, &options.paper.asset)?;
+    let assets = assets::of(&targets, &options.labels.asset)?;
     if options.purge.is_none() {
         purge::check_idle(&targets)?;
     }
@@ -61,8 +61,8 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         drive.asset = asset;
     }
     let job = Job {
-        operator: options.paper.operator.clone(),
-        customer: options.paper.customer.clone(),
+        operator: options.labels.operator.clone(),
+        customer: options.labels.customer.clone(),
         ..new_job(plan.clone(), drives)
     };
     let journal = Journal::create(&directory, job);
@@ -88,7 +88,7 @@ fn named(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
 /// The drives of `--all`. If they are not as the user expects, shows what was found, and fails.
 fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
     let choice = choice::choose(&options.choice, &options.consent)?;
-    if options.shown.json {
+    if options.output.json {
         output::print(&choice.event()?)?;
     }
     if let Err(failure) = choice.check(&options.choice) {

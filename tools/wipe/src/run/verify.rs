@@ -33,7 +33,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
             "--verify none would compare nothing: use --verify full or sample".into(),
         ));
     }
-    let style = OutputStyle::choose(options.shown.json).map_err(as_refusal)?;
+    let style = OutputStyle::choose(options.output.json).map_err(as_refusal)?;
     protect_memory();
     let directory = directory(options).map_err(as_refusal)?;
     let reported = reported(options).map_err(as_refusal)?;

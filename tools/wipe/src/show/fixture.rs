@@ -5,8 +5,8 @@ use squall_drives::io::QueueKind;
 use squall_drives::{Health, Hidden, Identity, Kind};
 
 use crate::record::{
-    ContentKind, Drive, Exchange, Extent, HealthRecord, JOURNAL, Job, Level, Machine, Means, Note,
-    Outcome, Pass, Plan, Purge, Sanitize, Scope, Tool, Transfer, Verification, Wipe,
+    ContentKind, Drive, EraseMethod, Exchange, Extent, HealthRecord, JOURNAL, Job, Level, Machine,
+    Note, Outcome, Pass, Plan, Purge, Sanitize, Scope, Tool, Transfer, Verification, Wipe,
 };
 
 /// When everything began.
@@ -70,7 +70,7 @@ pub fn purge(failure: Option<&str>) -> Purge {
         began: Some(at(0)),
         ended: Some(at(60)),
         failure: failure.map(str::to_owned),
-        ..Purge::asked(Means::NvmeFormat)
+        ..Purge::asked(EraseMethod::NvmeFormat)
     }
 }
 
@@ -93,7 +93,7 @@ pub fn sanitized() -> Purge {
                 exchange(59, log, "SPROG 0xffff, SSTAT 0x0101, SCDW10 0x0000000a"),
             ],
         }),
-        ..Purge::asked(Means::NvmeSanitizeBlock)
+        ..Purge::asked(EraseMethod::NvmeSanitizeBlock)
     }
 }
 

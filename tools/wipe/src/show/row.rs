@@ -58,7 +58,7 @@ impl Row {
             outcome: drive.outcome.clone(),
             plan: job.plan.clone(),
             size: identity.size,
-            earlier: dealt_with(drive),
+            earlier: bytes_processed(drive),
         }
     }
 
@@ -216,7 +216,7 @@ pub fn word(outcome: &Outcome) -> &'static str {
 }
 
 /// Bytes that all phases of a drive have written, given up or compared.
-pub fn dealt_with(drive: &Drive) -> u64 {
+pub fn bytes_processed(drive: &Drive) -> u64 {
     let written: u64 = drive.passes.iter().map(|pass| pass.offset).sum();
     let compared: u64 = drive.verifications().map(|found| found.compared).sum();
     written.saturating_add(compared)

@@ -7,7 +7,7 @@ use squall_tools::units;
 use crate::record::{ContentKind, Drive, Job, Outcome, Scope};
 use crate::report::{Advice, share, unreadable_bytes};
 
-use super::row::{dealt_with, errors, word};
+use super::row::{bytes_processed, errors, word};
 use super::run::Totals;
 use super::text;
 
@@ -117,7 +117,7 @@ fn row(job: &Job, drive: &Drive) -> [String; 8] {
         size.saturating_sub(drive.not_overwritten())
     };
     let seconds = seconds(drive);
-    let rate = dealt_with(drive) as f64 / seconds;
+    let rate = bytes_processed(drive) as f64 / seconds;
     let serial = drive.target.serial.as_deref().map(in_a_line);
     let outcome = drive.outcome.as_ref().map_or("under way", word);
     [
@@ -174,10 +174,10 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
     let advice = match drive.outcome.as_ref()? {
         Outcome::Verified | Outcome::Overwritten => return None,
         Outcome::Incomplete if drive.not_overwritten() > 0 => {
-            "parts of it could not be overwritten: destroy it, or have the drive sanitize itself"
+            "parts of it could not be overwritten: destroy it, or have it erase itself (--purge)"
         }
         Outcome::Incomplete if faults(drive).is_none() => {
-            "overwritten, but its own erase failed: have it sanitize itself, or destroy it"
+            "overwritten, but its own erase failed: try --purge again, or destroy it"
         }
         Outcome::Incomplete => {
             "overwritten, but parts of it could not be read back: verify it again, or destroy it"

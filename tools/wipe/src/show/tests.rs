@@ -20,8 +20,8 @@ use super::{Show, View, fixture, table};
 use crate::choice::{Choice, Skipped};
 use crate::event::{Event, EventKind};
 use crate::progress::{Phase, Progress};
-use crate::purge::How;
-use crate::record::{Extent, FORMAT, Job, Means, Outcome};
+use crate::purge::EraseChoice;
+use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome};
 use crate::{plan, report, reports};
 
 const MB: u64 = 1_000_000;
@@ -260,7 +260,7 @@ fn the_schema_knows_every_event() {
         offset: 0,
         length: 512,
     };
-    let means = Means::NvmeFormat;
+    let means = EraseMethod::NvmeFormat;
     for what in [
         EventKind::Purge { means },
         EventKind::Purging {
@@ -329,7 +329,7 @@ fn beside_the_run() -> Vec<String> {
     let target = Target::find(&lab.image("image", 4096)).expect("a target");
     let mut job = fixture::job();
     job.drives[0].purge = Some(fixture::sanitized());
-    let plan = plan::event(&[target], &job.plan, Some(How::Auto)).expect("a plan");
+    let plan = plan::event(&[target], &job.plan, Some(EraseChoice::Auto)).expect("a plan");
     let choice = Choice {
         targets: Vec::new(),
         skipped: vec![Skipped {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Extent, Means, Outcome};
+use crate::record::{EraseMethod, Extent, Outcome};
 use squall_tools::text::in_a_line;
 use squall_tools::units;
 
@@ -64,7 +64,7 @@ fn place(extent: &Extent, what: &str) -> String {
     format!("{} B at {} {what}", extent.length, extent.offset)
 }
 
-fn purged(means: Means, failure: Option<&str>) -> String {
+fn purged(means: EraseMethod, failure: Option<&str>) -> String {
     let name = means.name();
     match failure {
         Some(why) => format!("{name} failed: {}", in_a_line(why)),

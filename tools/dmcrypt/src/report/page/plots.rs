@@ -7,7 +7,7 @@ use squall_tools::units;
 
 use super::chart::{self, Row};
 use crate::model::{Bench, Workload};
-use crate::report::words;
+use crate::report::phrases;
 
 /// The most specifications in a plot; the others are folded away below it.
 const ROWS: usize = 12;
@@ -72,7 +72,7 @@ fn heading(workload: &Workload) -> String {
         depth => format!("{depth} at once"),
     };
     let length = units::length(workload.block as u64);
-    format!("{length}, {}, {depth}", words::order(workload.is_random))
+    format!("{length}, {}, {depth}", phrases::order(workload.is_random))
 }
 
 /// The legend: the markers with their names.
@@ -80,7 +80,7 @@ fn names(bench: &Bench, places: &[usize]) -> Markup {
     html! {
         ul.names {
             @for (colour, place) in places.iter().enumerate() {
-                @let direction = words::direction(bench.workloads[*place].direction);
+                @let direction = phrases::direction(bench.workloads[*place].direction);
                 (figures::name(colour, marker(colour), &html! { (direction) }))
             }
         }

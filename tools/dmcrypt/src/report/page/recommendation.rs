@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::emulated;
 use crate::model::{Bench, Recommendation};
-use crate::report::words;
+use crate::report::phrases;
 
 /// The whole section.
 pub fn section(bench: &Bench) -> Markup {
@@ -17,7 +17,7 @@ pub fn section(bench: &Bench) -> Markup {
                     (emulated(bench))
                     (lines(recommendation))
                 }
-                None => p { (words::NO_RECOMMENDATION) }
+                None => p { (phrases::NO_RECOMMENDATION) }
             }
         }
     }
@@ -28,13 +28,13 @@ fn advice(recommendation: &Recommendation) -> Markup {
         spec, options, why, ..
     } = recommendation;
     html! {
-        p.advice { strong { (spec) } ", " (words::options(options)) ". " (why) }
+        p.advice { strong { (spec) } ", " (phrases::options(options)) ". " (why) }
     }
 }
 
 fn lines(recommendation: &Recommendation) -> Markup {
     html! {
-        @for (what, line) in words::to_copy(recommendation) {
+        @for (what, line) in phrases::to_copy(recommendation) {
             p.copy { (what) ":" }
             pre tabindex="0" { code { (line) } }
         }

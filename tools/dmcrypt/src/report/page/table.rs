@@ -4,12 +4,16 @@ use maud::{Markup, html};
 use squall_tools::units;
 
 use crate::model::{Bench, Figure, Measured};
-use crate::report::words;
+use crate::report::phrases;
 use crate::verdict::Verdict;
 
 /// The section with the ranking and, above it, the device without encryption.
 pub fn ranking(bench: &Bench) -> Markup {
-    let stand_for: Vec<_> = bench.ranking.iter().filter_map(words::stands_for).collect();
+    let stand_for: Vec<_> = bench
+        .ranking
+        .iter()
+        .filter_map(phrases::stands_for)
+        .collect();
     html! {
         section {
             h2 id="ranking" { "Ranking" }
@@ -36,9 +40,9 @@ pub fn variants(bench: &Bench) -> Markup {
                 p.note {
                     "Larger sectors of encryption need fewer IVs. Without work queues the CPU that "
                     "reads or writes encrypts, too; whether that is faster depends on the machine. "
-                    (words::PRIORITY)
+                    (phrases::PRIORITY)
                 }
-                (table(bench, "variants", &bench.variants, &|it| Some(words::options(&it.options))))
+                (table(bench, "variants", &bench.variants, &|it| Some(phrases::options(&it.options))))
             }
         }
     }
@@ -46,7 +50,7 @@ pub fn variants(bench: &Bench) -> Markup {
 
 /// The section with the authenticated ones.
 pub fn authenticated(bench: &Bench) -> Markup {
-    let journal = |it: &Measured| Some(words::journal(&it.options).to_owned());
+    let journal = |it: &Measured| Some(phrases::journal(&it.options).to_owned());
     html! {
         @if !bench.authenticated.is_empty() {
             section {
@@ -54,8 +58,8 @@ pub fn authenticated(bench: &Bench) -> Markup {
                 p.note { "With sectors of 4096 bytes and work queues." }
                 (table(bench, "authenticated", &bench.authenticated, &journal))
                 ul.note.below {
-                    @for note in words::AUTHENTICATED { li { (note) } }
-                    @for reason in words::reasons(&bench.authenticated) { li { (reason) } }
+                    @for note in phrases::AUTHENTICATED { li { (note) } }
+                    @for reason in phrases::reasons(&bench.authenticated) { li { (reason) } }
                 }
             }
         }
@@ -107,7 +111,7 @@ fn row(measured: &Measured, below: Below) -> Markup {
                 (spec.name())
                 @if let Some(integrity) = spec.integrity { " " (integrity) }
                 @if let Some(below) = below(measured) { small { (below) } }
-                @if *verdict != Verdict::Secure { small.doubt { (words::verdict(*verdict)) } }
+                @if *verdict != Verdict::Secure { small.doubt { (phrases::verdict(*verdict)) } }
             }
             td { (spec.key_bits) }
             td { (units::number(score * 100.0)) " %" }
@@ -118,7 +122,7 @@ fn row(measured: &Measured, below: Below) -> Markup {
 
 fn cell(figure: &Figure) -> Markup {
     let [low, median, high] =
-        [figure.ratio.low, figure.ratio.median, figure.ratio.high].map(words::percent);
+        [figure.ratio.low, figure.ratio.median, figure.ratio.high].map(phrases::percent);
     html! {
         td {
             (units::rate(figure.rate.median))
@@ -132,7 +136,7 @@ fn cell(figure: &Figure) -> Markup {
 fn costs(figure: &Figure) -> Markup {
     let [p50, p99] = [figure.latency.p50_ns, figure.latency.p99_ns].map(units::time);
     html! {
-        @if figure.cpu_seconds_per_gb.is_some() { small { (words::cpu(figure)) " CPU s/GB" } }
+        @if figure.cpu_seconds_per_gb.is_some() { small { (phrases::cpu(figure)) " CPU s/GB" } }
         small { (p50) ", " (p99) }
     }
 }

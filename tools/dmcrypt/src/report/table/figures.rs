@@ -7,7 +7,7 @@ use squall_tools::text::in_a_line;
 use squall_tools::units;
 
 use crate::model::{Bench, Figure, Measured, Workload};
-use crate::report::words;
+use crate::report::phrases;
 use squall_tools::columns::{columns, lines};
 
 /// Blanks between columns.
@@ -28,7 +28,7 @@ pub fn rates(
 ) -> String {
     let cell = |figure: &Figure| {
         let rate = units::number(figure.rate.median / 1e6);
-        format!("{rate}\n{}", words::ratio(&figure.ratio))
+        format!("{rate}\n{}", phrases::ratio(&figure.ratio))
     };
     let row = |measured: &Measured| {
         let mut head = head(measured, second);
@@ -53,8 +53,8 @@ pub fn costs(
     let cell = |figure: &Figure| {
         format!(
             "{}\n{}",
-            words::cpu(figure),
-            words::latency(&figure.latency)
+            phrases::cpu(figure),
+            phrases::latency(&figure.latency)
         )
     };
     let raw = ["no encryption".to_owned(), String::new()];
@@ -79,7 +79,7 @@ fn tables(rows: &[Row], cells: usize, width: Option<usize>) -> String {
 fn heading(head: &[&str], workloads: &[Workload]) -> Row {
     let cell = |workload: &Workload| {
         [
-            words::direction(workload.direction).to_owned(),
+            phrases::direction(workload.direction).to_owned(),
             units::length(workload.block as u64),
             format!("depth {}", workload.depth),
             if workload.is_random { "random" } else { "" }.to_owned(),

@@ -4,14 +4,14 @@ use squall_tools::text::in_a_line;
 
 use super::{heading, warnings};
 use crate::model::{Bench, Recommendation};
-use crate::report::words;
+use crate::report::phrases;
 use squall_tools::columns::paragraph;
 
 /// Appends the recommendation to `text`.
 pub fn write(text: &mut String, bench: &Bench, width: Option<usize>) {
     let Some(recommendation) = &bench.recommendation else {
         heading(text, "Recommendation", width);
-        text.push_str(&paragraph(words::NO_RECOMMENDATION, width));
+        text.push_str(&paragraph(phrases::NO_RECOMMENDATION, width));
         return;
     };
     let Recommendation {
@@ -21,11 +21,11 @@ pub fn write(text: &mut String, bench: &Bench, width: Option<usize>) {
         notes,
         ..
     } = recommendation;
-    let what = format!("Recommendation: {spec}, {}", words::options(options));
+    let what = format!("Recommendation: {spec}, {}", phrases::options(options));
     heading(text, &what, width);
     text.push_str(&paragraph(why, width));
     warnings(text, bench, width);
-    for (what, line) in words::to_copy(recommendation) {
+    for (what, line) in phrases::to_copy(recommendation) {
         *text += &format!("\n{what}:\n{}\n", in_a_line(line));
     }
     if !notes.is_empty() {

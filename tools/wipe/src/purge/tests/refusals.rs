@@ -3,13 +3,13 @@
 use super::machine::Doing;
 use super::world::{ACTIONS, World, run};
 use super::{ata, nvme, scsi};
-use crate::purge::how::{How, Ways};
+use crate::purge::how::{EraseChoice, SupportedErases};
 use crate::purge::nvme::sanitize::Subsystem;
 use crate::purge::operation::End;
 use crate::purge::sanitize::{Sanitizer, State};
 use crate::purge::scsi::ata::Disk;
 use crate::purge::scsi::sanitize::LogicalUnit;
-use crate::record::{Action, CommandSet, Means};
+use crate::record::{Action, CommandSet, EraseMethod};
 
 fn refusal(drive: &dyn Sanitizer) -> String {
     drive.actions().expect_err("it is refused")
@@ -173,40 +173,48 @@ fn adapters_that_hide_the_registers_are_refused() {
     }
 }
 
-fn ways(actions: &[Action], other: Option<Means>) -> Ways {
+fn supported(actions: &[Action], other: Option<EraseMethod>) -> SupportedErases {
     let sanitize = match actions {
         [] => Some(Err("no sanitize".into())),
         actions => Some(Ok((CommandSet::Ata, actions.to_vec()))),
     };
     let other = other.ok_or_else(|| "no other".to_owned());
-    Ways { sanitize, other }
+    SupportedErases { sanitize, other }
 }
 
 #[test]
 fn what_reaches_most_in_the_shortest_time_is_chosen() {
     use Action::{BlockErase, CryptoErase, Overwrite};
-    let format = Some(Means::NvmeFormat);
-    let auto = |actions: &[Action], other| ways(actions, other).choose(How::Auto);
-    assert_eq!(auto(&ACTIONS, format), Ok(Means::AtaSanitizeBlock));
+    let format = Some(EraseMethod::NvmeFormat);
+    let auto = |actions: &[Action], other| supported(actions, other).choose(EraseChoice::Auto);
+    assert_eq!(auto(&ACTIONS, format), Ok(EraseMethod::AtaSanitizeBlock));
     let without_blocks = [CryptoErase, Overwrite];
-    assert_eq!(auto(&without_blocks, format), Ok(Means::AtaSanitizeCrypto));
-    assert_eq!(auto(&[Overwrite], format), Ok(Means::NvmeFormat));
-    assert_eq!(auto(&[Overwrite], None), Ok(Means::AtaSanitizeOverwrite));
-    assert_eq!(auto(&[], format), Ok(Means::NvmeFormat));
+    assert_eq!(
+        auto(&without_blocks, format),
+        Ok(EraseMethod::AtaSanitizeCrypto)
+    );
+    assert_eq!(auto(&[Overwrite], format), Ok(EraseMethod::NvmeFormat));
+    assert_eq!(
+        auto(&[Overwrite], None),
+        Ok(EraseMethod::AtaSanitizeOverwrite)
+    );
+    assert_eq!(auto(&[], format), Ok(EraseMethod::NvmeFormat));
     assert_eq!(auto(&[], None).unwrap_err(), "no sanitize; no other");
 
-    let all = ways(&ACTIONS, format);
+    let all = supported(&ACTIONS, format);
     for (how, means) in [
-        (How::Block, Means::AtaSanitizeBlock),
-        (How::Crypto, Means::AtaSanitizeCrypto),
-        (How::Overwrite, Means::AtaSanitizeOverwrite),
-        (How::Format, Means::NvmeFormat),
+        (EraseChoice::Block, EraseMethod::AtaSanitizeBlock),
+        (EraseChoice::Crypto, EraseMethod::AtaSanitizeCrypto),
+        (EraseChoice::Overwrite, EraseMethod::AtaSanitizeOverwrite),
+        (EraseChoice::Format, EraseMethod::NvmeFormat),
     ] {
         assert_eq!(all.choose(how), Ok(means));
     }
-    let why = all.choose(How::Discard).unwrap_err();
+    let why = all.choose(EraseChoice::Discard).unwrap_err();
     assert_eq!(why, "it has no secure discard");
-    let why = ways(&[BlockErase], None).choose(How::Crypto).unwrap_err();
+    let why = supported(&[BlockErase], None)
+        .choose(EraseChoice::Crypto)
+        .unwrap_err();
     assert!(
         why.contains("not sanitize itself by crypto erase, only by block erase"),
         "{why}"

@@ -83,9 +83,9 @@ pub fn ranges(drive: &Drive) -> Markup {
 /// The sentence about a drive without errors.
 fn clean(drive: &Drive) -> &'static str {
     match (drive.passes.is_empty(), drive.not_overwritten()) {
-        (true, _) => "Nothing was written, and so nothing was refused.",
-        (false, 0) => "None: the drive refused no byte, and none that was read back differed.",
-        _ => "None as far as it came: the drive refused no byte that was written.",
+        (true, _) => "Nothing was written.",
+        (false, 0) => "None. Every write succeeded, and everything read back matched.",
+        _ => "None so far.",
     }
 }
 

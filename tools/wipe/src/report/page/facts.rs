@@ -145,11 +145,15 @@ fn verification(drive: &Drive) -> Vec<Fact> {
 }
 
 fn method(job: &Job, drive: &Drive) -> String {
-    let is_open = drive.outcome.as_ref().is_none_or(Outcome::is_resumable);
-    let keys = match job.plan.keep_key {
-        true => "The keys were kept, so that the drive can be verified later.",
-        false if is_open => "The keys are kept until the job is resumed and done.",
-        false => "The keys were kept no longer than the job needed them, and then destroyed.",
+    let is_resumable = drive.outcome.as_ref().is_none_or(Outcome::is_resumable);
+    let keys = match () {
+        () if drive.wipe.is_none() && is_resumable => {
+            "The keys are kept until the job is resumed and done."
+        }
+        () if job.plan.keep_key && job.plan.ends_with_key() => {
+            "The key of the last pass was kept for a later verification."
+        }
+        () => "The keys were kept no longer than the job needed them, and then destroyed.",
     };
     let overwritten = format!("Overwritten {}.", content_kind::in_words(&job.plan.passes));
     match job.plan.has_keys() {

@@ -41,8 +41,8 @@ fn magnetic() -> Markup {
 fn unknown() -> Markup {
     html! {
         p {
-            "The kernel does not report whether this is flash. If it is, cells that it keeps aside "
-            "are out of reach too, and only the drive itself can erase them."
+            "The kernel does not report whether this is flash. If it is, its spare cells are out of "
+            "reach too, and only the drive itself can erase them."
         }
     }
 }
@@ -52,7 +52,7 @@ fn file() -> Markup {
         p {
             "The file's bytes were overwritten where the filesystem keeps them. A filesystem that "
             "writes elsewhere (btrfs, ZFS, bcachefs, some of XFS), a journal of data, a snapshot or "
-            "a backup may hold older copies; so may the cells that flash keeps aside."
+            "a backup may hold older copies; so may the spare cells of flash."
         }
     }
 }
@@ -61,7 +61,7 @@ fn layered() -> Markup {
     html! {
         p {
             "This device lies on others, which may move data between them, keep older copies or "
-            "cells aside: what holds for them holds for it."
+            "have spare cells: what holds for them holds for it."
         }
     }
 }
@@ -77,7 +77,7 @@ fn flash(advice: &Advice) -> Markup {
                     }
                 }
                 p {
-                    "After these, the drive no longer holds what this page says was written."
+                    "After these, the drive may no longer hold what this page says was written."
                 }
             }
         }

@@ -60,7 +60,8 @@ pub fn framed(grade: &Grade, word: &str, sentences: &Markup) -> Markup {
 fn level(drive: &Drive) -> Markup {
     let means = match (drive.level, drive.target.kind) {
         (Some(Level::Clear), _) => {
-            "every place that the host can address was overwritten, and verified."
+            "every place that the host can address was overwritten, and everything that was read back \
+             matched."
         }
         (Some(Level::Purge), _) => "the drive also sanitized itself, as it reports.",
         (None, Kind::Disk) => "it was not completely overwritten and verified.",
@@ -107,9 +108,9 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
             "Every byte was overwritten. Nothing was read back, as was asked for.".into()
         }
         Some(Outcome::Incomplete) => match missing {
-            0 if is_read_back(drive) => "Every byte was overwritten, but not what only the drive \
-                                         itself reaches: its own erase failed."
-                .into(),
+            0 if is_read_back(drive) => {
+                "Every byte was overwritten, but the drive's own erase failed.".into()
+            }
             0 => "Every byte was overwritten, but some could not be read back.".into(),
             _ => format!(
                 "{} bytes could not be overwritten.",

@@ -8,8 +8,8 @@ use squall_tools::Failure;
 
 use crate::choice::Skipped;
 use crate::event::EventKind;
-use crate::record::{self, Job, Means, Outcome, Plan, Tool};
-use crate::show::row::{Row, dealt_with};
+use crate::record::{self, EraseMethod, Job, Outcome, Plan, Tool};
+use crate::show::row::{Row, bytes_processed};
 
 /// Name and version of this layout.
 pub const FORMAT: &str = "squall-wipe-events/1";
@@ -55,7 +55,7 @@ pub enum Event<'a> {
         /// Whether each drive is to erase itself first.
         purge: bool,
         /// How each of the drives could erase itself, as far as it is known before it is open.
-        means: Vec<Option<Means>>,
+        means: Vec<Option<EraseMethod>>,
         /// What each of the drives hides from its host, which overwriting does not reach; null where that is not known.
         hidden: Vec<Option<Hidden>>,
     },
@@ -195,7 +195,7 @@ impl<'a> Ending<'a> {
                 .map_or(under_way, EndingOutcome::Ended),
             size: drive.target.size,
             not_overwritten_bytes: drive.not_overwritten(),
-            dealt_with_bytes: dealt_with(drive),
+            dealt_with_bytes: bytes_processed(drive),
         }
     }
 }

@@ -27,7 +27,7 @@ fn a_log_says_how_far_it_is() {
     let progress = progress(&job);
     let run = Run::new(&job, &progress, Box::new(|_| None));
     let mut show = Show::with(log(&text), fixture::at(0), &job, run).expect("it begins");
-    let means = Means::AtaSanitizeBlock;
+    let means = EraseMethod::AtaSanitizeBlock;
     let failure = Some("the drive refuses: sanitize commands are frozen".into());
     progress[0].begin(Phase::Purging, 0x6000, 0x1_0000);
     for (seconds, what) in [

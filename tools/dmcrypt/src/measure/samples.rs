@@ -52,14 +52,14 @@ pub struct Sample {
 
 /// The samples of a device in one workload, one for each round.
 #[derive(Clone, Debug, Default)]
-pub struct Taken {
+pub struct WorkloadSamples {
     /// The samples.
     pub samples: Vec<Sample>,
     /// How long all their transfers took.
     pub latencies: Latencies,
 }
 
-impl Taken {
+impl WorkloadSamples {
     /// Bytes per second, for each round.
     pub fn rates(&self) -> impl Iterator<Item = f64> {
         self.samples.iter().map(|sample| sample.rate)
@@ -72,7 +72,7 @@ impl Taken {
     }
 
     /// Appends the rounds of another measurement.
-    pub fn extend(&mut self, other: Taken) {
+    pub fn extend(&mut self, other: WorkloadSamples) {
         self.samples.extend(other.samples);
         self.latencies.extend(&other.latencies);
     }
@@ -100,8 +100,8 @@ mod tests {
         }
     }
 
-    fn taken(cpus: &[Option<f64>]) -> Taken {
-        Taken {
+    fn samples(cpus: &[Option<f64>]) -> WorkloadSamples {
+        WorkloadSamples {
             samples: cpus.iter().map(|cpu| sample(*cpu)).collect(),
             latencies: Latencies::default(),
         }
@@ -109,12 +109,15 @@ mod tests {
 
     #[test]
     fn cpu_time_is_of_all_rounds_together() {
-        let all = taken(&[Some(0.3), Some(-0.01), Some(0.31)]);
+        let all = samples(&[Some(0.3), Some(-0.01), Some(0.31)]);
         let per_gb = all.cpu_seconds_per_gb().expect("enough");
         assert!((per_gb - 0.4).abs() < 1e-9, "{per_gb}");
-        assert_eq!(taken(&[Some(0.05), Some(0.04)]).cpu_seconds_per_gb(), None);
-        assert_eq!(taken(&[Some(3.0), None]).cpu_seconds_per_gb(), None);
-        assert_eq!(taken(&[]).cpu_seconds_per_gb(), None);
+        assert_eq!(
+            samples(&[Some(0.05), Some(0.04)]).cpu_seconds_per_gb(),
+            None
+        );
+        assert_eq!(samples(&[Some(3.0), None]).cpu_seconds_per_gb(), None);
+        assert_eq!(samples(&[]).cpu_seconds_per_gb(), None);
     }
 
     #[test]

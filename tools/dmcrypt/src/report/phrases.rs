@@ -12,8 +12,7 @@ use crate::rules;
 use crate::verdict::Verdict;
 
 /// The warning about an emulated machine.
-pub const EMULATED: &str = "This machine is emulated, its CPU is a program: neither the speeds nor \
-    their order mean anything.";
+pub const EMULATED: &str = "This machine is emulated: its speeds and their order mean nothing.";
 
 /// The warning about an interrupted run.
 pub const INCOMPLETE: &str =
@@ -21,7 +20,7 @@ pub const INCOMPLETE: &str =
 
 /// The text of a report without a recommendation.
 pub const NO_RECOMMENDATION: &str =
-    "There is none: but for authenticated ones, nothing secure was measured.";
+    "No recommendation: no secure combination without authentication was measured.";
 
 /// The percentage from which on tenths are not shown.
 const WHOLE: f64 = 9.95;
@@ -85,8 +84,8 @@ pub const AUTHENTICATED: [&str; 4] = [
     "With a journal dm-integrity writes everything twice, so that a crash leaves a sector with its tag \
      or neither. Without it, a sector that was being written during a crash cannot be read again. Its \
      journal has a 128th of a part here, and 64 MiB on a drive of 8 GiB or more.",
-    "What was changed on the disk gives an error instead of garbage. But who can write to the disk can \
-     put an old sector with its tag back.",
+    "What was changed on the disk gives an error instead of garbage. Anyone who \
+     can write to the disk can still put back an old sector and its tag.",
     "cryptsetup calls authenticated encryption experimental, so squall recommends none. The words of a \
      specification are its options --cipher, --key-size and --integrity.",
 ];
@@ -201,8 +200,8 @@ pub fn to_copy(recommendation: &Recommendation) -> [(&'static str, &str); 4] {
     } = recommendation;
     [
         ("Swap under a new key at each boot, in /etc/crypttab", swap),
-        ("A LUKS2 volume, made", luks_format),
-        ("The same, opened for the first time", luks_open),
-        ("The same, opened at boot, in /etc/crypttab", luks_crypttab),
+        ("Create a LUKS2 volume", luks_format),
+        ("Open it for the first time", luks_open),
+        ("Open it at boot, in /etc/crypttab", luks_crypttab),
     ]
 }
