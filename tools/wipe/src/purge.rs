@@ -167,7 +167,7 @@ pub fn serves_reads(target: &Target) -> bool {
 }
 
 /// Why `target` serves no reads and writes, and what to do; `None` if no sanitize operation is the reason.
-fn why_unreadable(target: &Target) -> Option<String> {
+pub fn why_unreadable(target: &Target) -> Option<String> {
     let file = target.open_to_ask(OFlags::empty())?;
     match state_of(target, &file)? {
         State::Running { progress, .. } => Some(format!(

@@ -87,7 +87,10 @@ fn named(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
 
 /// The drives of `--all`. If they are not as the user expects, shows what was found, and fails.
 fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
-    let choice = choice::choose(&options.choice, &options.consent)?;
+    let mut choice = choice::choose(&options.choice, &options.consent)?;
+    if options.purge.is_none() {
+        choice.leave_out(purge::why_unreadable);
+    }
     if options.shown.json {
         output::print(&choice.event()?)?;
     }
