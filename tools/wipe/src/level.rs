@@ -22,12 +22,13 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level that `drive` has reached: none unless it is a whole drive, all of it was overwritten, and
-    /// everything that was read back was as it was written.
+    /// The level that `drive` has reached: none unless it is a whole drive that hides nothing, all of it was
+    /// overwritten, and everything that was read back was as it was written.
     pub fn of(drive: &Drive) -> Option<Level> {
         let is_cleared = drive.target.kind == Kind::Disk
             && drive.outcome == Some(Outcome::Verified)
-            && drive.wipe.is_none();
+            && drive.wipe.is_none()
+            && !drive.hides_something();
         let purged = drive.purge.as_ref().and_then(Purge::done).map(by);
         is_cleared.then(|| purged.unwrap_or(Level::Clear))
     }
@@ -51,6 +52,8 @@ fn by(means: Means) -> Level {
 
 #[cfg(test)]
 mod tests {
+    use squall_drives::Hidden;
+
     use super::*;
     use crate::show::fixture;
 
@@ -68,5 +71,19 @@ mod tests {
         drive.outcome = Some(Outcome::Verified);
         drive.target.kind = Kind::Partition;
         assert_eq!(Level::of(&drive), None);
+    }
+
+    /// What a drive hides was neither overwritten nor read back, whatever it says of its own erase.
+    #[test]
+    fn drives_that_hide_sectors_reach_no_level() {
+        let mut drive = fixture::job().drives[0].clone();
+        for purge in [None, Some(fixture::sanitized())] {
+            drive.purge = purge;
+            for (hpa, dco, is_whole) in [(0, None, true), (512, None, false), (0, Some(512), false)]
+            {
+                drive.hidden = Some(Hidden { hpa, dco });
+                assert_eq!(Level::of(&drive).is_some(), is_whole, "{:?}", drive.hidden);
+            }
+        }
     }
 }

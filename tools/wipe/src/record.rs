@@ -95,7 +95,7 @@ pub struct Drive {
     pub verification: Option<Verification>,
     /// How the drive ended; `None` while it is under way.
     pub outcome: Option<Outcome>,
-    /// The level of sanitization that it has reached.
+    /// The level of sanitization that it has reached: none if it hides something.
     pub level: Option<Level>,
     /// What the drive says of its health.
     pub health: HealthRecord,
@@ -295,6 +295,11 @@ impl Drive {
             }
             None => self.target.size,
         }
+    }
+
+    /// Whether it is known to hide something from its host.
+    pub fn hides_something(&self) -> bool {
+        self.hidden.is_some_and(|hidden| hidden.bytes() > 0)
     }
 
     /// Why the drive's own erase failed, if it did.

@@ -5,12 +5,12 @@ mod browser;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use squall_drives::Kind;
+use squall_drives::{Hidden, Kind};
 use squall_testing::schema::Schema;
 
 use super::{Advice, flash_advice, html, job_html, record, whole};
 use crate::journal;
-use crate::record::{ContentKind, Extent, Job, Means, Note, Outcome, Pass};
+use crate::record::{ContentKind, Extent, Job, Level, Means, Note, Outcome, Pass};
 use crate::show::fixture;
 
 /// Every outcome, and a drive that is under way.
@@ -329,6 +329,39 @@ fn pages_say_who_for_whom_and_with_what() {
     let page = html(&fixture::verification_of(&job, 0), 0);
     assert!(page.contains("Record of a verification") && !page.contains("Level of"));
     assert!(page.contains("<dt>Wiped by job</dt><dd>20261122T093000Z</dd>"));
+}
+
+/// A drive was verified, and tells of sectors that it hides: its page and that of the job name them.
+#[test]
+fn hidden_sectors_are_in_every_verdict() {
+    let mut job = fixture::job();
+    job.drives.truncate(1);
+    job.drives.push(job.drives[0].clone());
+    let files: Vec<PathBuf> = vec!["/1.json".into(), "/2.json".into()];
+    let pages = |job: &Job| [html(job, 0), job_html(&whole(job), &files)];
+    for page in pages(&job) {
+        assert!(
+            page.contains("verdict good") && !page.contains("hides"),
+            "{page}"
+        );
+    }
+    let drive = &mut job.drives[0];
+    drive.hidden = Some(Hidden {
+        hpa: 1_000_000,
+        dco: None,
+    });
+    drive.level = Level::of(drive);
+    let [page, of_job] = pages(&job);
+    let words = "<strong>none</strong>; it hides 1.00 MB (HPA), which was not overwritten.";
+    assert!(
+        page.contains("verdict doubtful") && page.contains(words),
+        "{page}"
+    );
+    let words = "<td>none<br><span class=\"note\">hides 1.00 MB (HPA)</span></td>";
+    assert!(
+        of_job.contains("verdict doubtful") && of_job.contains(words),
+        "{of_job}"
+    );
 }
 
 /// What a drive does not report has no column.

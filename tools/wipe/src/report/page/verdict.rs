@@ -6,6 +6,7 @@ use squall_drives::Kind;
 
 use crate::record::{Drive, Job, Level, Outcome, Scope};
 use crate::report::{share, unreadable_bytes};
+use crate::show::text;
 
 /// How good an outcome is.
 pub enum Grade {
@@ -58,13 +59,17 @@ pub fn framed(grade: &Grade, word: &str, sentences: &Markup) -> Markup {
 
 /// The level of sanitization that was reached, and what that means.
 fn level(drive: &Drive) -> Markup {
-    let means = match (drive.level, drive.target.kind) {
-        (Some(Level::Clear), _) => {
-            "every place that the host can address was overwritten, and verified."
+    let hidden = drive.hidden.and_then(text::hidden);
+    let means = match (drive.level, drive.target.kind, hidden) {
+        (Some(Level::Clear), ..) => {
+            "every place that the host can address was overwritten, and verified.".into()
         }
-        (Some(Level::Purge), _) => "the drive also sanitized itself, as it reports.",
-        (None, Kind::Disk) => "it was not completely overwritten and verified.",
-        (None, _) => "levels are for whole drives.",
+        (Some(Level::Purge), ..) => "the drive also sanitized itself, as it reports.".into(),
+        (None, Kind::Disk, Some(hidden)) => {
+            format!("it hides {hidden}, which was not overwritten.")
+        }
+        (None, Kind::Disk, None) => "it was not completely overwritten and verified.".into(),
+        (None, ..) => "levels are for whole drives.".to_owned(),
     };
     let name = drive.level.map_or("none", Level::name);
     html! {
@@ -77,6 +82,7 @@ fn level(drive: &Drive) -> Markup {
 
 pub fn grade(drive: &Drive) -> Grade {
     match drive.outcome {
+        Some(Outcome::Verified) if drive.hides_something() => Grade::Doubtful,
         Some(Outcome::Verified) => Grade::Good,
         None | Some(Outcome::Overwritten | Outcome::Interrupted) => Grade::Doubtful,
         _ => Grade::Bad,
