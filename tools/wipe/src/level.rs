@@ -43,10 +43,10 @@ impl Level {
 
 /// The level of a drive's own erase, with everything overwritten afterwards.
 fn by(means: Means) -> Level {
-    match means.action() {
-        Some(_) => Level::Purge,
-        // Neither Format NVM nor a secure discard is specified to reach what a laboratory could read.
-        None => Level::Clear,
+    match means {
+        // Neither is specified to reach what a laboratory could read.
+        Means::NvmeFormat | Means::SecureDiscard => Level::Clear,
+        _ => Level::Purge,
     }
 }
 
@@ -66,6 +66,11 @@ mod tests {
         let mut drive = job.drives[0].clone();
         drive.purge = Some(fixture::purge(None));
         assert_eq!(Level::of(&drive), Some(Level::Clear), "Format NVM");
+        for means in [Means::AtaSanitizeCrypto, Means::AtaSanitize] {
+            let purge = fixture::purge(None);
+            drive.purge = Some(Purge { means, ..purge });
+            assert_eq!(Level::of(&drive), Some(Level::Purge), "{means:?}");
+        }
         drive.outcome = Some(Outcome::Overwritten);
         assert_eq!(Level::of(&drive), None, "nothing was read back");
         drive.outcome = Some(Outcome::Verified);

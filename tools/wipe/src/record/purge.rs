@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// A drive's own erase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Purge {
-    /// How the drive erases itself.
+    /// How the drive erases itself. If it was found at that and does not tell how, this is what was asked for until it
+    /// ends, and then a sanitize operation that is not told.
     pub means: Means,
     /// When it began.
     pub began: Option<Timestamp>,
@@ -25,7 +26,7 @@ pub struct Purge {
 /// A sanitize operation, which a drive carries out by itself after it has accepted the command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sanitize {
-    /// Whether the operation was already under way when it was first asked about.
+    /// Whether the operation was already under way when it was first asked about, and not begun by this job.
     pub found_under_way: bool,
     /// When the drive accepted the command, or was found at work.
     pub accepted: Option<Timestamp>,
@@ -85,6 +86,10 @@ pub enum Means {
     AtaSanitizeCrypto,
     /// OVERWRITE EXT of ATA.
     AtaSanitizeOverwrite,
+    /// SANITIZE of SCSI that was found under way; the drive does not tell the service action.
+    ScsiSanitize,
+    /// A sanitize operation of ATA that was found under way; the drive does not tell which.
+    AtaSanitize,
     /// Format NVM of NVM Express, with User Data Erase.
     NvmeFormat,
     /// The kernel's secure discard.
@@ -152,7 +157,22 @@ impl Means {
             Means::NvmeSanitizeOverwrite
             | Means::ScsiSanitizeOverwrite
             | Means::AtaSanitizeOverwrite => Some(Action::Overwrite),
-            Means::NvmeFormat | Means::SecureDiscard => None,
+            Means::ScsiSanitize | Means::AtaSanitize | Means::NvmeFormat | Means::SecureDiscard => {
+                None
+            }
+        }
+    }
+
+    /// What is known of an operation like this that was found under way: only NVMe drives tell their action.
+    pub fn found_under_way(self) -> Means {
+        match self {
+            Means::ScsiSanitizeBlock | Means::ScsiSanitizeCrypto | Means::ScsiSanitizeOverwrite => {
+                Means::ScsiSanitize
+            }
+            Means::AtaSanitizeBlock | Means::AtaSanitizeCrypto | Means::AtaSanitizeOverwrite => {
+                Means::AtaSanitize
+            }
+            told => told,
         }
     }
 
@@ -176,6 +196,8 @@ impl Means {
             Means::AtaSanitizeBlock => "ATA sanitize with BLOCK ERASE EXT",
             Means::AtaSanitizeCrypto => "ATA sanitize with CRYPTO SCRAMBLE EXT",
             Means::AtaSanitizeOverwrite => "ATA sanitize with OVERWRITE EXT",
+            Means::ScsiSanitize => "SCSI SANITIZE with an operation that the drive does not tell",
+            Means::AtaSanitize => "ATA sanitize with an operation that the drive does not tell",
             Means::NvmeFormat => "Format NVM with User Data Erase",
             Means::SecureDiscard => "secure discard",
         }

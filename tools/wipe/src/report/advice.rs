@@ -47,6 +47,14 @@ impl Advice {
                 "the key under which it encrypts everything it holds, so that nothing can be decrypted",
                 Vec::new(),
             ),
+            (Means::ScsiSanitize | Means::AtaSanitize, _) => (
+                "everything it holds, or the key under which it encrypts that",
+                Vec::new(),
+            ),
+            (Means::NvmeFormat, _) => (
+                "what this namespace holds; whether also what the cells hold that it keeps aside, no standard says",
+                Vec::new(),
+            ),
             _ => (whole, Vec::new()),
         };
         let text = format!(

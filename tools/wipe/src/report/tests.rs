@@ -10,7 +10,7 @@ use squall_testing::schema::Schema;
 
 use super::{Advice, flash_advice, html, job_html, record, whole};
 use crate::journal;
-use crate::record::{ContentKind, Extent, Job, Level, Means, Note, Outcome, Pass};
+use crate::record::{ContentKind, Extent, Job, Level, Means, Note, Outcome, Pass, Purge};
 use crate::show::fixture;
 
 /// Every outcome, and a drive that is under way.
@@ -216,6 +216,32 @@ fn a_drive_that_erased_itself_needs_no_more() {
     let page = html(&job, 2);
     assert!(page.contains("nvme sanitize") && page.contains("failed: refused"));
     assert!(page.contains("its own erase failed."));
+
+    for (means, reach) in [
+        (Means::NvmeFormat, ": what this namespace holds;"),
+        (
+            Means::AtaSanitize,
+            " does not tell: everything it holds, or the key",
+        ),
+        (
+            Means::ScsiSanitize,
+            " does not tell: everything it holds, or the key",
+        ),
+        (
+            Means::AtaSanitizeBlock,
+            ": everything it holds, including the cells",
+        ),
+        (
+            Means::AtaSanitizeCrypto,
+            ": the key under which it encrypts",
+        ),
+    ] {
+        let purge = Purge::asked(means);
+        let ended = Some(fixture::at(60));
+        job.drives[2].purge = Some(Purge { ended, ..purge });
+        let advice = Advice::on(&job.drives[2]).expect("an erase");
+        assert!(advice.text.contains(reach), "{advice:?}");
+    }
 
     let mut discarded = fixture::purge(None);
     discarded.means = Means::SecureDiscard;
