@@ -183,6 +183,13 @@ pub struct Verification {
     pub unreadable: Vec<Extent>,
 }
 
+impl Verification {
+    /// The number of bytes that could not be read.
+    pub fn unreadable_bytes(&self) -> u64 {
+        self.unreadable.iter().map(|extent| extent.length).sum()
+    }
+}
+
 /// A range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
@@ -284,6 +291,18 @@ impl Drive {
     pub fn verifications(&self) -> impl Iterator<Item = &Verification> {
         let of_passes = self.passes.iter().map(|pass| &pass.verification);
         of_passes.chain([&self.verification]).flatten()
+    }
+
+    /// How many bytes were found to differ from what was written, after any of the passes.
+    pub fn differing_bytes(&self) -> u64 {
+        let found = self.verifications();
+        found.map(|found| found.differing_bytes).sum()
+    }
+
+    /// How many bytes could not be read back, after any of the passes.
+    pub fn unreadable_bytes(&self) -> u64 {
+        let found = self.verifications();
+        found.map(Verification::unreadable_bytes).sum()
     }
 
     /// Bytes that the last pass did not overwrite: those refused, and those not reached.

@@ -331,6 +331,33 @@ fn each_pass_says_what_was_read_back() {
     assert!(page.contains("Not as written after pass 2: 1 range, listed at the end."));
 }
 
+/// What was found after the first pass alone is in the verdict, which does not speak of an erase that nobody asked for.
+#[test]
+fn a_verdict_counts_what_was_found_after_any_pass() {
+    let mut job = three_passes();
+    let verdict = |job: &Job, outcome| {
+        let mut job = job.clone();
+        job.drives[0].outcome = Some(outcome);
+        html(&job, 0)
+    };
+    let found = &mut job.drives[0].passes[0].verification;
+    found.as_mut().expect("a verification").unreadable = vec![SECTOR];
+    let page = verdict(&job, Outcome::Incomplete);
+    assert!(
+        page.contains("overwritten, but some could not be read back.")
+            && !page.contains("its own erase"),
+        "{page}"
+    );
+
+    let found = &mut job.drives[0].passes[0].verification;
+    found.as_mut().expect("a verification").differing_bytes = 512;
+    let page = verdict(&job, Outcome::Differs);
+    assert!(
+        page.contains("512 of the bytes that were read back"),
+        "{page}"
+    );
+}
+
 const SECTOR: Extent = Extent {
     offset: 0,
     length: 512,

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use squall_drives::Kind;
 
 use crate::record::{Drive, Job, Level, Outcome, Scope};
-use crate::report::{share, unreadable_bytes};
+use crate::report::share;
 use crate::show::text;
 
 /// How good an outcome is.
@@ -113,33 +113,26 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
             "Every byte was overwritten. Nothing was read back, as was asked for.".into()
         }
         Some(Outcome::Incomplete) => match missing {
-            0 if is_read_back(drive) => "Every byte was overwritten, but not what only the drive \
+            0 if drive.purge_failure().is_some() && drive.unreadable_bytes() == 0 => {
+                "Every byte was overwritten, but not what only the drive \
                                          itself reaches: its own erase failed."
-                .into(),
+                    .into()
+            }
             0 => "Every byte was overwritten, but some could not be read back.".into(),
             _ => format!(
                 "{} bytes could not be overwritten.",
                 share::grouped_digits(missing)
             ),
         },
-        Some(Outcome::Differs) => match &drive.verification {
-            Some(verification) => format!(
-                "{} of the bytes that were read back are not what was written.",
-                share::grouped_digits(verification.differing_bytes)
-            ),
-            None => "What was read back is not what was written.".into(),
-        },
+        Some(Outcome::Differs) => format!(
+            "{} of the bytes that were read back are not what was written.",
+            share::grouped_digits(drive.differing_bytes())
+        ),
         Some(Outcome::Interrupted) => format!("It was stopped before it was finished: {left}."),
         Some(Outcome::Vanished) => format!("The drive disappeared: {left}."),
         Some(Outcome::Failed { reason }) => format!("It could not continue ({reason}): {left}."),
         Some(Outcome::Dead { reason }) => format!("The drive has died ({reason}): {left}."),
     }
-}
-
-/// Whether everything that was to be read back could be read.
-fn is_read_back(drive: &Drive) -> bool {
-    let verification = drive.verification.as_ref();
-    verification.is_none_or(|verification| unreadable_bytes(verification) == 0)
 }
 
 /// How much was compared.
