@@ -86,7 +86,7 @@ pub struct WipeArguments {
     /// overwriting, this reaches the cells that flash keeps in reserve. It erases nothing outside the
     /// targets: NVMe Sanitize, which erases all namespaces, only if all of them are targets or empty.
     /// Targets that do not support it are refused. It cannot be stopped: a drive goes on sanitizing itself
-    /// even after a power cut, and --resume waits for it. Without this and without --yes, squall asks
+    /// even after a power cut, and --resume waits for it. Unless this, --yes or --all is given, squall asks
     /// whether to purge flash that supports it.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "auto", conflicts_with = "resume")]

@@ -101,6 +101,8 @@ pub struct Drive {
     pub health: HealthRecord,
     /// The drive's own erase before the first pass, if one was asked for.
     pub purge: Option<Purge>,
+    /// How the drive can erase itself, if it tells; `squall wipe --purge` has it do that.
+    pub erase: Option<Means>,
     /// How bytes were transferred; `None` until the drive begins.
     pub transfer: Option<Transfer>,
     /// Remarks: slowness, losses, what overwriting cannot reach.
@@ -282,6 +284,7 @@ impl Drive {
             level: None,
             health: HealthRecord::default(),
             purge: None,
+            erase: None,
             transfer: None,
             notes: Vec::new(),
         }

@@ -16,9 +16,9 @@ pub struct Advice {
 }
 
 /// What overwriting cannot reach on flash, and what to run instead, in one line. `None` if the
-/// target is not flash.
-pub fn flash_advice(identity: &Identity) -> Option<String> {
-    let Advice { text, commands } = Advice::of(identity)?;
+/// target is not flash. It can `erase` itself by these means.
+pub fn flash_advice(identity: &Identity, erase: Option<Means>) -> Option<String> {
+    let Advice { text, commands } = Advice::of(identity, erase)?;
     let commands = commands
         .iter()
         .map(|(command, what)| format!("`{command}` ({what})"));
@@ -35,7 +35,8 @@ impl Advice {
     pub fn on(drive: &Drive) -> Option<Advice> {
         let target = &drive.target;
         let Some(means) = drive.purge.as_ref().and_then(Purge::done) else {
-            return Advice::of(target);
+            // What failed is not advised again.
+            return Advice::of(target, drive.erase.filter(|_| drive.purge.is_none()));
         };
         let whole = "everything it holds, including the cells that it keeps aside";
         let (reach, commands) = match (means, means.action()) {
@@ -65,24 +66,28 @@ impl Advice {
         Some(Advice { text, commands })
     }
 
-    /// Advice on a target that is only overwritten; `None` if it is not flash.
-    pub fn of(identity: &Identity) -> Option<Advice> {
+    /// Advice on a target that is only overwritten; `None` if it is not flash. It can `erase` itself by these means.
+    pub fn of(identity: &Identity, erase: Option<Means>) -> Option<Advice> {
         if identity.flash != Some(true) {
             return None;
         }
-        let commands = match identity.kind {
-            Kind::Disk => disk(&identity.path),
-            Kind::Partition => partition(&identity.path),
-            Kind::Loop | Kind::Mapped | Kind::File => Vec::new(),
+        let commands = match (erase, identity.kind) {
+            (Some(means), _) => vec![purge(&identity.path, means.name())],
+            (None, Kind::Disk) => disk(&identity.path),
+            (None, Kind::Partition) => {
+                let what = "erases what is mapped, of this partition alone";
+                vec![purge(&identity.path, what)]
+            }
+            (None, Kind::Loop | Kind::Mapped | Kind::File) => Vec::new(),
         };
         let scope = match identity.kind {
             Kind::Disk => "Only the drive itself can erase those",
             _ => "Only the drive itself can erase those, and all of it at once",
         };
-        let scope = if commands.is_empty() {
-            format!("{scope}.")
-        } else {
-            format!("{scope}, if it supports this:")
+        let scope = match (erase, commands.is_empty()) {
+            (Some(_), _) => format!("{scope}; this asks it to:"),
+            (None, false) => format!("{scope}, if it supports this:"),
+            (None, true) => format!("{scope}."),
         };
         let text = format!(
             "This is flash: it keeps cells aside, and moves data between them. What was in those \
@@ -92,7 +97,12 @@ impl Advice {
     }
 }
 
-/// Commands for a whole drive. They erase all its contents, even what the wipe wrote.
+/// The command that has a target erase itself before it is overwritten again, and what that does.
+fn purge(path: &Path, what: &'static str) -> (String, &'static str) {
+    (format!("squall wipe --purge {}", path.display()), what)
+}
+
+/// Commands for a whole drive of which squall knows no erase. They erase all its contents, even what the wipe wrote.
 fn disk(path: &Path) -> Vec<(String, &'static str)> {
     let shown = path.display();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -110,10 +120,7 @@ fn disk(path: &Path) -> Vec<(String, &'static str)> {
     }
     if name.starts_with("mmcblk") {
         return vec![
-            (
-                format!("blkdiscard --secure {shown}"),
-                "erases what is mapped",
-            ),
+            purge(path, "erases what is mapped"),
             (format!("mmc sanitize {shown}"), "erases what is not (eMMC)"),
         ];
     }
@@ -133,10 +140,7 @@ fn disk(path: &Path) -> Vec<(String, &'static str)> {
             ),
         ];
     }
-    vec![(
-        format!("blkdiscard --secure {shown}"),
-        "erases what is mapped",
-    )]
+    vec![purge(path, "erases what is mapped")]
 }
 
 /// Commands for what a secure discard does not reach.
@@ -147,12 +151,6 @@ fn beyond_discards(target: &Identity) -> Vec<(String, &'static str)> {
     };
     commands.retain(|(command, _)| command.starts_with("mmc sanitize "));
     commands
-}
-
-/// Commands for a partition: a drive erases a part of itself only by secure discard.
-fn partition(path: &Path) -> Vec<(String, &'static str)> {
-    let command = format!("blkdiscard --secure {}", path.display());
-    vec![(command, "erases what is mapped, of this partition alone")]
 }
 
 /// The controller of an NVMe namespace: `/dev/nvme0` of `nvme0n1`.

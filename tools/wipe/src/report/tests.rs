@@ -147,7 +147,7 @@ fn many_ranges_are_cut_and_counted() {
 #[test]
 fn flash_gets_the_commands_of_its_kind() {
     let job = fixture::job();
-    assert_eq!(flash_advice(&job.drives[0].target), None);
+    assert_eq!(flash_advice(&job.drives[0].target, None), None);
     assert!(!html(&job, 0).contains("sanitize"));
     let mut target = job.drives[2].target.clone();
     for (path, kind, command) in [
@@ -159,7 +159,7 @@ fn flash_gets_the_commands_of_its_kind() {
         (
             "/dev/mmcblk0",
             Kind::Disk,
-            "blkdiscard --secure /dev/mmcblk0",
+            "squall wipe --purge /dev/mmcblk0",
         ),
         (
             "/dev/sda",
@@ -169,22 +169,43 @@ fn flash_gets_the_commands_of_its_kind() {
         (
             "/dev/nvme0n1p2",
             Kind::Partition,
-            "blkdiscard --secure /dev/nvme0n1p2",
+            "squall wipe --purge /dev/nvme0n1p2",
         ),
     ] {
         (target.path, target.kind) = (path.into(), kind);
-        let advice = Advice::of(&target).expect("flash");
+        let advice = Advice::of(&target, None).expect("flash");
         assert_eq!(advice.commands[0].0, command);
         assert!(
-            flash_advice(&target)
+            flash_advice(&target, None)
                 .is_some_and(|text| text.contains(command) && !text.contains('\n'))
         );
     }
     let sanitize = |(command, _): &(String, _)| command.contains("sanitize");
-    let advice = Advice::of(&target).expect("flash");
+    let advice = Advice::of(&target, None).expect("flash");
     assert!(
         !advice.commands.iter().any(sanitize),
         "it would erase other partitions"
+    );
+}
+
+/// A drive that squall can have erase itself needs no other program.
+#[test]
+fn flash_that_can_erase_itself_gets_purge() {
+    let mut job = fixture::job();
+    job.drives[2].erase = Some(Means::NvmeSanitizeCrypto);
+    let page = html(&job, 2);
+    assert!(
+        page.contains("squall wipe --purge /dev/nvme0n1") && !page.contains("nvme sanitize"),
+        "{page}"
+    );
+    assert!(page.contains("NVMe Sanitize with crypto erase"), "{page}");
+
+    // Not again what has failed.
+    job.drives[2].purge = Some(fixture::purge(Some("refused")));
+    let page = html(&job, 2);
+    assert!(
+        page.contains("nvme sanitize") && !page.contains("--purge /dev"),
+        "{page}"
     );
 }
 

@@ -11,6 +11,7 @@ use crate::args::{MAX_PASSES, WipeArguments};
 use crate::choice::{self, Choice};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
+use crate::purge::How;
 use crate::record::{Drive, Job, Plan, Purge, Scope};
 use crate::workers::pending;
 use crate::{filesystem, purge, show};
@@ -126,6 +127,8 @@ fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
 pub(super) fn new_drive(target: &Target, purge: Option<Purge>) -> Drive {
     let mut drive = Drive::new(target.identity.clone());
     drive.purge = purge;
+    drive.erase =
+        purge::expected_means(target, How::Auto, std::slice::from_ref(target)).and_then(Result::ok);
     drive.hidden = target.hidden();
     if let Some(hidden) = drive.hidden.and_then(show::text::hidden) {
         drive.note(format!(
