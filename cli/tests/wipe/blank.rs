@@ -1,8 +1,11 @@
 //! `squall blank` on files and loop devices: what is empty, and what is not.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use squall_testing::loops::Lab;
 use squall_testing::needs::LOOP_DEVICES;
@@ -98,8 +101,57 @@ fn a_file_system_is_named() {
     );
 }
 
+/// It is interrupted while it reads one of two drives, and says so of that one.
+fn what_was_not_read_is_told_apart() {
+    let workspace = Workspace::new();
+    let targets = [
+        workspace.sparse_target("small", 4096),
+        workspace.sparse_target("large", 64 << 20),
+    ];
+    let mut command = squall("blank --json --rate-limit 1MiB");
+    command
+        .args(&targets)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut next = || -> Value {
+        let line = lines.next().expect("an answer").expect("text");
+        serde_json::from_str(&line).expect("JSON")
+    };
+    let first = next();
+    assert_eq!(
+        (&first["blank"], &first["reason"]),
+        (&json!(true), &Value::Null)
+    );
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let second = next();
+    assert_eq!(second["verdict"], "unread");
+    assert_eq!(second["reason"], "interrupted: it was not read to its end");
+    let (code, message) = crate::common::wait_for_end(child);
+    assert_eq!(code, Some(1));
+    assert_eq!(message, "squall: 1 of 2 drives could not be read\n");
+}
+
+/// It tells where a drive is mounted, and nothing of writing.
+fn a_mounted_drive_is_refused_with_the_reason() {
+    let lab = Lab::new();
+    let device = lab.device(16 * MIB as u64);
+    let mounted = lab.mounted(&device.path);
+    let output = squall("blank").arg(&device.path).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(
+        message.contains(": is mounted at ") && !message.contains("written"),
+        "{message}"
+    );
+    drop(mounted);
+}
+
 pub const TESTS: &[Test] = tests![
     every_pass_is_recognised,
     one_other_byte_is_found,
     a_file_system_is_named: [LOOP_DEVICES],
+    what_was_not_read_is_told_apart,
+    a_mounted_drive_is_refused_with_the_reason: [LOOP_DEVICES],
 ];

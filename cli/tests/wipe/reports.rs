@@ -79,6 +79,14 @@ fn a_directory_that_fills_up_costs_no_report() {
     assert!(message.contains("standard output"), "{message}");
     let outcome = &event["report"]["drives"][0]["outcome"]["outcome"];
     assert_eq!(outcome, "verified", "{event}");
+
+    // When there is room again, the report is written. What the journal does not know is verified once more.
+    assert!(message.contains("--resume"), "{message}");
+    fs::remove_file(reports.join("ballast")).unwrap();
+    run_to_end(workspace.resume("")).succeeded();
+    let report = read(&workspace.reports()[0]);
+    assert_eq!(report["drives"][0]["outcome"]["outcome"], "verified");
+    assert!(!workspace.has_journal() && workspace.files("key").is_empty());
 }
 
 fn an_interrupted_target_is_reported_too() {

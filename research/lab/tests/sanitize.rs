@@ -174,6 +174,7 @@ fn a_scsi_drive_sanitizes_itself() {
     };
     foreseen(&mut session, expected.means);
     goes_on_alone(&mut session, &expected);
+    is_waited_for(&mut session, &expected, "scsi-sanitize");
     a_failure_is_left(&mut session, &expected);
     overwrites_itself(&mut session);
     refused(
@@ -194,6 +195,7 @@ fn an_ata_drive_sanitizes_itself() {
     foreseen(&mut session, expected.means);
     a_frozen_drive_keeps_its_contents(&mut session);
     goes_on_alone(&mut session, &expected);
+    is_waited_for(&mut session, &expected, "ata-sanitize");
     a_failure_is_left(&mut session, &expected);
     refused(
         &mut session,
@@ -279,6 +281,23 @@ fn goes_on_alone(session: &mut Session, expected: &Expected) {
     let page = session.guest.report_file("killed", 0, "html");
     let page = String::from_utf8(page).expect("text");
     assert!(page.contains(expected.begin) && page.contains("done, as the drive says"));
+}
+
+/// A new job finds the drive at work, waits, and does not say what the drive does not tell.
+fn is_waited_for(session: &mut Session, expected: &Expected, told: &str) {
+    session.set("hold", true);
+    let running = session.start("lost", "--purge");
+    session.until_half(&running);
+    session.kill(running);
+    let running = session.start("waiting", "--purge");
+    session.until_half(&running);
+    session.set("hold", false);
+    let ran = session.guest.end(running).success();
+    assert_eq!(ran.outcome(0), "verified");
+    assert_eq!(session.commands(), [expected.begin]);
+    let report = session.guest.report("waiting", 0);
+    assert_eq!(report["purge"]["means"], told, "{report}");
+    assert_eq!(report["purge"]["sanitize"]["found_under_way"], true);
 }
 
 /// The operation fails. The drive is told to serve reads and writes again, and is overwritten.

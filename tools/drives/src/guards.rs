@@ -32,11 +32,11 @@ pub use holders::holders;
 
 /// Fails unless all of `targets` may be overwritten. Prints every reason against that.
 pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
-    let machine = Machine::inspect(*purpose)?;
+    let machine = Machine::inspect()?;
     let mut refusals = Vec::new();
     for (number, target) in targets.iter().enumerate() {
         let twice = duplicates::reason(&targets[..number], target);
-        let reasons = twice.into_iter().chain(machine.reasons(target)?);
+        let reasons = twice.into_iter().chain(machine.reasons(target, purpose)?);
         let name = shown(&target.identity.given);
         refusals.extend(reasons.map(|reason| format!("{name}: {reason}")));
     }
@@ -56,11 +56,20 @@ pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
 
 /// Why each of `targets` must not be overwritten; empty for those that may be.
 pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, Failure> {
-    let machine = Machine::inspect(*purpose)?;
+    let machine = Machine::inspect()?;
     targets
         .iter()
-        .map(|target| machine.reasons(target))
+        .map(|target| machine.reasons(target, purpose))
         .collect()
+}
+
+/// What keeps `target` from being opened exclusively: a use of it or of a part of it that is visible here.
+pub fn claim(target: &Target) -> Option<String> {
+    let device = target.device()?;
+    let machine = Machine::inspect().ok()?;
+    let chain = stack::chain(device, &machine.loops).ok()?;
+    let uses = machine.uses_of(device, &family(device).ok()?, &chain);
+    uses.ok()?.into_iter().next()
 }
 
 /// Why `target` is the same drive as one of the `earlier` ones, by another path to it; `None` if it is not.
@@ -89,29 +98,27 @@ fn print_refusals(refusals: &[String]) {
     }
 }
 
-/// What is in use on this machine, and the purpose for messages.
+/// What is in use on this machine.
 struct Machine {
-    purpose: Purpose,
     mounts: Vec<Mount>,
     swap: Swap,
     loops: Vec<Attached>,
 }
 
 impl Machine {
-    fn inspect(purpose: Purpose) -> Result<Machine, Failure> {
+    fn inspect() -> Result<Machine, Failure> {
         Ok(Machine {
-            purpose,
             mounts: mounts::all()?,
             swap: swap::all()?,
             loops: loops::all()?,
         })
     }
 
-    fn reasons(&self, target: &Target) -> Result<Vec<String>, Failure> {
+    fn reasons(&self, target: &Target, purpose: &Purpose) -> Result<Vec<String>, Failure> {
         let path = &target.identity.path;
         let mut reasons = match (target.device(), target.inode()) {
             (Some(device), _) => self
-                .device_reasons(device, path)
+                .device_reasons(device, path, purpose)
                 .map_err(|error| Failure::Runtime(format!("{}: {}", shown(path), cause(&error))))?,
             (None, inode) => match inode {
                 Some(inode) => file_reasons(inode, &self.swap, &self.loops),
@@ -124,7 +131,12 @@ impl Machine {
         Ok(reasons)
     }
 
-    fn device_reasons(&self, device: &Device, path: &Path) -> io::Result<Vec<String>> {
+    fn device_reasons(
+        &self,
+        device: &Device,
+        path: &Path,
+        purpose: &Purpose,
+    ) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
         let chain = stack::chain(device, &self.loops)?;
         if let Some(point) = self.system_on(&chain)? {
@@ -135,14 +147,7 @@ impl Machine {
             reasons.push(format!("{part}: {} is on it", shown(point)));
         }
         let family = family(device)?;
-        for member in &family {
-            let name = if member == device {
-                String::new()
-            } else {
-                format!("its {} ", relative_name(member))
-            };
-            reasons.extend(self.uses(member, &name, &chain)?);
-        }
+        reasons.extend(self.uses_of(device, &family, &chain)?);
         reasons.extend(self.lower_uses(&chain, family)?);
         reasons.extend(self.uses_of_files(&chain));
         if device.value("ro") == Some(1) {
@@ -151,8 +156,27 @@ impl Machine {
         if device.disk().text("queue/zoned").as_deref() == Some("host-managed") {
             reasons.push(format!(
                 "has zones (host-managed) that cannot be overwritten in place: {}",
-                (self.purpose.instead)(path)
+                (purpose.instead)(path)
             ));
+        }
+        Ok(reasons)
+    }
+
+    /// How others use `device` and the rest of its `family`.
+    fn uses_of(
+        &self,
+        device: &Device,
+        family: &[Device],
+        chain: &[Device],
+    ) -> io::Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        for member in family {
+            let name = if member == device {
+                String::new()
+            } else {
+                format!("its {} ", relative_name(member))
+            };
+            reasons.extend(self.uses(member, &name, chain)?);
         }
         Ok(reasons)
     }

@@ -68,12 +68,12 @@ pub struct WipeArguments {
     )]
     pub passes: Vec<ContentKind>,
 
-    /// How many times to do all passes, one after the other; at most 35 passes in all
+    /// EraseChoice many times to do all passes, one after the other; at most 35 passes in all
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=MAX_PASSES as i64))]
     pub rounds: u32,
 
-    /// How much to read back and compare after the last pass
+    /// EraseChoice much to read back and compare after the last pass
     #[arg(long, value_enum, default_value_t = Scope::Full, conflicts_with = "resume")]
     pub verify: Scope,
 
@@ -87,7 +87,7 @@ pub struct WipeArguments {
     /// overwriting, this reaches the spare cells of flash. It erases nothing outside the
     /// targets: NVMe Sanitize, which erases all namespaces, only if all of them are targets or empty.
     /// Targets that do not support it are refused. It cannot be stopped: a drive goes on sanitizing itself
-    /// even after a power cut, and --resume waits for it. Without this and without --yes, squall asks
+    /// even after a power cut, and --resume waits for it. Unless this, --yes or --all is given, squall asks
     /// whether to purge flash that supports it.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "auto", conflicts_with = "resume")]
@@ -154,7 +154,7 @@ pub struct VerifyArguments {
     #[arg(value_name = "REPORT", required = true)]
     pub reports: Vec<PathBuf>,
 
-    /// How much to read back and compare
+    /// EraseChoice much to read back and compare
     #[arg(long, value_enum, default_value_t = Scope::Full)]
     pub verify: Scope,
 
@@ -232,7 +232,7 @@ fn report_label(text: &str) -> Result<String, String> {
     }
 }
 
-/// How bytes are written to a drive and read from it.
+/// EraseChoice bytes are written to a drive and read from it.
 #[derive(Args, Clone, Debug)]
 pub struct TransferArguments {
     /// Whether transfers bypass the page cache (O_DIRECT)
@@ -249,7 +249,7 @@ pub struct TransferArguments {
     pub rate_limit: Option<NonZeroU64>,
 }
 
-/// How a run is shown.
+/// EraseChoice a run is shown.
 #[derive(Args, Clone, Debug)]
 pub struct OutputArguments {
     /// Print one JSON object per line on standard output, for programs

@@ -25,12 +25,11 @@ use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{Extent, Outcome};
 use crate::sample::samples;
-use crate::show::text;
 use crate::task::{Stop, Task};
 
-use answer::Answer;
+use answer::{Answer, Verdict};
 use screen::Screen;
-use surface::Surface;
+use surface::{Contents, Surface};
 
 /// Time between two updates of what is shown.
 const TICK: Duration = Duration::from_millis(100);
@@ -38,8 +37,15 @@ const TICK: Duration = Duration::from_millis(100);
 /// A target is read in pieces of this many bytes, after each of which it may be known to hold data.
 const PIECE: u64 = 256 << 20;
 
-/// A thread's answer about the target of this number, or why there is none.
-type Told = (usize, Result<Answer, String>);
+/// A thread's answer about the target of this number.
+type Told = (usize, Answer);
+
+/// EraseChoice many drives are not blank, as far as they answered.
+#[derive(Default)]
+struct Count {
+    not_blank: usize,
+    unread: usize,
+}
 
 /// Runs `squall blank`.
 pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
@@ -48,7 +54,7 @@ pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
     let progress: Vec<_> = opened.iter().map(|_| Progress::default()).collect();
     let (sender, answers) = channel();
     let all = opened.len();
-    let blank = thread::scope(|scope| {
+    let count = thread::scope(|scope| {
         for (number, (target, device)) in opened.iter().enumerate() {
             let (sender, control) = (sender.clone(), &control);
             let progress = &progress[number];
@@ -61,12 +67,32 @@ pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
         drop(sender);
         print_answers(&opened, &progress, &answers, options.json)
     })?;
-    match all - blank {
-        0 => Ok(()),
-        _ if all == 1 => Err(Failure::Runtime("the drive is not blank".into())),
-        others => Err(Failure::Runtime(format!(
-            "{others} of {all} drives are not blank"
-        ))),
+    match count.text(all) {
+        None => Ok(()),
+        Some(text) => Err(Failure::Runtime(text)),
+    }
+}
+
+impl Count {
+    fn add(&mut self, answer: &Answer) {
+        match answer.verdict {
+            Verdict::Unread => self.unread += 1,
+            _ => self.not_blank += usize::from(!answer.blank),
+        }
+    }
+
+    /// What is to be said about `all` drives; `None` if they are blank.
+    fn text(&self, all: usize) -> Option<String> {
+        Some(match (self.not_blank, self.unread) {
+            (0, 0) => return None,
+            (0, _) if all == 1 => "the drive could not be read".into(),
+            (_, 0) if all == 1 => "the drive is not blank".into(),
+            (0, unread) => format!("{unread} of {all} drives could not be read"),
+            (others, 0) => format!("{others} of {all} drives are not blank"),
+            (others, unread) => {
+                format!("{others} of {all} drives are not blank, and {unread} could not be read")
+            }
+        })
     }
 }
 
@@ -81,33 +107,27 @@ fn open(options: &BlankArguments) -> Result<Vec<(Target, Device)>, Failure> {
     options.targets.iter().map(open).collect()
 }
 
-/// Prints each answer as it comes, below bars if there is a terminal. Returns how many drives are blank.
+/// Prints each answer as it comes, below bars if there is a terminal.
 fn print_answers(
     opened: &[(Target, Device)],
     progress: &[Progress],
     answers: &Receiver<Told>,
     json: bool,
-) -> Result<usize, Failure> {
+) -> Result<Count, Failure> {
     let mut screen = Screen::new(opened);
-    let mut blank = 0;
+    let mut count = Count::default();
     loop {
         match answers.recv_timeout(TICK) {
             Err(RecvTimeoutError::Timeout) => screen.show(progress),
-            Err(RecvTimeoutError::Disconnected) => return Ok(blank),
-            Ok((number, Ok(answer))) => {
-                blank += usize::from(answer.blank);
+            Err(RecvTimeoutError::Disconnected) => return Ok(count),
+            Ok((number, answer)) => {
+                count.add(&answer);
                 let line = match json {
                     true => serde_json::to_string(&answer).expect("text keys"),
                     false => answer.line(),
                 };
                 screen.end(number);
                 screen.all.suspend(|| output::print(&(line + "\n")))?;
-            }
-            Ok((number, Err(why))) => {
-                let name = text::path(&opened[number].0.identity.given);
-                screen.end(number);
-                let say = || eprintln!("squall: {name}: {why}");
-                screen.all.suspend(say);
             }
         }
     }
@@ -120,7 +140,7 @@ fn read(
     progress: &Progress,
     control: &Control,
     options: &BlankArguments,
-) -> Result<Answer, String> {
+) -> Answer {
     let size = target.identity.size;
     let regions = match options.sample {
         true => samples(size, squall::u64),
@@ -151,16 +171,21 @@ fn read(
     };
     let read = Pipeline::new(open, &options.transfer, Duration::MAX, &events)
         .and_then(|mut pipeline| scan(&mut pipeline, &regions, &mut seen));
-    read.map_err(failure_reason)?;
+    let reason = read.err().map(failure_reason);
+    let contents = match reason {
+        None => seen.surface.contents(),
+        Some(_) => Contents::Unknown,
+    };
     let unreadable = seen.unreadable.extents();
-    let answer = Answer::new(target.identity.clone(), seen.surface.contents(), signatures);
-    Ok(Answer {
+    let answer = Answer::new(target.identity.clone(), contents, signatures);
+    Answer {
         blank: answer.blank && unreadable.is_empty(),
+        reason,
         sample: options.sample,
         read: seen.surface.read,
         unreadable,
         ..answer
-    })
+    }
 }
 
 fn scan(pipeline: &mut Pipeline<'_>, regions: &[Extent], seen: &mut Scan) -> Result<(), Stop> {
@@ -231,14 +256,20 @@ mod tests {
     use crate::args::tests::blank_arguments;
 
     fn answer(bytes: &[u8], options: &str) -> Answer {
+        answer_if(|_| {}, bytes, options)
+    }
+
+    /// The answer about `bytes` if `before` happens before they are read.
+    fn answer_if(before: impl Fn(&Control), bytes: &[u8], options: &str) -> Answer {
         let lab = Lab::new();
         let image = lab.image("image", 1);
         fs::write(&image, bytes).unwrap();
         let options = blank_arguments(&format!("{options} {}", image.display()));
         let opened = open(&options).expect("a target");
         let control = Control::new(Interrupt::watch("a test").expect("signals"));
+        before(&control);
         let (target, device) = &opened[0];
-        read(target, device, &Progress::default(), &control, &options).expect("an answer")
+        read(target, device, &Progress::default(), &control, &options)
     }
 
     #[test]
@@ -249,6 +280,7 @@ mod tests {
             answer(&[0; 5000], ""),
             answer(&[0x55; 5000], "--sample"),
             answer(&ext, ""),
+            answer_if(|control| _ = control.skip(), &ext, ""),
         ];
         let lines = answers.each_ref().map(Answer::line);
         let line = |number: usize, words: &str| {
@@ -260,6 +292,14 @@ mod tests {
             2,
             "image: not blank: data from byte 1,080 on: ext2, ext3 or ext4 (",
         );
+        line(
+            3,
+            "image: not read: interrupted: it was not read to its end (0 B read)",
+        );
+        let mut count = Count::default();
+        answers.iter().for_each(|answer| count.add(answer));
+        let text = count.text(answers.len()).expect("a failure");
+        assert_eq!(text, "1 of 4 drives are not blank, and 1 could not be read");
         let mut answers = answers;
         answers[2].unreadable.push(Extent {
             offset: 0,

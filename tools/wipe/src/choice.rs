@@ -160,6 +160,14 @@ impl Choice {
         }
     }
 
+    /// Leaves out the targets for which `why` has a reason.
+    pub fn leave_out(&mut self, why: impl Fn(&Target) -> Option<String>) {
+        for target in std::mem::take(&mut self.targets) {
+            let reason = why(&target);
+            self.add(target, reason);
+        }
+    }
+
     fn add(&mut self, mut target: Target, reason: Option<String>) {
         match reason {
             None => {

@@ -49,7 +49,7 @@ pub struct Worker<'a> {
     pub interrupt: &'a Control,
     /// What was asked for.
     pub plan: &'a Plan,
-    /// How bytes are transferred.
+    /// EraseChoice bytes are transferred.
     pub transfer: &'a TransferArguments,
     /// Time between two checkpoints.
     pub interval: Duration,

@@ -22,12 +22,13 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level that `drive` has reached: none unless it is a whole drive, all of it was overwritten, and
-    /// everything that was read back matched.
+    /// The level that `drive` has reached: none unless it is a whole drive that hides nothing, all of it was
+    /// overwritten, and everything that was read back matched.
     pub fn of(drive: &Drive) -> Option<Level> {
         let is_cleared = drive.target.kind == Kind::Disk
             && drive.outcome == Some(Outcome::Verified)
-            && drive.wipe.is_none();
+            && drive.wipe.is_none()
+            && !drive.hides_something();
         let purged = drive
             .purge
             .as_ref()
@@ -46,15 +47,17 @@ impl Level {
 
 /// The level of a drive's own erase, with everything overwritten afterwards.
 fn level_of_erase(means: EraseMethod) -> Level {
-    match means.action() {
-        Some(_) => Level::Purge,
-        // Neither Format NVM nor a secure discard is specified to reach what a laboratory could read.
-        None => Level::Clear,
+    match means {
+        // Neither is specified to reach what a laboratory could read.
+        EraseMethod::NvmeFormat | EraseMethod::SecureDiscard => Level::Clear,
+        _ => Level::Purge,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use squall_drives::Hidden;
+
     use super::*;
     use crate::show::fixture;
 
@@ -67,10 +70,29 @@ mod tests {
         let mut drive = job.drives[0].clone();
         drive.purge = Some(fixture::purge(None));
         assert_eq!(Level::of(&drive), Some(Level::Clear), "Format NVM");
+        for means in [EraseMethod::AtaSanitizeCrypto, EraseMethod::AtaSanitize] {
+            let purge = fixture::purge(None);
+            drive.purge = Some(Purge { means, ..purge });
+            assert_eq!(Level::of(&drive), Some(Level::Purge), "{means:?}");
+        }
         drive.outcome = Some(Outcome::Overwritten);
         assert_eq!(Level::of(&drive), None, "nothing was read back");
         drive.outcome = Some(Outcome::Verified);
         drive.target.kind = Kind::Partition;
         assert_eq!(Level::of(&drive), None);
+    }
+
+    /// What a drive hides was neither overwritten nor read back, whatever it says of its own erase.
+    #[test]
+    fn drives_that_hide_sectors_reach_no_level() {
+        let mut drive = fixture::job().drives[0].clone();
+        for purge in [None, Some(fixture::sanitized())] {
+            drive.purge = purge;
+            for (hpa, dco, is_whole) in [(0, None, true), (512, None, false), (0, Some(512), false)]
+            {
+                drive.hidden = Some(Hidden { hpa, dco });
+                assert_eq!(Level::of(&drive).is_some(), is_whole, "{:?}", drive.hidden);
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Shows the plan, which the user reads before confirming the targets.
 
 use jiff::Timestamp;
-use squall_drives::{Identity, Kind, Target};
+use squall_drives::{Hidden, Identity, Kind, Target};
 use squall_tools::{Failure, text, units};
 
 use crate::purge::{self, EraseChoice};
@@ -19,17 +19,38 @@ fn blocks(targets: &[Target], purge: Option<EraseChoice>) -> String {
     let mut text = String::new();
     for target in targets {
         block(&mut text, &target.identity);
-        if let Some(hidden) = target.hidden().and_then(show::text::hidden) {
-            add(
-                &mut text,
-                &format!("  hidden    {hidden}: overwriting does not reach it"),
-            );
-        }
-        if let Some(erase) = erase(target, purge, targets) {
-            add(&mut text, &format!("  erase     {erase}"));
+        let erase = erase(target, purge, targets).map(|way| way.unwrap_or_else(|why| why));
+        beyond(&mut text, target.hidden(), erase);
+    }
+    text
+}
+
+/// What a table does not show: a block for each of `targets` that hides something, or can erase itself.
+pub fn beside_the_table(targets: &[Target], purge: Option<EraseChoice>) -> String {
+    let mut text = String::new();
+    for target in targets {
+        let mut lines = String::new();
+        let way = erase(target, purge, targets).and_then(Result::ok);
+        beyond(&mut lines, target.hidden(), way);
+        if !lines.is_empty() {
+            add(&mut text, &target.identity.path.display().to_string());
+            text += &lines;
         }
     }
     text
+}
+
+/// What a drive hides, and its erase: what overwriting does not reach, and what may.
+fn beyond(text: &mut String, hidden: Option<Hidden>, erase: Option<String>) {
+    if let Some(hidden) = hidden.and_then(show::text::hidden) {
+        add(
+            text,
+            &format!("  hidden    {hidden}: overwriting does not reach it"),
+        );
+    }
+    if let Some(erase) = erase {
+        add(text, &format!("  erase     {erase}"));
+    }
 }
 
 /// What is done with all of `targets`.
@@ -53,10 +74,8 @@ pub fn summary(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> S
             verification(plan)
         ),
     );
-    if purge.is_none() {
-        for advice in advice(targets) {
-            add(&mut text, &format!("note: {advice}"));
-        }
+    for advice in advice(targets, purge) {
+        add(&mut text, &format!("note: {advice}"));
     }
     text
 }
@@ -112,19 +131,23 @@ fn block(text: &mut String, identity: &Identity) {
     );
 }
 
-/// What is known about a target's own erase before the target is opened.
-fn erase(target: &Target, purge: Option<EraseChoice>, all: &[Target]) -> Option<String> {
+/// What is known about a target's own erase before the target is opened: how it is done, or why there is none.
+fn erase(
+    target: &Target,
+    purge: Option<EraseChoice>,
+    all: &[Target],
+) -> Option<Result<String, String>> {
     let identity = &target.identity;
     let is_memory_card = || {
         let name = identity.path.file_name().unwrap_or_default();
         identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
     };
     match purge::expected_method(target, purge.unwrap_or(EraseChoice::Auto), all) {
-        Some(Ok(means)) => Some(format!("supported: {} (--purge)", means.name())),
-        Some(Err(why)) => Some(format!("not supported: {why}")),
+        Some(Ok(means)) => Some(Ok(format!("supported: {} (--purge)", means.name()))),
+        Some(Err(why)) => Some(Err(format!("not supported: {why}"))),
         None => is_memory_card().then(|| {
             let name = EraseMethod::SecureDiscard.name();
-            format!("perhaps supported: {name} (--purge)")
+            Ok(format!("perhaps supported: {name} (--purge)"))
         }),
     }
 }
@@ -141,11 +164,13 @@ fn verification(plan: &Plan) -> String {
     }
 }
 
-/// Notes on data that overwriting does not reach, each once.
-fn advice(targets: &[Target]) -> Vec<String> {
+/// Notes on data that overwriting does not reach, each once; none if the drives erase themselves.
+fn advice(targets: &[Target], purge: Option<EraseChoice>) -> Vec<String> {
     let mut advice: Vec<String> = Vec::new();
-    for target in targets {
-        advice.extend(report::flash_advice(&target.identity));
+    for target in targets.iter().filter(|_| purge.is_none()) {
+        let means = purge::expected_method(target, EraseChoice::Auto, targets);
+        let means = means.and_then(Result::ok);
+        advice.extend(report::flash_advice(&target.identity, means));
     }
     advice.dedup();
     advice
@@ -155,4 +180,60 @@ fn advice(targets: &[Target]) -> Vec<String> {
 fn add(text: &mut String, line: &str) {
     text.push_str(&text::in_a_line(line));
     text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use squall_testing::loops::Lab;
+
+    use super::*;
+    use crate::record::ContentKind;
+
+    fn memory_card(lab: &Lab) -> Target {
+        let mut target = Target::find(&lab.image("image", 4096)).expect("a target");
+        target.identity.path = "/dev/mmcblk9".into();
+        (target.identity.kind, target.identity.flash) = (Kind::Disk, Some(true));
+        target
+    }
+
+    #[test]
+    fn what_a_table_does_not_show_is_below_it() {
+        let lab = Lab::new();
+        let card = memory_card(&lab);
+        let plain = Target::find(&lab.image("plain", 4096)).expect("a target");
+        assert_eq!(
+            beside_the_table(&[plain, card], None),
+            "/dev/mmcblk9\n  erase     perhaps supported: secure discard (--purge)\n"
+        );
+        let mut text = String::new();
+        let hidden = Hidden {
+            hpa: 1_000_000,
+            dco: None,
+        };
+        beyond(&mut text, Some(hidden), None);
+        assert!(text.starts_with("  hidden    1.00 MB (HPA): "), "{text}");
+    }
+
+    /// Drives that erase themselves need no advice to do that.
+    #[test]
+    fn with_purge_nothing_else_is_advised() {
+        let lab = Lab::new();
+        let targets = [memory_card(&lab)];
+        let plan = Plan {
+            passes: vec![ContentKind::ZEROS],
+            verify: Scope::Full,
+            verify_each: false,
+            keep_key: false,
+        };
+        let text = summary(&targets, &plan, None);
+        assert!(
+            text.contains("`squall wipe --purge /dev/mmcblk9`"),
+            "{text}"
+        );
+        let text = summary(&targets, &plan, Some(EraseChoice::Auto));
+        assert!(
+            text.contains("Each drive first erases itself.") && !text.contains("note:"),
+            "{text}"
+        );
+    }
 }

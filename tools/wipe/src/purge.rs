@@ -82,7 +82,7 @@ fn purges(targets: &[Target], means: &[Option<EraseMethod>]) -> Vec<Option<Purge
     targets.iter().enumerate().map(purge).collect()
 }
 
-/// How `target`, open as `file`, can erase itself, or why it cannot. Nothing but `named` targets may be
+/// EraseChoice `target`, open as `file`, can erase itself, or why it cannot. Nothing but `named` targets may be
 /// erased. Asking changes nothing.
 fn erase_method(
     target: &Target,
@@ -173,7 +173,7 @@ pub fn serves_reads(target: &Target) -> bool {
 }
 
 /// Why `target` serves no reads and writes, and what to do; `None` if no sanitize operation is the reason.
-fn why_unreadable(target: &Target) -> Option<String> {
+pub fn why_unreadable(target: &Target) -> Option<String> {
     let file = target.open_to_ask(OFlags::empty())?;
     match state_of(target, &file)? {
         State::Running { progress, .. } => Some(format!(

@@ -66,7 +66,7 @@ pub struct Tool {
     pub machine: Option<Machine>,
 }
 
-/// How much is compared.
+/// EraseChoice much is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -93,15 +93,17 @@ pub struct Drive {
     pub passes: Vec<Pass>,
     /// The verification, once it has begun.
     pub verification: Option<Verification>,
-    /// How the drive ended; `None` while it is under way.
+    /// EraseChoice the drive ended; `None` while it is under way.
     pub outcome: Option<Outcome>,
-    /// The level of sanitization that it has reached.
+    /// The level of sanitization that it has reached: none if it hides something.
     pub level: Option<Level>,
     /// What the drive says of its health.
     pub health: HealthRecord,
     /// The drive's own erase before the first pass, if one was asked for.
     pub purge: Option<Purge>,
-    /// How bytes were transferred; `None` until the drive begins.
+    /// EraseChoice the drive can erase itself, if it tells; `squall wipe --purge` has it do that.
+    pub erase: Option<EraseMethod>,
+    /// EraseChoice bytes were transferred; `None` until the drive begins.
     pub transfer: Option<Transfer>,
     /// Remarks: slowness, losses, what overwriting cannot reach.
     pub notes: Vec<Note>,
@@ -160,7 +162,7 @@ pub struct Pass {
 /// What was compared after a pass.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
-    /// How much was to be compared.
+    /// EraseChoice much was to be compared.
     pub scope: Scope,
     /// When it began.
     pub began: Timestamp,
@@ -183,6 +185,13 @@ pub struct Verification {
     pub unreadable: Vec<Extent>,
 }
 
+impl Verification {
+    /// The number of bytes that could not be read.
+    pub fn unreadable_bytes(&self) -> u64 {
+        self.unreadable.iter().map(|extent| extent.length).sum()
+    }
+}
+
 /// A range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
@@ -193,7 +202,7 @@ pub struct Extent {
     pub length: u64,
 }
 
-/// How bytes went to and from a target.
+/// EraseChoice bytes went to and from a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transfer {
     /// Whether transfers went past the page cache.
@@ -202,7 +211,7 @@ pub struct Transfer {
     pub queue: QueueKind,
 }
 
-/// How a drive's part of a job ended.
+/// EraseChoice a drive's part of a job ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -225,7 +234,7 @@ pub enum Outcome {
     },
     /// The drive was given up because it has died.
     Dead {
-        /// How that showed.
+        /// EraseChoice that showed.
         reason: String,
     },
 }
@@ -275,6 +284,7 @@ impl Drive {
             level: None,
             health: HealthRecord::default(),
             purge: None,
+            erase: None,
             transfer: None,
             notes: Vec::new(),
         }
@@ -286,6 +296,18 @@ impl Drive {
         of_passes.chain([&self.verification]).flatten()
     }
 
+    /// EraseChoice many bytes were found to differ from what was written, after any of the passes.
+    pub fn differing_bytes(&self) -> u64 {
+        let found = self.verifications();
+        found.map(|found| found.differing_bytes).sum()
+    }
+
+    /// EraseChoice many bytes could not be read back, after any of the passes.
+    pub fn unreadable_bytes(&self) -> u64 {
+        let found = self.verifications();
+        found.map(Verification::unreadable_bytes).sum()
+    }
+
     /// Bytes that the last pass did not overwrite: those refused, and those not reached.
     pub fn not_overwritten(&self) -> u64 {
         match self.passes.last() {
@@ -295,6 +317,11 @@ impl Drive {
             }
             None => self.target.size,
         }
+    }
+
+    /// Whether it is known to hide something from its host.
+    pub fn hides_something(&self) -> bool {
+        self.hidden.is_some_and(|hidden| hidden.bytes() > 0)
     }
 
     /// Why the drive's own erase failed, if it did.

@@ -6,7 +6,7 @@ pub mod share;
 #[cfg(test)]
 mod tests;
 
-use crate::record::{FORMAT, Job, Verification};
+use crate::record::{FORMAT, Job};
 
 pub use advice::{Advice, flash_advice};
 pub use page::html;
@@ -26,13 +26,4 @@ pub fn whole(job: &Job) -> Job {
         format: FORMAT.into(),
         ..job.clone()
     }
-}
-
-/// The number of bytes that could not be read.
-pub fn unreadable_bytes(verification: &Verification) -> u64 {
-    verification
-        .unreadable
-        .iter()
-        .map(|extent| extent.length)
-        .sum()
 }

@@ -127,7 +127,10 @@ fn show_plan(
     confirm::check(targets, &options.consent)?;
     let text = || match choice {
         Some(choice) => {
-            choice.text() + &plan::summary(targets, plan, options.purge) + &watch_sentence(options)
+            choice.text()
+                + &plan::beside_the_table(targets, options.purge)
+                + &plan::summary(targets, plan, options.purge)
+                + &watch_sentence(options)
         }
         None => plan::text(targets, plan, options.purge),
     };

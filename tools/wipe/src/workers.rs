@@ -72,13 +72,13 @@ pub type Work = fn(&Worker<'_>);
 pub struct Workers<'a> {
     /// Where progress is recorded.
     pub journal: &'a Arc<Journal>,
-    /// How bytes are transferred.
+    /// EraseChoice bytes are transferred.
     pub transfer: &'a TransferArguments,
     /// Time between two checkpoints.
     pub interval: Duration,
     /// Whether the user wants to stop.
     pub interrupt: &'a Interrupt,
-    /// How the run is shown.
+    /// EraseChoice the run is shown.
     pub style: OutputStyle,
 }
 

@@ -17,7 +17,7 @@ use super::buffer::Buffer;
 use super::queue::Queue;
 use super::transfer::Direction;
 use super::{claim, partitions};
-use crate::{Kind, Target};
+use crate::{Kind, Target, guards};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -56,11 +56,10 @@ impl Device {
     pub fn open(target: &Target, access: Access, direct: Direct) -> Result<Device, Failure> {
         let identity = &target.identity;
         let is_block = identity.kind != Kind::File;
+        let at = |error: Errno| cannot_open(target, access, &error);
         let opened = match direct {
             Direct::Off => None,
-            Direct::Auto | Direct::On => {
-                open_direct(target, access).map_err(|error| cannot_open(&identity.path, &error))?
-            }
+            Direct::Auto | Direct::On => open_direct(target, access).map_err(at)?,
         };
         if opened.is_none() && direct == Direct::On {
             return Err(Failure::Runtime(format!(
@@ -68,7 +67,6 @@ impl Device {
                 identity.path.display()
             )));
         }
-        let at = |error: Errno| cannot_open(&identity.path, &error);
         let is_direct = opened.is_some();
         let file = match opened {
             Some(file) => file,
@@ -244,9 +242,14 @@ pub fn claimed_by_others(target: &Target) -> Option<String> {
 }
 
 /// The failure for a target that cannot be opened. Nothing has been written at that point.
-fn cannot_open(path: &Path, error: &Errno) -> Failure {
-    let why = why(error);
-    Failure::Runtime(format!("{}: {why}; nothing was written", path.display()))
+fn cannot_open(target: &Target, access: Access, error: &Errno) -> Failure {
+    let claim = (*error == Errno::BUSY).then(|| guards::claim(target));
+    let why = claim.flatten().unwrap_or_else(|| why(error));
+    let end = match access {
+        Access::Read => "",
+        Access::Write | Access::WriteLater => "; nothing was written",
+    };
+    Failure::Runtime(format!("{}: {why}{end}", target.identity.path.display()))
 }
 
 /// Why a target cannot be opened, in words.

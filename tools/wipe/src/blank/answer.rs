@@ -28,6 +28,8 @@ pub struct Answer {
     /// Whether everything that was to be read was read and is one byte, repeated.
     pub blank: bool,
     pub verdict: Verdict,
+    /// Why the target was not read to its end, or to data.
+    pub reason: Option<String>,
     /// The repeated byte of a verdict `zeros`, `ones` or `byte`.
     pub byte: Option<u8>,
     /// The offset of the first byte that is not as at the beginning. If the beginning is random, or only a
@@ -59,7 +61,7 @@ pub enum Verdict {
     Mixed,
     /// Data.
     Data,
-    /// Nothing could be read.
+    /// Nothing is known of the contents: nothing could be read, or the reading ended early, as `reason` tells.
     Unread,
 }
 
@@ -82,6 +84,7 @@ impl Answer {
             target,
             blank: byte.is_some(),
             verdict,
+            reason: None,
             byte,
             first,
             sample: false,
@@ -96,7 +99,11 @@ impl Answer {
         let name = text::path(&self.target.given);
         let serial = self.target.lasting_serial();
         let serial = serial.map_or(String::new(), |serial| format!(" ({})", in_a_line(serial)));
-        let answer = if self.blank { "blank" } else { "not blank" };
+        let answer = match (self.blank, self.verdict) {
+            (true, _) => "blank",
+            (false, Verdict::Unread) => "not read",
+            (false, _) => "not blank",
+        };
         let mut line = format!("{name}{serial}: {answer}: {}", self.contents());
         let unreadable: u64 = self.unreadable.iter().map(|extent| extent.length).sum();
         if unreadable > 0 {
@@ -125,7 +132,10 @@ impl Answer {
                     _ => format!("data from byte {first} on: {}", names.join(", ")),
                 }
             }
-            Verdict::Unread => "nothing could be read".into(),
+            Verdict::Unread => {
+                let reason = self.reason.as_deref().map(in_a_line);
+                reason.unwrap_or_else(|| "nothing could be read".into())
+            }
         }
     }
 }

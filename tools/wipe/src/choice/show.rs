@@ -132,4 +132,26 @@ mod tests {
         }
         insta::assert_snapshot!("choice", shown);
     }
+
+    #[test]
+    fn a_drive_that_is_left_out_later_is_shown_with_the_reason() {
+        let lab = Lab::new();
+        let targets = ["idle", "busy"].map(|name| Target::find(&lab.image(name, 4096)).unwrap());
+        let mut choice = Choice {
+            targets: targets.into(),
+            skipped: Vec::new(),
+        };
+        let is_busy = |target: &Target| target.identity.path.ends_with("busy");
+        choice.leave_out(|target| is_busy(target).then(|| "it is sanitizing itself".into()));
+        let text = choice.text_in(None);
+        let (skipped, wiped) = text.split_once("to be wiped:").expect("both tables");
+        assert!(
+            skipped.contains("/busy") && skipped.contains("it is sanitizing itself"),
+            "{text}"
+        );
+        assert!(
+            wiped.contains("/idle") && !wiped.contains("/busy"),
+            "{text}"
+        );
+    }
 }

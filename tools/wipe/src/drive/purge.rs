@@ -9,7 +9,7 @@ use crate::event::EventKind;
 use crate::progress::Phase;
 use crate::purge::operation::{End, Operation, Surroundings};
 use crate::purge::sanitize::{Answered, WHOLE};
-use crate::record::{Action, Drive, Exchange, Outcome, Purge, Sanitize};
+use crate::record::{Action, Drive, EraseMethod, Exchange, Outcome, Purge, Sanitize};
 use crate::task::Stop;
 use crate::{purge, recorded_drive};
 
@@ -44,11 +44,11 @@ impl Worker<'_> {
         if !self.target.is_attached() {
             return Err(Stop::Vanished);
         }
-        self.change_purge(|purge| {
-            purge.ended = Some(Timestamp::now());
-            purge.failure = failure.clone();
-        });
-        self.events.send(EventKind::Purged { means, failure });
+        let means = self.update(|drive| drive.purge.as_mut().map(|purge| end(purge, &failure)));
+        self.save();
+        if let Some(means) = means {
+            self.events.send(EventKind::Purged { means, failure });
+        }
         let is_same = self.target.confirm(self.device.file());
         is_same.map_err(|failure| Stop::Failed(failure.into_text()))
     }
@@ -128,6 +128,20 @@ impl Worker<'_> {
     }
 }
 
+/// Records the end of an erase, and gives what is known then of its means.
+fn end(purge: &mut Purge, failure: &Option<String>) -> EraseMethod {
+    purge.ended = Some(Timestamp::now());
+    purge.failure = failure.clone();
+    if purge
+        .sanitize
+        .as_ref()
+        .is_some_and(|known| known.found_under_way)
+    {
+        purge.means = purge.means.found_under_way();
+    }
+    purge.means
+}
+
 /// A sanitize operation of a drive in a job.
 struct Begun<'a> {
     worker: &'a Worker<'a>,
@@ -171,7 +185,7 @@ impl Surroundings for Begun<'_> {
 
     fn under_way(&self, found: bool) {
         self.change(|known| {
-            known.found_under_way |= found;
+            known.found_under_way = found;
             known.accepted = Some(Timestamp::now());
         });
     }
@@ -180,5 +194,36 @@ impl Surroundings for Begun<'_> {
         let (done, total) = (u64::from(progress), u64::from(WHOLE));
         self.worker.progress.begin(Phase::Purging, done, total);
         self.worker.events.send(EventKind::Purging { done, total });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An operation that was found under way is recorded as asked for only if the drive tells which it is.
+    #[test]
+    fn nothing_is_recorded_that_the_drive_does_not_tell() {
+        for (asked, found) in [
+            (EraseMethod::ScsiSanitizeBlock, EraseMethod::ScsiSanitize),
+            (EraseMethod::AtaSanitizeCrypto, EraseMethod::AtaSanitize),
+            (
+                EraseMethod::NvmeSanitizeBlock,
+                EraseMethod::NvmeSanitizeBlock,
+            ),
+        ] {
+            for (found_under_way, expected) in [(true, found), (false, asked)] {
+                let sanitize = Sanitize {
+                    found_under_way,
+                    ..Sanitize::default()
+                };
+                let mut purge = Purge {
+                    sanitize: Some(sanitize),
+                    ..Purge::asked(asked)
+                };
+                assert_eq!(end(&mut purge, &None), expected);
+                assert_eq!(purge.done(), Some(expected));
+            }
+        }
     }
 }

@@ -32,14 +32,14 @@ pub trait Surroundings {
     /// Records a command and its answer.
     fn record(&self, answer: Answered);
 
-    /// Records that the operation is under way: begun now, or `found` so.
+    /// Records that an operation is under way from now on: begun now, or `found` so.
     fn under_way(&self, found: bool);
 
     /// Shows how far the operation is.
     fn progress(&self, progress: u16);
 }
 
-/// How it ended.
+/// EraseChoice it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// The drive says that it has sanitized itself.
@@ -74,7 +74,9 @@ impl Operation<'_> {
         self.surroundings.record(first.answer.clone());
         match first.state {
             State::Running { action, progress } => {
-                self.surroundings.under_way(!accepted);
+                if !accepted {
+                    self.surroundings.under_way(true);
+                }
                 match self.wait(progress) {
                     // Another one than was asked for has ended: that one is done now.
                     Ok(_) if action.is_some_and(|action| action != self.action) => {

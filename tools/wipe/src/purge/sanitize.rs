@@ -24,13 +24,13 @@ pub trait Sanitizer {
     /// Tells a drive whose operation has failed to serve reads and writes again.
     fn leave_failure(&self) -> Sent;
 
-    /// How long the drive says that an operation takes.
+    /// EraseChoice long the drive says that an operation takes.
     fn estimate(&self, _action: Action) -> Option<Duration> {
         None
     }
 }
 
-/// How a failed operation can be left.
+/// EraseChoice a failed operation can be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// By a command, too.

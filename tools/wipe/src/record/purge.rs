@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// A drive's own erase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Purge {
-    /// How the drive erases itself.
+    /// EraseChoice the drive erases itself. If it was found at that and does not tell how, this is what was asked for until it
+    /// ends, and then a sanitize operation that is not told.
     pub means: EraseMethod,
     /// When it began.
     pub began: Option<Timestamp>,
@@ -25,7 +26,7 @@ pub struct Purge {
 /// A sanitize operation, which a drive carries out by itself after it has accepted the command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sanitize {
-    /// Whether the operation was already under way when it was first asked about.
+    /// Whether the operation was already under way when it was first asked about, and not begun by this job.
     pub found_under_way: bool,
     /// When the drive accepted the command, or was found at work.
     pub accepted: Option<Timestamp>,
@@ -57,13 +58,13 @@ impl Purge {
         }
     }
 
-    /// How the drive erased itself, if it did.
+    /// EraseChoice the drive erased itself, if it did.
     pub fn done(&self) -> Option<EraseMethod> {
         (self.ended.is_some() && self.failure.is_none()).then_some(self.means)
     }
 }
 
-/// How a drive erases itself.
+/// EraseChoice a drive erases itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EraseMethod {
@@ -85,6 +86,10 @@ pub enum EraseMethod {
     AtaSanitizeCrypto,
     /// OVERWRITE EXT of ATA.
     AtaSanitizeOverwrite,
+    /// SANITIZE of SCSI that was found under way; the drive does not tell the service action.
+    ScsiSanitize,
+    /// A sanitize operation of ATA that was found under way; the drive does not tell which.
+    AtaSanitize,
     /// Format NVM of NVM Express, with User Data Erase.
     NvmeFormat,
     /// The kernel's secure discard.
@@ -152,7 +157,23 @@ impl EraseMethod {
             EraseMethod::NvmeSanitizeOverwrite
             | EraseMethod::ScsiSanitizeOverwrite
             | EraseMethod::AtaSanitizeOverwrite => Some(Action::Overwrite),
-            EraseMethod::NvmeFormat | EraseMethod::SecureDiscard => None,
+            EraseMethod::ScsiSanitize
+            | EraseMethod::AtaSanitize
+            | EraseMethod::NvmeFormat
+            | EraseMethod::SecureDiscard => None,
+        }
+    }
+
+    /// What is known of an operation like this that was found under way: only NVMe drives tell their action.
+    pub fn found_under_way(self) -> EraseMethod {
+        match self {
+            EraseMethod::ScsiSanitizeBlock
+            | EraseMethod::ScsiSanitizeCrypto
+            | EraseMethod::ScsiSanitizeOverwrite => EraseMethod::ScsiSanitize,
+            EraseMethod::AtaSanitizeBlock
+            | EraseMethod::AtaSanitizeCrypto
+            | EraseMethod::AtaSanitizeOverwrite => EraseMethod::AtaSanitize,
+            told => told,
         }
     }
 
@@ -178,6 +199,12 @@ impl EraseMethod {
             EraseMethod::AtaSanitizeBlock => "ATA sanitize with BLOCK ERASE EXT",
             EraseMethod::AtaSanitizeCrypto => "ATA sanitize with CRYPTO SCRAMBLE EXT",
             EraseMethod::AtaSanitizeOverwrite => "ATA sanitize with OVERWRITE EXT",
+            EraseMethod::ScsiSanitize => {
+                "SCSI SANITIZE with an operation that the drive does not tell"
+            }
+            EraseMethod::AtaSanitize => {
+                "ATA sanitize with an operation that the drive does not tell"
+            }
             EraseMethod::NvmeFormat => "Format NVM with User Data Erase",
             EraseMethod::SecureDiscard => "secure discard",
         }

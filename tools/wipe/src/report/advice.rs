@@ -16,9 +16,9 @@ pub struct Advice {
 }
 
 /// What overwriting cannot reach on flash, and what to run instead, in one line. `None` if the
-/// target is not flash.
-pub fn flash_advice(identity: &Identity) -> Option<String> {
-    let Advice { text, commands } = Advice::of(identity)?;
+/// target is not flash. It can `erase` itself by these means.
+pub fn flash_advice(identity: &Identity, erase: Option<EraseMethod>) -> Option<String> {
+    let Advice { text, commands } = Advice::of(identity, erase)?;
     let commands = commands
         .iter()
         .map(|(command, what)| format!("`{command}` ({what})"));
@@ -35,7 +35,7 @@ impl Advice {
     pub fn on(drive: &Drive) -> Option<Advice> {
         let target = &drive.target;
         let Some(means) = drive.purge.as_ref().and_then(Purge::done) else {
-            return Advice::of(target);
+            return Advice::of(target, drive.erase);
         };
         let whole = "everything it holds, including the spare cells";
         let (reach, commands) = match (means, means.action()) {
@@ -45,6 +45,14 @@ impl Advice {
             ),
             (_, Some(Action::CryptoErase)) => (
                 "the key under which it encrypts everything it holds, so that nothing can be decrypted",
+                Vec::new(),
+            ),
+            (EraseMethod::ScsiSanitize | EraseMethod::AtaSanitize, _) => (
+                "everything it holds, or the key under which it encrypts that",
+                Vec::new(),
+            ),
+            (EraseMethod::NvmeFormat, _) => (
+                "what this namespace holds; no standard says whether that includes spare cells",
                 Vec::new(),
             ),
             _ => (whole, Vec::new()),
@@ -57,24 +65,25 @@ impl Advice {
         Some(Advice { text, commands })
     }
 
-    /// Advice on a target that is only overwritten; `None` if it is not flash.
-    pub fn of(identity: &Identity) -> Option<Advice> {
+    /// Advice on a target that is only overwritten; `None` if it is not flash. It can `erase` itself by these means.
+    pub fn of(identity: &Identity, erase: Option<EraseMethod>) -> Option<Advice> {
         if identity.flash != Some(true) {
             return None;
         }
-        let commands = match identity.kind {
-            Kind::Disk => disk(&identity.path),
-            Kind::Partition => partition(&identity.path),
-            Kind::Loop | Kind::Mapped | Kind::File => Vec::new(),
+        let commands = match (erase, identity.kind) {
+            (Some(means), _) => vec![purge(&identity.path, means.name())],
+            (None, Kind::Disk) => disk(&identity.path),
+            (None, Kind::Partition) => partition(&identity.path),
+            (None, Kind::Loop | Kind::Mapped | Kind::File) => Vec::new(),
         };
         let scope = match identity.kind {
             Kind::Disk => "Only the drive itself can erase them",
             _ => "Only the drive itself can erase them, and all of it at once",
         };
-        let scope = if commands.is_empty() {
-            format!("{scope}.")
-        } else {
-            format!("{scope}, if it supports this:")
+        let scope = match (erase, commands.is_empty()) {
+            (Some(_), _) => format!("{scope}; this asks it to:"),
+            (None, false) => format!("{scope}, if it supports this:"),
+            (None, true) => format!("{scope}."),
         };
         let text = format!(
             "Flash keeps spare cells and moves data between cells. Overwriting cannot reach data in \
@@ -84,21 +93,24 @@ impl Advice {
     }
 }
 
-/// Commands for a whole drive. They erase all its contents, even what the wipe wrote.
+/// The command that has a target erase itself before it is overwritten again, and what that does.
+fn purge(path: &Path, what: &'static str) -> (String, &'static str) {
+    (format!("squall wipe --purge {}", path.display()), what)
+}
+
+/// Commands for a whole drive of which squall knows no erase. They erase all its contents, even what the wipe wrote.
 fn disk(path: &Path) -> Vec<(String, &'static str)> {
-    let shown = path.display();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let purge = format!("squall wipe --purge {shown}");
     if name.starts_with("mmcblk") {
         return vec![
-            (purge, "erases the blocks in use, then overwrites"),
+            purge(path, "erases the blocks in use, then overwrites"),
             (
-                format!("mmc sanitize {shown}"),
+                format!("mmc sanitize {}", path.display()),
                 "erases the unused blocks (eMMC)",
             ),
         ];
     }
-    vec![(purge, "the drive erases itself, then is overwritten")]
+    vec![purge(path, "the drive erases itself, then is overwritten")]
 }
 
 /// Commands for what a secure discard does not reach.

@@ -5,12 +5,12 @@ mod browser;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use squall_drives::Kind;
+use squall_drives::{Hidden, Kind};
 use squall_testing::schema::Schema;
 
 use super::{Advice, flash_advice, html, job_html, record, whole};
 use crate::journal;
-use crate::record::{ContentKind, EraseMethod, Extent, Job, Note, Outcome, Pass};
+use crate::record::{ContentKind, EraseMethod, Extent, Job, Level, Note, Outcome, Pass, Purge};
 use crate::show::fixture;
 
 /// Every outcome, and a drive that is under way.
@@ -185,7 +185,7 @@ fn many_ranges_are_cut_and_counted() {
 #[test]
 fn flash_gets_the_commands_of_its_kind() {
     let job = fixture::job();
-    assert_eq!(flash_advice(&job.drives[0].target), None);
+    assert_eq!(flash_advice(&job.drives[0].target, None), None);
     assert!(!html(&job, 0).contains("--purge"));
     let mut target = job.drives[2].target.clone();
     for (path, kind, command) in [
@@ -207,14 +207,14 @@ fn flash_gets_the_commands_of_its_kind() {
         ),
     ] {
         (target.path, target.kind) = (path.into(), kind);
-        let advice = Advice::of(&target).expect("flash");
+        let advice = Advice::of(&target, None).expect("flash");
         assert_eq!(advice.commands[0].0, command);
         assert!(
-            flash_advice(&target)
+            flash_advice(&target, None)
                 .is_some_and(|text| text.contains(command) && !text.contains('\n'))
         );
     }
-    let advice = Advice::of(&target).expect("flash");
+    let advice = Advice::of(&target, None).expect("flash");
     let [(command, _)] = &advice.commands[..] else {
         panic!("{advice:?}");
     };
@@ -222,6 +222,19 @@ fn flash_gets_the_commands_of_its_kind() {
         command.contains("--purge=discard "),
         "anything else would erase other partitions"
     );
+}
+
+/// A drive that squall can have erase itself needs no other program.
+#[test]
+fn flash_that_can_erase_itself_gets_purge() {
+    let mut job = fixture::job();
+    job.drives[2].erase = Some(EraseMethod::NvmeSanitizeCrypto);
+    let page = html(&job, 2);
+    assert!(
+        page.contains("squall wipe --purge /dev/nvme0n1") && !page.contains("nvme sanitize"),
+        "{page}"
+    );
+    assert!(page.contains("NVMe Sanitize with crypto erase"), "{page}");
 }
 
 /// An erase that the drive has done is not advised again, and a failed one is reported.
@@ -252,6 +265,32 @@ fn a_drive_that_erased_itself_needs_no_more() {
     let page = html(&job, 2);
     assert!(page.contains("squall wipe --purge") && page.contains("failed: refused"));
     assert!(page.contains("the drive's own erase failed."));
+
+    for (means, reach) in [
+        (EraseMethod::NvmeFormat, ": what this namespace holds;"),
+        (
+            EraseMethod::AtaSanitize,
+            " does not tell: everything it holds, or the key",
+        ),
+        (
+            EraseMethod::ScsiSanitize,
+            " does not tell: everything it holds, or the key",
+        ),
+        (
+            EraseMethod::AtaSanitizeBlock,
+            ": everything it holds, including the spare cells",
+        ),
+        (
+            EraseMethod::AtaSanitizeCrypto,
+            ": the key under which it encrypts",
+        ),
+    ] {
+        let purge = Purge::asked(means);
+        let ended = Some(fixture::at(60));
+        job.drives[2].purge = Some(Purge { ended, ..purge });
+        let advice = Advice::on(&job.drives[2]).expect("an erase");
+        assert!(advice.text.contains(reach), "{advice:?}");
+    }
 
     let mut discarded = fixture::purge(None);
     discarded.means = EraseMethod::SecureDiscard;
@@ -341,6 +380,33 @@ fn each_pass_says_what_was_read_back() {
     assert!(page.contains("Not as written after pass 2: 1 range, listed at the end."));
 }
 
+/// What was found after the first pass alone is in the verdict, which does not speak of an erase that nobody asked for.
+#[test]
+fn a_verdict_counts_what_was_found_after_any_pass() {
+    let mut job = three_passes();
+    let verdict = |job: &Job, outcome| {
+        let mut job = job.clone();
+        job.drives[0].outcome = Some(outcome);
+        html(&job, 0)
+    };
+    let found = &mut job.drives[0].passes[0].verification;
+    found.as_mut().expect("a verification").unreadable = vec![SECTOR];
+    let page = verdict(&job, Outcome::Incomplete);
+    assert!(
+        page.contains("overwritten, but some could not be read back.")
+            && !page.contains("its own erase"),
+        "{page}"
+    );
+
+    let found = &mut job.drives[0].passes[0].verification;
+    found.as_mut().expect("a verification").differing_bytes = 512;
+    let page = verdict(&job, Outcome::Differs);
+    assert!(
+        page.contains("512 of the bytes that were read back"),
+        "{page}"
+    );
+}
+
 const SECTOR: Extent = Extent {
     offset: 0,
     length: 512,
@@ -365,6 +431,39 @@ fn pages_say_who_for_whom_and_with_what() {
     let page = html(&fixture::verification_of(&job, 0), 0);
     assert!(page.contains("Record of a verification") && !page.contains("Level of"));
     assert!(page.contains("<dt>Wiped by job</dt><dd>20261122T093000Z</dd>"));
+}
+
+/// A drive was verified, and tells of sectors that it hides: its page and that of the job name them.
+#[test]
+fn hidden_sectors_are_in_every_verdict() {
+    let mut job = fixture::job();
+    job.drives.truncate(1);
+    job.drives.push(job.drives[0].clone());
+    let files: Vec<PathBuf> = vec!["/1.json".into(), "/2.json".into()];
+    let pages = |job: &Job| [html(job, 0), job_html(&whole(job), &files)];
+    for page in pages(&job) {
+        assert!(
+            page.contains("verdict good") && !page.contains("hides"),
+            "{page}"
+        );
+    }
+    let drive = &mut job.drives[0];
+    drive.hidden = Some(Hidden {
+        hpa: 1_000_000,
+        dco: None,
+    });
+    drive.level = Level::of(drive);
+    let [page, of_job] = pages(&job);
+    let words = "<strong>none</strong>; it hides 1.00 MB (HPA), which was not overwritten.";
+    assert!(
+        page.contains("verdict doubtful") && page.contains(words),
+        "{page}"
+    );
+    let words = "<td>none<br><span class=\"note\">hides 1.00 MB (HPA)</span></td>";
+    assert!(
+        of_job.contains("verdict doubtful") && of_job.contains(words),
+        "{of_job}"
+    );
 }
 
 /// What a drive does not report has no column.

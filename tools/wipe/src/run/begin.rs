@@ -11,6 +11,7 @@ use crate::args::{MAX_PASSES, WipeArguments};
 use crate::choice::{self, Choice};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
+use crate::purge::EraseChoice;
 use crate::record::{Drive, Job, Plan, Purge, Scope};
 use crate::workers::pending;
 use crate::{filesystem, purge, show};
@@ -87,7 +88,10 @@ fn named(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
 
 /// The drives of `--all`. If they are not as the user expects, shows what was found, and fails.
 fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
-    let choice = choice::choose(&options.choice, &options.consent)?;
+    let mut choice = choice::choose(&options.choice, &options.consent)?;
+    if options.purge.is_none() {
+        choice.leave_out(purge::why_unreadable);
+    }
     if options.output.json {
         output::print(&choice.event()?)?;
     }
@@ -123,6 +127,8 @@ fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
 pub(super) fn new_drive(target: &Target, purge: Option<Purge>) -> Drive {
     let mut drive = Drive::new(target.identity.clone());
     drive.purge = purge;
+    drive.erase = purge::expected_method(target, EraseChoice::Auto, std::slice::from_ref(target))
+        .and_then(Result::ok);
     drive.hidden = target.hidden();
     if let Some(hidden) = drive.hidden.and_then(show::text::hidden) {
         drive.note(format!(

@@ -14,18 +14,22 @@ use crate::show::OutputStyle;
 pub fn finish(journal: &Journal, style: OutputStyle) -> Result<(), Failure> {
     let job = journal.job().clone();
     let reported = reports::write(journal, &job, style);
+    // If the disk knows only an earlier state of the job, it is resumed from there, with the keys.
+    let is_on_disk = reported.is_ok() || journal.save().is_ok();
     let mut ended = Ok(());
     for (number, drive) in job.drives.iter().enumerate() {
-        if !drive.is_resumable() {
+        if is_on_disk && !drive.is_resumable() {
             let keys = keys::path_for_report(&journal.report_path(number));
             let is_kept = job.plan.keep_key && job.plan.ends_with_key();
             ended = ended.and(keys::remove(&keys, is_kept));
         }
     }
-    if !job.drives.iter().any(Drive::is_resumable) {
-        ended = ended.and(journal.remove());
-    }
-    let kept = reported.and(ended);
+    let is_over = !job.drives.iter().any(Drive::is_resumable);
+    let kept = match reported {
+        Ok(()) if is_over => ended.and(journal.remove()),
+        Err(failure) if is_over => Err(to_be_written(journal, failure)),
+        reported => reported.and(ended),
+    };
     match (unfinished(journal, &job), kept) {
         (Some(text), Ok(())) => Err(Failure::Runtime(text)),
         (Some(text), Err(other)) => {
@@ -38,6 +42,14 @@ pub fn finish(journal: &Journal, style: OutputStyle) -> Result<(), Failure> {
             Ok(())
         }
     }
+}
+
+/// The failure of reports that can be written later: the journal has all that they say.
+fn to_be_written(journal: &Journal, failure: Failure) -> Failure {
+    let (failure, journal) = (failure.into_text(), journal.path().display());
+    Failure::Runtime(format!(
+        "{failure}; mend that, and write it with: squall wipe --resume {journal}"
+    ))
 }
 
 /// Why the run is not a success, and what to do; `None` if it is one.
@@ -94,5 +106,26 @@ mod tests {
         let text = told();
         assert!(text.contains("--resume"), "{text}");
         assert!(text.contains("the report is on standard output"), "{text}");
+    }
+
+    /// Every drive is done, and its report cannot be written: the journal stays, and writes it the next time.
+    #[test]
+    fn a_lost_report_can_be_written_later() {
+        let mut job = fixture::job();
+        job.drives.truncate(1);
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::create(directory.path(), job);
+        let place = journal.report_path(0);
+        fs::create_dir(&place).unwrap();
+        let text = finish(&journal, OutputStyle::Json)
+            .expect_err("there is no report")
+            .into_text();
+        let advice = format!("squall wipe --resume {}", journal.path().display());
+        assert!(text.ends_with(&advice), "{text}");
+
+        fs::remove_dir(&place).unwrap();
+        let journal = Journal::open(journal.path()).expect("it was kept");
+        finish(&journal, OutputStyle::Json).expect("it can be written now");
+        assert!(place.exists() && !journal.path().exists());
     }
 }

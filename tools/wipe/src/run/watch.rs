@@ -27,7 +27,7 @@ use crate::workers::PendingDrive;
 /// Time between two looks at what is attached.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often a new drive that somebody has claimed is looked at again.
+/// EraseChoice often a new drive that somebody has claimed is looked at again.
 const PATIENCE: u32 = 10;
 
 /// What was plugged in.
@@ -65,7 +65,7 @@ pub struct Arrivals<'a> {
     journal: Arc<Journal>,
     /// The attachments that were looked at.
     known: BTreeSet<u64>,
-    /// How often each new attachment was looked at.
+    /// EraseChoice often each new attachment was looked at.
     busy: BTreeMap<u64, u32>,
     next_look: Instant,
 }

@@ -234,6 +234,7 @@ fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
             after: Some(health(41, 8)),
         },
         purge: None,
+        erase: None,
         transfer: Some(Transfer { direct, queue }),
         notes: Vec::new(),
     }

@@ -5,7 +5,7 @@ use squall_tools::text::in_a_line;
 use squall_tools::units;
 
 use crate::record::{ContentKind, Drive, Job, Outcome, Scope};
-use crate::report::{Advice, share, unreadable_bytes};
+use crate::report::{Advice, share};
 
 use super::row::{bytes_processed, errors, word};
 use super::run::Totals;
@@ -150,11 +150,10 @@ fn faults(drive: &Drive) -> Option<String> {
     let pass = drive.passes.last();
     let extents = pass.map_or(&[][..], |pass| &pass.unwritten);
     let unwritten: u64 = extents.iter().map(|extent| extent.length).sum();
-    let (unreadable, differing) = match &drive.verification {
-        Some(verification) => (unreadable_bytes(verification), verification.differing_bytes),
-        None => (0, 0),
-    };
-    errors(unwritten.saturating_add(unreadable), differing)
+    errors(
+        unwritten.saturating_add(drive.unreadable_bytes()),
+        drive.differing_bytes(),
+    )
 }
 
 fn sums(totals: &Totals) -> String {
@@ -176,7 +175,7 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
         Outcome::Incomplete if drive.not_overwritten() > 0 => {
             "parts of it could not be overwritten: destroy it, or have it erase itself (--purge)"
         }
-        Outcome::Incomplete if faults(drive).is_none() => {
+        Outcome::Incomplete if drive.purge_failure().is_some() && faults(drive).is_none() => {
             "overwritten, but its own erase failed: try --purge again, or destroy it"
         }
         Outcome::Incomplete => {
@@ -207,4 +206,44 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
         }
     };
     Some(format!("{}: {advice}", text::path(&drive.target.given)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Extent, Pass, Verification};
+    use crate::show::fixture;
+
+    /// A sector was unreadable after the first of two passes, and no erase of the drive's own was asked for.
+    #[test]
+    fn what_was_found_after_any_pass_counts() {
+        let mut job = fixture::job();
+        let mut drive = job.drives.remove(0);
+        let found = drive.verification.clone().expect("a verification");
+        let sector = Extent {
+            offset: 0,
+            length: 512,
+        };
+        let first = Pass {
+            verification: Some(Verification {
+                unreadable: vec![sector],
+                ..found
+            }),
+            ..drive.passes[0].clone()
+        };
+        drive.passes.insert(0, first);
+        drive.outcome = Some(Outcome::Incomplete);
+        assert_eq!(faults(&drive).as_deref(), Some("512 B refused"));
+        let advice = next(&job, &drive).expect("advice");
+        assert!(
+            advice.contains("parts of it could not be read back"),
+            "{advice}"
+        );
+
+        // The control: its own erase was asked for and failed, and nothing else.
+        drive.passes.remove(0);
+        drive.purge = Some(fixture::purge(Some("refused")));
+        let advice = next(&job, &drive).expect("advice");
+        assert!(advice.contains("its own erase failed"), "{advice}");
+    }
 }

@@ -21,7 +21,7 @@ enum Kind {
     Note,
 }
 
-/// How many lines of each kind each drive has had.
+/// EraseChoice many lines of each kind each drive has had.
 #[derive(Debug, Default)]
 pub struct Words {
     said: BTreeMap<(usize, Kind), u32>,

@@ -53,6 +53,17 @@ impl<'a> Disk<'a> {
         }
     }
 
+    /// The word of IDENTIFY DEVICE that tells the sanitize operations. Fails if the drive has none.
+    fn capabilities(&self) -> Result<u16, String> {
+        const WORD: usize = 59;
+        const HAS_SANITIZE: u16 = 1 << 12;
+        let word = self.identify()?[WORD];
+        match word & HAS_SANITIZE {
+            0 => Err(NO_SANITIZE.into()),
+            _ => Ok(word),
+        }
+    }
+
     /// Sends a command of SANITIZE DEVICE, and gives the registers that it returns.
     fn sanitize(
         &self,
@@ -125,7 +136,7 @@ fn text(registers: &Registers) -> String {
     )
 }
 
-/// How far an operation is: the lowest 16 bits of LBA.
+/// EraseChoice far an operation is: the lowest 16 bits of LBA.
 fn progress(registers: &Registers) -> u16 {
     registers.lba as u16
 }
@@ -137,21 +148,21 @@ mod reason {
     pub const FROZEN: u64 = 3;
 }
 
+const NO_SANITIZE: &str = "it has no ATA sanitize";
+
 impl Sanitizer for Disk<'_> {
     fn actions(&self) -> Result<Vec<Action>, String> {
-        const WORD: usize = 59;
-        const HAS_SANITIZE: u16 = 1 << 12;
         const BITS: [(u16, Action); 3] = [
             (1 << 15, Action::BlockErase),
             (1 << 13, Action::CryptoErase),
             (1 << 14, Action::Overwrite),
         ];
-        let word = self.identify()?[WORD];
+        let word = self.capabilities()?;
         let has = BITS.into_iter().filter(|(bit, _)| word & bit != 0);
         let actions: Vec<_> = has.map(|(_, action)| action).collect();
-        match (word & HAS_SANITIZE, actions.is_empty()) {
-            (0, _) | (_, true) => Err("it has no ATA sanitize".into()),
-            _ => Ok(actions),
+        match actions.is_empty() {
+            true => Err(NO_SANITIZE.into()),
+            false => Ok(actions),
         }
     }
 
@@ -161,6 +172,10 @@ impl Sanitizer for Disk<'_> {
         const FROZEN: u16 = 1 << 13;
         let (answer, registers) = self.sanitize(feature::STATUS, 0, 0);
         let registers = registers?;
+        if registers.is_error() {
+            // A drive that does not know the command aborts it, too.
+            self.capabilities()?;
+        }
         let state = match (reason(&registers), registers.lba & 0xff) {
             (Some(_), reason::NOT_REPORTED | reason::UNSUCCESSFUL) => State::Failed { mode: None },
             (Some(_), reason::FROZEN) => State::Frozen,

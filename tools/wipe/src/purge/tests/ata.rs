@@ -104,6 +104,9 @@ impl Disk {
     fn sanitize(&self, feature: u16, count: u16, lba: u64) -> Registers {
         let aborted = |reason: u64| (0x51, 0x04, 0, reason);
         let has = |bit: u16| self.word59 & (1 << 12 | bit) == 1 << 12 | bit;
+        if !has(0) {
+            return aborted(0);
+        }
         let mut machine = self.machine.borrow_mut();
         let (bit, action) = match feature {
             0x0000 => {

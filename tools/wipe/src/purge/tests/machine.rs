@@ -40,9 +40,9 @@ pub struct Machine {
     pub last: Option<(Action, bool)>,
     pub succeeded: bool,
     pub fate: Fate,
-    /// How far the operation is, of 65536.
+    /// EraseChoice far the operation is, of 65536.
     pub progress: u16,
-    /// How far it gets from one question to the next.
+    /// EraseChoice far it gets from one question to the next.
     pub step: u16,
     /// Operations that were begun.
     pub begun: Vec<(Action, bool)>,

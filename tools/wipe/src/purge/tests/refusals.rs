@@ -116,6 +116,24 @@ fn drives_without_sanitize_are_refused() {
     }
 }
 
+/// An ATA drive without sanitize aborts the question about its state as any command that it does not know. That is not
+/// the failure of an operation.
+#[test]
+fn a_drive_without_sanitize_has_not_failed() {
+    let disk = ata::Disk {
+        word59: 0,
+        ..ata::Disk::default()
+    };
+    let drive = Disk::behind(&disk).unwrap();
+    assert_eq!(drive.status().unwrap_err(), "it has no ATA sanitize");
+
+    // The control: one that has it, and failed in it.
+    let failed = ata::Disk::default();
+    failed.machine.borrow_mut().doing = Doing::Failure;
+    let state = Disk::behind(&failed).unwrap().status().unwrap().state;
+    assert_eq!(state, State::Failed { mode: None });
+}
+
 /// A SCSI drive tells which logical units the command affects (MLU).
 #[test]
 fn other_logical_units_are_not_erased() {

@@ -8,7 +8,7 @@ use squall_tools::units;
 
 use crate::content_kind;
 use crate::record::{Drive, Job, Outcome, Pass, Purge, Scope, Verification};
-use crate::report::{share, unreadable_bytes};
+use crate::report::share;
 
 /// A name and a value.
 pub type Fact = (&'static str, String);
@@ -137,7 +137,7 @@ fn verification(drive: &Drive) -> Vec<Fact> {
         ("Compared", bytes(*compared)),
         ("Share", share::percent(*compared, drive.target.size)),
         ("Differing", bytes(*differing_bytes)),
-        ("Unreadable", bytes(unreadable_bytes(verification))),
+        ("Unreadable", bytes(verification.unreadable_bytes())),
         ("Began", timestamp(verification.began)),
         ("Ended", ended.unwrap_or("not ended".into())),
         ("Took", took(verification.seconds)),
@@ -265,7 +265,7 @@ fn read_back(found: Option<&Verification>) -> String {
     let Some(found) = found else {
         return "–".into();
     };
-    let unreadable = unreadable_bytes(found);
+    let unreadable = found.unreadable_bytes();
     match (found.differing_bytes, unreadable) {
         (0, 0) if found.ended.is_none() => "not ended".into(),
         (0, 0) => "as written".into(),

@@ -10,6 +10,7 @@ use super::verdict::{self, Grade};
 use super::{STYLE, facts, footer, signature};
 use crate::content_kind;
 use crate::record::{Drive, Job, Level, Scope};
+use crate::show::text;
 
 /// The page about `job`. `reports` are the files about its drives.
 pub fn html(job: &Job, reports: &[PathBuf]) -> String {
@@ -42,7 +43,7 @@ pub fn html(job: &Job, reports: &[PathBuf]) -> String {
                 }
             }
             p.note.below {
-                "Levels are those of NIST SP 800-88 Rev. 2, for whole drives that were verified. "
+                "Levels are those of NIST SP 800-88 Rev. 2, for whole drives that hide nothing and were verified. "
                 "The names of records begin with " (job.id) "-."
             }
         }
@@ -81,7 +82,7 @@ fn moments(job: &Job, of: impl Fn(&Drive) -> Option<Timestamp>) -> impl Iterator
     job.drives.iter().filter_map(of)
 }
 
-/// How many drives ended how, the worst of which decides.
+/// EraseChoice many drives ended how, the worst of which decides.
 fn verdict(job: &Job) -> (String, Grade) {
     let mut words: Vec<(&str, usize)> = Vec::new();
     for drive in &job.drives {
@@ -116,6 +117,7 @@ fn verdict(job: &Job) -> (String, Grade) {
 fn row(job: &Job, number: usize, drive: &Drive, report: &Path) -> Markup {
     let target = &drive.target;
     let level = drive.level.map_or("none", Level::name);
+    let hidden = drive.hidden.and_then(text::hidden);
     let file = report.with_extension("html");
     let file = file.file_name().unwrap_or_default().to_string_lossy();
     let shown = file.strip_prefix(&format!("{}-", job.id)).unwrap_or(&file);
@@ -129,7 +131,10 @@ fn row(job: &Job, number: usize, drive: &Drive, report: &Path) -> Markup {
             td { (drive.asset.as_deref().unwrap_or("–")) }
             td { (units::volume(target.size)) }
             td { (verdict::word(drive)) }
-            td { (level) }
+            td {
+                (level)
+                @if let Some(hidden) = hidden { br; span.note { "hides " (hidden) } }
+            }
             td { (shown) }
         }
     }

@@ -5,9 +5,10 @@ use maud::{Markup, html};
 use squall_drives::Kind;
 
 use crate::record::{Drive, Job, Level, Outcome, Scope};
-use crate::report::{share, unreadable_bytes};
+use crate::report::share;
+use crate::show::text;
 
-/// How good an outcome is.
+/// EraseChoice good an outcome is.
 pub enum Grade {
     Good,
     Doubtful,
@@ -58,14 +59,19 @@ pub fn framed(grade: &Grade, word: &str, sentences: &Markup) -> Markup {
 
 /// The level of sanitization that was reached, and what that means.
 fn level(drive: &Drive) -> Markup {
-    let means = match (drive.level, drive.target.kind) {
-        (Some(Level::Clear), _) => {
-            "every place that the host can address was overwritten, and everything that was read back \
-             matched."
+    let hidden = drive.hidden.and_then(text::hidden);
+    let means = match (drive.level, drive.target.kind, hidden) {
+        (Some(Level::Clear), ..) => {
+            "every place that the host can address was overwritten, and everything that was read \
+             back matched."
+                .into()
         }
-        (Some(Level::Purge), _) => "the drive also sanitized itself, as it reports.",
-        (None, Kind::Disk) => "it was not completely overwritten and verified.",
-        (None, _) => "levels are for whole drives.",
+        (Some(Level::Purge), ..) => "the drive also sanitized itself, as it reports.".into(),
+        (None, Kind::Disk, Some(hidden)) => {
+            format!("it hides {hidden}, which was not overwritten.")
+        }
+        (None, Kind::Disk, None) => "it was not completely overwritten and verified.".into(),
+        (None, ..) => "levels are for whole drives.".to_owned(),
     };
     let name = drive.level.map_or("none", Level::name);
     html! {
@@ -78,6 +84,7 @@ fn level(drive: &Drive) -> Markup {
 
 pub fn grade(drive: &Drive) -> Grade {
     match drive.outcome {
+        Some(Outcome::Verified) if drive.hides_something() => Grade::Doubtful,
         Some(Outcome::Verified) => Grade::Good,
         None | Some(Outcome::Overwritten | Outcome::Interrupted) => Grade::Doubtful,
         _ => Grade::Bad,
@@ -108,7 +115,7 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
             "Every byte was overwritten. Nothing was read back, as was asked for.".into()
         }
         Some(Outcome::Incomplete) => match missing {
-            0 if is_read_back(drive) => {
+            0 if drive.purge_failure().is_some() && drive.unreadable_bytes() == 0 => {
                 "Every byte was overwritten, but the drive's own erase failed.".into()
             }
             0 => "Every byte was overwritten, but some could not be read back.".into(),
@@ -117,13 +124,10 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
                 share::grouped_digits(missing)
             ),
         },
-        Some(Outcome::Differs) => match &drive.verification {
-            Some(verification) => format!(
-                "{} of the bytes that were read back are not what was written.",
-                share::grouped_digits(verification.differing_bytes)
-            ),
-            None => "What was read back is not what was written.".into(),
-        },
+        Some(Outcome::Differs) => format!(
+            "{} of the bytes that were read back are not what was written.",
+            share::grouped_digits(drive.differing_bytes())
+        ),
         Some(Outcome::Interrupted) => format!("It was stopped before it was finished: {left}."),
         Some(Outcome::Vanished) => format!("The drive disappeared: {left}."),
         Some(Outcome::Failed { reason }) => format!("It could not continue ({reason}): {left}."),
@@ -131,13 +135,7 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
     }
 }
 
-/// Whether everything that was to be read back could be read.
-fn is_read_back(drive: &Drive) -> bool {
-    let verification = drive.verification.as_ref();
-    verification.is_none_or(|verification| unreadable_bytes(verification) == 0)
-}
-
-/// How much was compared.
+/// EraseChoice much was compared.
 fn compared(job: &Job, drive: &Drive) -> Scope {
     let verification = drive.verification.as_ref();
     verification.map_or(job.plan.verify, |verification| verification.scope)
