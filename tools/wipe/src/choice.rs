@@ -1,7 +1,7 @@
 //! Chooses the drives of `squall wipe --all`: whole drives of this machine that nobody uses.
 //!
-//! Partitions, loop devices and mapped devices are never chosen, nor drives that are reached over a network, which
-//! other machines may use. Whatever is not chosen is listed with the reason.
+//! Partitions, loop devices and mapped devices are never chosen, nor drives that are reached over a network or a bus that
+//! squall does not know, which other machines may use. Whatever is not chosen is listed with the reason.
 
 mod show;
 
@@ -208,9 +208,9 @@ pub fn is_drive(target: &Target) -> bool {
 
 /// Why `target`, which has these `uses`, is not wiped; `None` if it is.
 pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Option<String> {
-    let bus = target.bus().unwrap_or_default();
-    if !buses.is_empty() && !buses.iter().any(|allowed| allowed.name() == bus) {
-        return Some(format!("is on {bus}, not on {}", names(buses)));
+    let on_another_bus = reason_against_bus(&target.bus().unwrap_or_default(), buses);
+    if on_another_bus.is_some() {
+        return on_another_bus;
     }
     if target.is_optical() {
         return Some("is an optical drive".into());
@@ -224,6 +224,17 @@ pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Opti
     uses.into_iter()
         .next()
         .or_else(|| claimed_by_others(target))
+}
+
+/// Why drives on `bus` are not wiped if only those on `buses` are, or on any that is known to be of this machine: what
+/// others, such as rbd, lead to, other machines may use.
+fn reason_against_bus(bus: &str, buses: &[Bus]) -> Option<String> {
+    let allowed = match buses {
+        [] => Bus::value_variants(),
+        _ => buses,
+    };
+    let is_allowed = allowed.iter().any(|allowed| allowed.name() == bus);
+    (!is_allowed).then(|| format!("is on {bus}, not on {}", names(allowed)))
 }
 
 /// Which of `drives` the user excepts. Fails if one of the names is none of theirs, so that typing errors are caught.
@@ -269,5 +280,33 @@ pub fn count(drives: usize) -> String {
         0 => "no drive".into(),
         1 => "1 drive".into(),
         count => format!("{count} drives"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_buses_of_this_machine_are_chosen() {
+        for bus in Bus::value_variants() {
+            assert_eq!(reason_against_bus(bus.name(), &[]), None);
+            assert_eq!(reason_against_bus(bus.name(), &[*bus]), None);
+        }
+        for (bus, buses, expected) in [
+            (
+                "rbd",
+                &[][..],
+                "is on rbd, not on mmc or nvme or sata or scsi or usb or virtio",
+            ),
+            ("rbd", &[Bus::Usb], "is on rbd, not on usb"),
+            (
+                "sata",
+                &[Bus::Usb, Bus::Mmc],
+                "is on sata, not on usb or mmc",
+            ),
+        ] {
+            assert_eq!(reason_against_bus(bus, buses).as_deref(), Some(expected));
+        }
     }
 }
