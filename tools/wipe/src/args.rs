@@ -45,8 +45,9 @@ Overwriting does not reach the cells that flash memory keeps aside. A drive's ow
 runs it before anything is overwritten. For drives without one, the plan and the report say what to
 run instead.
 
-Exit codes: 0 if every drive was overwritten and verified as requested, 1 if one was not, 2 if
-nothing was written: a wrong argument, or a target that was refused.")]
+Exit codes: 0 if every drive was overwritten and verified as requested, 1 if one was not, or was
+plugged in and perhaps meant (--watch), 2 if nothing was written: a wrong argument, or a target that
+was refused.")]
 pub struct WipeArguments {
     /// Drives, partitions, loop devices or files
     #[arg(value_name = "TARGET", required_unless_present_any = ["resume", "all"])]

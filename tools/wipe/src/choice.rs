@@ -41,7 +41,8 @@ pub struct ChoiceArguments {
     ///
     /// One question at the beginning covers all of them. The key q ends the watch, and the run ends with its last
     /// drive; an interrupt ends both. Each drive is looked at once when it is plugged in: one that something mounts
-    /// at that moment is left out, and so is one that this run has wiped.
+    /// at that moment is left out, and so is one that this run has wiped or that was left out before, however it is
+    /// called now.
     #[arg(long)]
     pub watch: bool,
 
@@ -105,6 +106,8 @@ impl Bus {
 
 /// The drives to wipe, and those that are left out.
 pub struct Choice {
+    /// All drives that were there, wiped or not.
+    pub present: Vec<Target>,
     pub targets: Vec<Target>,
     pub skipped: Vec<Skipped>,
 }
@@ -128,6 +131,7 @@ pub fn choose(options: &ChoiceArguments, consent: &Consent) -> Result<Choice, Fa
     let excepted = excepted(&options.except, &drives)?;
     let uses = guards::uses(&drives, &PURPOSE)?;
     let mut choice = Choice {
+        present: drives.clone(),
         targets: Vec::new(),
         skipped: Vec::new(),
     };
@@ -260,7 +264,7 @@ fn excepted(names: &[String], drives: &[Target]) -> Result<Vec<usize>, Failure> 
 }
 
 /// Whether one of `names` means `target`.
-pub fn is_excepted(names: &[String], target: &Target) -> bool {
+fn is_excepted(names: &[String], target: &Target) -> bool {
     names
         .iter()
         .any(|name| match Target::find(Path::new(name)) {

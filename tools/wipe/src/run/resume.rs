@@ -53,7 +53,7 @@ pub fn prepare(
         journal.update(*number, |drive| reopen(drive, target));
     }
     let pending_drives = pending(&plan, numbers, targets, devices, keys);
-    Ok(Some((journal, pending_drives)))
+    Ok(Some((journal, pending_drives, None)))
 }
 
 /// The drives that can be resumed.
