@@ -48,16 +48,38 @@ impl Identity {
 
     /// What is equal, if both may be the same drive; `None` if they are two. An adapter may show other names than the
     /// drive's own, so one that is equal counts more than one that is not.
-    pub fn likeness(&self, other: &Identity) -> Option<&'static str> {
+    pub fn likeness(&self, other: &Identity) -> Option<Likeness> {
         let is_equal = |one: Option<&str>, other: Option<&str>| Some(one? == other?);
         let wwid = is_equal(self.wwid.as_deref(), other.wwid.as_deref());
         let serial = is_equal(self.lasting_serial(), other.lasting_serial());
         match (wwid, serial) {
             _ if self.size != other.size => None,
-            (Some(true), _) => Some("worldwide identifier and size"),
-            (_, Some(true)) => Some("serial number and size"),
-            (None, None) => Some("size"),
+            (Some(true), _) => Some(Likeness::Wwid),
+            (_, Some(true)) => Some(Likeness::Serial),
+            (None, None) => Some(Likeness::Size),
             _ => None,
+        }
+    }
+}
+
+/// What two drives of the same size have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// The worldwide identifier.
+    Wwid,
+    /// The serial number.
+    Serial,
+    /// Nothing else, and no name that both have tells them apart.
+    Size,
+}
+
+impl Likeness {
+    /// What is equal, for a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Likeness::Wwid => "worldwide identifier and size",
+            Likeness::Serial => "serial number and size",
+            Likeness::Size => "size",
         }
     }
 }
@@ -120,8 +142,7 @@ mod tests {
         };
         let (wwid, serial) = (Some("naa.1"), Some("WD-1"));
         let known = drive(wwid, serial, 4096);
-        let by_wwid = Some("worldwide identifier and size");
-        let by_serial = Some("serial number and size");
+        let (by_wwid, by_serial) = (Some(Likeness::Wwid), Some(Likeness::Serial));
         for (other, likeness) in [
             (known.clone(), by_wwid),
             (drive(wwid, serial, 8192), None),
@@ -132,7 +153,7 @@ mod tests {
             (drive(Some("naa.2"), serial, 4096), by_serial),
             (drive(wwid, Some("WD-2"), 4096), by_wwid),
             (drive(None, serial, 4096), by_serial),
-            (drive(None, Some("diskseq-2"), 4096), Some("size")),
+            (drive(None, Some("diskseq-2"), 4096), Some(Likeness::Size)),
         ] {
             assert_eq!(known.likeness(&other), likeness, "{other:?}");
             assert_eq!(known.is_same_drive(&other), other == known, "{other:?}");

@@ -106,9 +106,9 @@ impl Bus {
 
 /// The drives to wipe, and those that are left out.
 pub struct Choice {
-    /// All drives that were there, wiped or not.
-    pub present: Vec<Target>,
     pub targets: Vec<Target>,
+    pub left_out: Vec<Target>,
+    /// The drives that are left out, with the reasons.
     pub skipped: Vec<Skipped>,
 }
 
@@ -131,8 +131,8 @@ pub fn choose(options: &ChoiceArguments, consent: &Consent) -> Result<Choice, Fa
     let excepted = excepted(&options.except, &drives)?;
     let uses = guards::uses(&drives, &PURPOSE)?;
     let mut choice = Choice {
-        present: drives.clone(),
         targets: Vec::new(),
+        left_out: Vec::new(),
         skipped: Vec::new(),
     };
     for ((number, target), uses) in drives.into_iter().enumerate().zip(uses) {
@@ -173,13 +173,17 @@ impl Choice {
                 target.has_stable_name = true;
                 self.targets.push(target);
             }
-            Some(reason) => self.skipped.push(Skipped {
-                path: target.identity.path,
-                model: target.identity.model,
-                serial: target.identity.serial,
-                size: target.identity.size,
-                reason,
-            }),
+            Some(reason) => {
+                let drive = target.identity.clone();
+                self.left_out.push(target);
+                self.skipped.push(Skipped {
+                    path: drive.path,
+                    model: drive.model,
+                    serial: drive.serial,
+                    size: drive.size,
+                    reason,
+                });
+            }
         }
     }
 }

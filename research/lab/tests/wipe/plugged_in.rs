@@ -1,7 +1,10 @@
 //! `squall wipe --all --watch`: drives that are plugged in while it runs.
 
+use std::time::Instant;
+
 use squall_lab::test_guests::Bus;
 
+use crate::common::TIMEOUT;
 use crate::common::needs::{C_COMPILER, GUESTS};
 use crate::wipe::workspace::{GuestSession, MIB, Running, Workspace, id};
 use squall_testing::suite::Test;
@@ -219,9 +222,13 @@ fn a_drive_that_cannot_be_recorded_shifts_no_other() {
     assert!(workspace.is_old("LOST"));
 }
 
-/// Plugs a drive in, and waits until the kernel shows it.
+/// Plugs a drive in, and waits until the kernel shows it. QEMU lets go of the medium of one that was in use a moment after
+/// it was unplugged.
 fn plugged_in(session: &mut GuestSession, serial: &str) {
-    session.guest.plug(serial).expect("a drive");
+    let deadline = Instant::now() + TIMEOUT;
+    while let Err(failure) = session.guest.plug(serial) {
+        assert!(Instant::now() < deadline, "{}", failure.into_text());
+    }
     session.ok(&format!("rm -f {}", id(serial)));
     session.name(serial);
 }

@@ -111,7 +111,7 @@ mod tests {
             reason: reason.into(),
         };
         let choice = Choice {
-            present: Vec::new(),
+            left_out: Vec::new(),
             targets: vec![
                 drive("/dev/sdb", "WDC WD40EFRX-68N32N0", "WD-WX12A3456789"),
                 drive("/dev/sdc", "ST4000NM0035-1V4107", "ZC1A2B3C"),

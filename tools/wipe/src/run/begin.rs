@@ -22,7 +22,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let plan = plan_of(options)?;
     let choice = options.choice.all.then(|| chosen(options)).transpose()?;
     let known = match &choice {
-        Some(choice) if options.choice.watch => Some(Known::of(&choice.present)?),
+        Some(choice) if options.choice.watch => Some(Known::of(choice)?),
         _ => None,
     };
     let targets = match &choice {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use squall_drives::confirm;
 use squall_drives::io::{Device, claimed_by_others};
-use squall_drives::{Identity, Target, guards};
+use squall_drives::{Identity, Likeness, Target, guards};
 use squall_tools::Failure;
 use squall_tools::units::volume;
 
@@ -24,7 +24,7 @@ use crate::choice::{self, Choice};
 use crate::journal::Journal;
 use crate::keys::Keys;
 use crate::purge;
-use crate::record::{Drive, Job, Purge};
+use crate::record::{Drive, Job, Outcome, Purge};
 use crate::workers::PendingDrive;
 
 /// Time between two looks at what is attached.
@@ -73,14 +73,16 @@ pub fn confirm(choice: &Choice, options: &WipeArguments) -> Result<(), Failure> 
 /// What was looked at.
 pub struct Known {
     attachments: BTreeSet<u64>,
-    /// The drives that were there at the beginning, and those that were left out later.
-    drives: Vec<Identity>,
+    /// The drives that were left out.
+    left_out: Vec<Identity>,
 }
 
 impl Known {
-    /// The drives that are `present` before anything is asked or written: nothing that is plugged in from then on is lost.
-    pub fn of(present: &[Target]) -> Result<Known, Failure> {
-        let attachments: Option<_> = present.iter().map(Target::attachment).collect();
+    /// The drives of `choice`, before anything is asked or written: what is plugged in from then on is new.
+    pub fn of(choice: &Choice) -> Result<Known, Failure> {
+        let present = choice.targets.iter().chain(&choice.left_out);
+        let attachments: Option<_> = present.map(Target::attachment).collect();
+        let left_out = choice.left_out.iter().map(|drive| drive.identity.clone());
         Ok(Known {
             attachments: attachments.ok_or_else(|| {
                 Failure::Runtime(
@@ -89,7 +91,7 @@ impl Known {
                         .into(),
                 )
             })?,
-            drives: present.iter().map(|drive| drive.identity.clone()).collect(),
+            left_out: left_out.collect(),
         })
     }
 
@@ -103,22 +105,24 @@ impl Known {
                 Some(_) => "this run has tried to wipe it, as its report tells".into(),
             }));
         }
-        if self.drives.iter().any(|known| known.is_same_drive(drive)) {
+        if self.left_out.iter().any(|known| known.is_same_drive(drive)) {
             return Some(Reason::Rule("it was left out before".into()));
         }
-        let of_job = job
-            .drives
+        let of_job = job.drives.iter().filter_map(|known| {
+            let likeness = known.target.likeness(drive)?;
+            // Of drives without names, many may be meant. One that is wiped twice loses nothing.
+            let is_another = likeness == Likeness::Size
+                && known.outcome.as_ref().is_none_or(Outcome::is_success);
+            (!is_another).then_some((likeness, "a drive of this job"))
+        });
+        let left_out = self
+            .left_out
             .iter()
-            .map(|known| (&known.target, "a drive of this job"));
-        let others = self
-            .drives
-            .iter()
-            .map(|known| (known, "a drive that was left out"));
-        let mut all = of_job.chain(others);
-        let (likeness, what) =
-            all.find_map(|(known, what)| Some((known.likeness(drive)?, what)))?;
+            .filter_map(|known| Some((known.likeness(drive)?, "a drive that was left out")));
+        let (likeness, what) = of_job.chain(left_out).next()?;
         Some(Reason::Missed(format!(
-            "it has the {likeness} of {what}, and may be that one: wipe it by name if it is another"
+            "it has the {} of {what}, and may be that one: wipe it by name if it is another",
+            likeness.words()
         )))
     }
 }
@@ -200,7 +204,7 @@ impl<'a> Arrivals<'a> {
             Reason::Missed(reason) => (true, reason),
         };
         let text = format!("{}: left out: {reason}", name(&drive));
-        self.known.drives.push(drive);
+        self.known.left_out.push(drive);
         Arrival::LeftOut { text, is_missed }
     }
 
@@ -286,7 +290,6 @@ mod tests {
     use squall_testing::loops::Lab;
 
     use super::*;
-    use crate::record::Outcome;
     use crate::show::fixture;
 
     fn drive(serial: &str, wwid: Option<&str>) -> Identity {
@@ -299,24 +302,28 @@ mod tests {
         }
     }
 
+    /// The words of a reason, and whether the drive is missed.
+    fn words(reason: Option<Reason>) -> Option<(String, bool)> {
+        reason.map(|reason| match reason {
+            Reason::Rule(text) => (text, false),
+            Reason::Missed(text) => (text, true),
+        })
+    }
+
     /// What is said of a drive that is plugged in again, after one of the job with this outcome, or one that was left out.
     #[test]
     fn what_was_seen_is_left_out_and_what_may_have_been_counts() {
         let known = Known {
             attachments: BTreeSet::new(),
-            drives: vec![drive("LEFT", Some("naa.1")), drive("CHEAP", None)],
+            left_out: vec![drive("LEFT", Some("naa.1")), drive("CHEAP", None)],
         };
         let mut job = fixture::job();
         job.drives.truncate(2);
         job.drives[0].target = drive("JOB", Some("naa.2"));
         job.drives[1].target = drive("STICK", None);
-        let reason = |job: &Job, serial, wwid| {
-            let reason = known.reason_against(&drive(serial, wwid), job);
-            reason.map(|reason| match reason {
-                Reason::Rule(text) => (text, false),
-                Reason::Missed(text) => (text, true),
-            })
-        };
+        job.drives[1].outcome = Some(Outcome::Verified);
+        let reason =
+            |job: &Job, serial, wwid| words(known.reason_against(&drive(serial, wwid), job));
         for (outcome, words) in [
             (None, "it is being wiped already"),
             (Some(Outcome::Verified), "it was wiped in this run already"),
@@ -355,11 +362,39 @@ mod tests {
         }
     }
 
+    /// Of drives without names, one may be the drive that the user has skipped. If there is none, all are wiped.
+    #[test]
+    fn drives_without_names_are_wiped_unless_one_was_not() {
+        let nobody = Known {
+            attachments: BTreeSet::new(),
+            left_out: Vec::new(),
+        };
+        let mut job = fixture::job();
+        job.drives.truncate(1);
+        job.drives[0].target = drive("diskseq-1", None);
+        for (outcome, is_taken) in [
+            (None, true),
+            (Some(Outcome::Verified), true),
+            (Some(Outcome::Interrupted), false),
+        ] {
+            job.drives[0].outcome = outcome;
+            let reason = words(nobody.reason_against(&drive("diskseq-2", None), &job));
+            assert_eq!(reason.is_none(), is_taken, "{reason:?}");
+        }
+    }
+
     /// A file has no number for its attachment, as no device has before Linux 5.15.
     #[test]
     fn a_kernel_that_does_not_count_is_refused() {
         let file = Target::find(&Lab::new().image("image", 4096)).expect("a target");
-        let Err(failure) = Known::of(&[file]) else {
+        let mut choice = Choice {
+            targets: Vec::new(),
+            left_out: Vec::new(),
+            skipped: Vec::new(),
+        };
+        assert!(Known::of(&choice).is_ok());
+        choice.left_out.push(file);
+        let Err(failure) = Known::of(&choice) else {
             panic!("it does not count");
         };
         let text = failure.into_text();
@@ -367,7 +402,6 @@ mod tests {
             text.contains("nothing was written: use Linux 5.15"),
             "{text}"
         );
-        assert!(Known::of(&[]).is_ok());
     }
 
     /// Neither keys without a place nor a journal that cannot be saved use up a number.
