@@ -14,6 +14,11 @@ pub trait Sanitizer {
     /// something that is not to be erased.
     fn actions(&self) -> Result<Vec<Action>, String>;
 
+    /// The drive's own model and serial number, where the kernel may show those of an adapter; otherwise `None`.
+    fn own_name(&self) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
     /// Asks for the state.
     fn status(&self) -> Result<Status, String>;
 

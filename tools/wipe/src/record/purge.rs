@@ -29,6 +29,9 @@ pub struct Sanitize {
     pub found_under_way: bool,
     /// When the drive accepted the command, or was found at work.
     pub accepted: Option<Timestamp>,
+    /// Model and serial number as the drive itself told them, if it is an ATA drive: those of the target may be an
+    /// adapter's.
+    pub own_name: Option<String>,
     /// Every command that changes something, and the answers about the state that decided.
     pub exchanges: Vec<Exchange>,
 }
