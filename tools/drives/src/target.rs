@@ -213,8 +213,8 @@ impl Target {
         is_asked.then(|| hidden::hidden(self)).flatten()
     }
 
-    /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel, SRP,
-    /// NVMe over Fabrics.
+    /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,
+    /// SRP, NVMe over Fabrics.
     pub fn is_remote(&self) -> bool {
         self.device().is_some_and(drive::is_remote)
     }

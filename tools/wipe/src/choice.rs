@@ -1,7 +1,7 @@
 //! Chooses the drives of `squall wipe --all`: whole drives of this machine that nobody uses.
 //!
-//! Partitions, loop devices and mapped devices are never chosen, nor drives that are reached over a network or a bus that
-//! squall does not know, which other machines may use. Whatever is not chosen is listed with the reason.
+//! Partitions, loop devices and mapped devices are never chosen, nor drives that are reached over a network or a bus
+//! that squall does not know, which other machines may use. Whatever is not chosen is listed with the reason.
 
 mod show;
 

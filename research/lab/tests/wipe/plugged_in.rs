@@ -222,8 +222,8 @@ fn a_drive_that_cannot_be_recorded_shifts_no_other() {
     assert!(workspace.is_old("LOST"));
 }
 
-/// Plugs a drive in, and waits until the kernel shows it. QEMU lets go of the medium of one that was in use a moment after
-/// it was unplugged.
+/// Plugs a drive in, and waits until the kernel shows it. QEMU lets go of the medium of one that was in use a moment
+/// after it was unplugged.
 fn plugged_in(session: &mut GuestSession, serial: &str) {
     let deadline = Instant::now() + TIMEOUT;
     while let Err(failure) = session.guest.plug(serial) {

@@ -1,6 +1,6 @@
-//! Checks that a drive to be resumed is the recorded one, by the bytes that were written to it, and by the name under which
-//! it began to erase itself. Serial numbers do not suffice, because they may be those of a dock, and inode numbers are
-//! reused.
+//! Checks that a drive to be resumed is the recorded one, by the bytes that were written to it, and by the name under
+//! which it began to erase itself. Serial numbers do not suffice, because they may be those of a dock, and inode numbers
+//! are reused.
 
 use squall_drives::io::{Buffer, Device, Direction};
 use squall_drives::{Target, shown};
@@ -53,7 +53,7 @@ pub fn check_contents(drive: &Drive, device: &Device, keys: Option<&Keys>) -> Re
     Ok(())
 }
 
-/// Whether `target`, open as `device`, is known to be the drive that began to sanitize itself. Fails if it is another one.
+/// Whether `target`, open as `device`, is known to be the drive that began to sanitize itself. Fails if it is another.
 pub fn is_one_that_erased_itself(
     drive: &Drive,
     target: &Target,
@@ -76,8 +76,8 @@ pub fn is_one_that_erased_itself(
     })
 }
 
-/// Whether a drive whose own name was `then` is known to be the one whose own name is `now`. Fails with that name if they
-/// are two.
+/// Whether a drive whose own name was `then` is known to be the one whose own name is `now`. Fails with that name if
+/// they are two.
 fn compare(then: Option<&str>, now: Result<Option<String>, String>) -> Result<bool, String> {
     match (then, now) {
         (Some(then), Ok(Some(now))) if then != now => Err(now),

@@ -1,10 +1,10 @@
 //! `squall wipe --all --watch`: also wipes drives that are plugged in later.
 //!
-//! A drive is looked at once for each time it is plugged in, which the kernel counts (diskseq). One that was left out, at
-//! the beginning or later, stays left out, and so does a drive of this job, however it ended: what lasts is compared,
-//! because a drive that is plugged in again, or whose link was reset, has another name and counts as new. Somebody's mount
-//! of it is no longer recognised then. Where nothing tells whether it is the same drive, it is left out, and the run is no
-//! success.
+//! A drive is looked at once for each time it is plugged in, which the kernel counts (diskseq). One that was left out,
+//! at the beginning or later, stays left out, and so does a drive of this job, however it ended: what lasts is compared,
+//! because a drive that is plugged in again, or whose link was reset, counts as new and may have another name, and
+//! somebody's mount of it no longer shows. Where nothing tells whether it is the same drive, it is left out, and the run
+//! is no success.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -310,7 +310,7 @@ mod tests {
         })
     }
 
-    /// What is said of a drive that is plugged in again, after one of the job with this outcome, or one that was left out.
+    /// What is said of a drive that is plugged in after one of the job, with its outcome, or after one that was left out.
     #[test]
     fn what_was_seen_is_left_out_and_what_may_have_been_counts() {
         let known = Known {
