@@ -5,8 +5,10 @@
 //
 // UIO is the device's number, IMAGE holds the drive's contents. In DIRECTORY, `log` gets the bytes of every
 // command that begins an operation or leaves its failure. While there is a file `hold`, an operation stays half
-// done; with a file `fail` it fails; with a file `frozen` the ATA drive's commands are frozen. Each question
-// about an operation takes it an eighth further; at its end the contents are zeros.
+// done; with a file `fail` it fails; with a file `frozen` the ATA drive's commands are frozen. The serial number in the
+// ATA drive's own IDENTIFY DEVICE is ONE; with a file `other` it is TWO, as of another drive in the same dock, whose own
+// serial number stays; with a file `nameless` there is none. Each question about an operation takes it an eighth further;
+// at its end the contents are zeros.
 
 #include <endian.h>
 #include <stddef.h>
@@ -242,6 +244,8 @@ static uint8_t pass_through(const uint8_t *cdb, const struct data *data, uint8_t
     if (cdb[14] == 0xec) {
         uint16_t words[256] = { 0 };
         words[59] = htole16(0xb000); // sanitize, block erase and crypto scramble
+        if (!is_set("nameless")) // The first of two characters is in the high byte.
+            memcpy(words + 10, is_set("other") ? "WT O" : "NO E", 4);
         give(data, words, sizeof words);
         return GOOD;
     }

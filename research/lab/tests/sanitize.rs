@@ -33,6 +33,9 @@ const REACHED: u64 = 8 * MIB;
 /// Options that make a wipe slow enough to be killed.
 const SLOWLY: &str = "--rate-limit 1MiB --checkpoint 1";
 
+/// Options of a wipe that is killed before a checkpoint.
+const UNSAVED: &str = "--purge --rate-limit 1MiB --checkpoint 600";
+
 const MODULES: [&str; 4] = ["target_core_user", "tcm_loop", "sd_mod", "ext4"];
 
 /// Makes the device `$1` of the kind `$2`, and starts the program behind it.
@@ -202,6 +205,8 @@ fn an_ata_drive_sanitizes_itself() {
         "overwrite",
         "not sanitize itself by overwrite",
     );
+    another_drive_in_the_dock_is_refused(&mut session, &expected);
+    a_nameless_drive_sanitizes_itself_again(&mut session, &expected);
 }
 
 /// The power fails while a drive is at work. It goes on, and the resumed job waits for it.
@@ -316,6 +321,50 @@ fn a_failure_is_left(session: &mut Session, expected: &Expected) {
     );
     assert_eq!(report["verification"]["differing_bytes"], 0);
     assert_eq!(report["verification"]["compared"], SIZE * MIB);
+}
+
+/// A run is killed before anything was overwritten: while the drive is at work, and after that. Another drive is in the
+/// dock when the job is resumed, and has sanitized itself some time, too.
+fn another_drive_in_the_dock_is_refused(session: &mut Session, expected: &Expected) {
+    let killed_while = |session: &mut Session, name: &str, is_at_work: bool| {
+        session.set("hold", is_at_work);
+        let running = session.start(name, UNSAVED);
+        match is_at_work {
+            true => session.until_half(&running),
+            false => {
+                let purged = |event: &Value| event["event"] == "purged";
+                session.guest.until(&running, 0, purged);
+            }
+        }
+        session.kill(running);
+        session.set("hold", false);
+        session.set("other", true);
+        let ran = session.guest.resume(name, "");
+        ran.refused(
+            "it is TWO, another drive than the one that has erased itself: nothing was written",
+        );
+        session.set("other", false);
+        session.guest.resume(name, "").success();
+        assert_eq!(session.commands(), [expected.begin]);
+        let report = session.guest.report(name, 0);
+        assert_eq!(report["purge"]["sanitize"]["own_name"], "ONE");
+        assert_eq!(report["level"], "purge");
+    };
+    killed_while(session, "at-work", true);
+    killed_while(session, "at-its-end", false);
+}
+
+/// Nothing shows that it is the drive that began, and it is no longer at work.
+fn a_nameless_drive_sanitizes_itself_again(session: &mut Session, expected: &Expected) {
+    session.set("nameless", true);
+    let running = session.start("nameless", UNSAVED);
+    let purged = |event: &Value| event["event"] == "purged";
+    session.guest.until(&running, 0, purged);
+    session.kill(running);
+    assert_eq!(session.commands(), [expected.begin]);
+    session.guest.resume("nameless", "").success();
+    assert_eq!(session.commands(), [expected.begin]);
+    session.set("nameless", false);
 }
 
 fn overwrites_itself(session: &mut Session) {

@@ -38,6 +38,50 @@ impl Identity {
         let serial = self.serial.as_deref()?;
         (!serial.starts_with(ATTACHMENT)).then_some(serial)
     }
+
+    /// Whether both are certainly the same drive: worldwide identifier, serial number and size are equal.
+    pub fn is_same_drive(&self, other: &Identity) -> bool {
+        let are_disks = self.kind == Kind::Disk && other.kind == Kind::Disk;
+        let is_equal = self.serial == other.serial && self.size == other.size;
+        are_disks && is_equal && self.wwid.is_some() && self.wwid == other.wwid
+    }
+
+    /// What is equal, if both may be the same drive; `None` if they are two. An adapter may show other names than the
+    /// drive's own, so one that is equal counts more than one that is not.
+    pub fn likeness(&self, other: &Identity) -> Option<Likeness> {
+        let is_equal = |one: Option<&str>, other: Option<&str>| Some(one? == other?);
+        let wwid = is_equal(self.wwid.as_deref(), other.wwid.as_deref());
+        let serial = is_equal(self.lasting_serial(), other.lasting_serial());
+        match (wwid, serial) {
+            _ if self.size != other.size => None,
+            (Some(true), _) => Some(Likeness::Wwid),
+            (_, Some(true)) => Some(Likeness::Serial),
+            (None, None) => Some(Likeness::Size),
+            _ => None,
+        }
+    }
+}
+
+/// What two drives of the same size have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// The worldwide identifier.
+    Wwid,
+    /// The serial number.
+    Serial,
+    /// Nothing else, and no name that both have tells them apart.
+    Size,
+}
+
+impl Likeness {
+    /// What is equal, for a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Likeness::Wwid => "worldwide identifier and size",
+            Likeness::Serial => "serial number and size",
+            Likeness::Size => "size",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +111,10 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
-    use crate::target::tests::find;
     use squall_testing::loops::Lab;
+
+    use super::*;
+    use crate::target::tests::find;
 
     #[test]
     fn attachment_numbers_are_no_lasting_serials() {
@@ -82,5 +128,39 @@ mod tests {
             identity.serial = serial.map(str::to_owned);
             assert_eq!(identity.lasting_serial(), serial.filter(|_| lasting));
         }
+    }
+
+    #[test]
+    fn only_a_worldwide_identifier_makes_certain() {
+        let any = find(&Lab::new().image("image", 4096)).identity;
+        let drive = |wwid: Option<&str>, serial: Option<&str>, size| Identity {
+            kind: Kind::Disk,
+            size,
+            serial: serial.map(str::to_owned),
+            wwid: wwid.map(str::to_owned),
+            ..any.clone()
+        };
+        let (wwid, serial) = (Some("naa.1"), Some("WD-1"));
+        let known = drive(wwid, serial, 4096);
+        let (by_wwid, by_serial) = (Some(Likeness::Wwid), Some(Likeness::Serial));
+        for (other, likeness) in [
+            (known.clone(), by_wwid),
+            (drive(wwid, serial, 8192), None),
+            (drive(Some("naa.2"), Some("WD-2"), 4096), None),
+            (drive(None, Some("WD-2"), 4096), None),
+            (drive(Some("naa.2"), None, 4096), None),
+            // An adapter may have hidden the one or the other.
+            (drive(Some("naa.2"), serial, 4096), by_serial),
+            (drive(wwid, Some("WD-2"), 4096), by_wwid),
+            (drive(None, serial, 4096), by_serial),
+            (drive(None, Some("diskseq-2"), 4096), Some(Likeness::Size)),
+        ] {
+            assert_eq!(known.likeness(&other), likeness, "{other:?}");
+            assert_eq!(known.is_same_drive(&other), other == known, "{other:?}");
+        }
+        // Two cheap sticks: equal serial numbers, and no worldwide identifiers.
+        let stick = drive(None, serial, 4096);
+        assert_eq!(stick.likeness(&stick), by_serial);
+        assert!(!stick.is_same_drive(&stick));
     }
 }

@@ -19,7 +19,7 @@ mod target;
 
 pub use health::Health;
 pub use hidden::Hidden;
-pub use identity::{Identity, Kind};
+pub use identity::{Identity, Kind, Likeness};
 pub use purpose::Purpose;
 pub use target::device::Number;
 pub use target::{Target, shown};

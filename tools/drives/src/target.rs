@@ -214,7 +214,7 @@ impl Target {
     }
 
     /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,
-    /// NVMe over Fabrics.
+    /// SRP, NVMe over Fabrics.
     pub fn is_remote(&self) -> bool {
         self.device().is_some_and(drive::is_remote)
     }

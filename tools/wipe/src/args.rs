@@ -46,8 +46,9 @@ detected.
 Overwriting does not reach the spare cells of flash. A drive's own erase does: --purge runs it before \
 anything is overwritten. The plan says whether a drive supports that.
 
-Exit codes: 0 if every drive was overwritten and verified as requested, 1 if one was not, 2 if \
-nothing was written: a wrong argument, or a target that was refused.")]
+Exit codes: 0 if every drive was overwritten and verified as requested, 1 if one was not, or was \
+plugged in and perhaps meant (--watch), 2 if nothing was written: a wrong argument, or a target that \
+was refused.")]
 pub struct WipeArguments {
     /// Drives, partitions, loop devices or files
     #[arg(value_name = "TARGET", required_unless_present_any = ["resume", "all"])]
@@ -68,12 +69,12 @@ pub struct WipeArguments {
     )]
     pub passes: Vec<ContentKind>,
 
-    /// EraseChoice many times to do all passes, one after the other; at most 35 passes in all
+    /// How many times to do all passes, one after the other; at most 35 passes in all
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=MAX_PASSES as i64))]
     pub rounds: u32,
 
-    /// EraseChoice much to read back and compare after the last pass
+    /// How much to read back and compare after the last pass
     #[arg(long, value_enum, default_value_t = Scope::Full, conflicts_with = "resume")]
     pub verify: Scope,
 
@@ -154,7 +155,7 @@ pub struct VerifyArguments {
     #[arg(value_name = "REPORT", required = true)]
     pub reports: Vec<PathBuf>,
 
-    /// EraseChoice much to read back and compare
+    /// How much to read back and compare
     #[arg(long, value_enum, default_value_t = Scope::Full)]
     pub verify: Scope,
 
@@ -232,7 +233,7 @@ fn report_label(text: &str) -> Result<String, String> {
     }
 }
 
-/// EraseChoice bytes are written to a drive and read from it.
+/// How bytes are written to a drive and read from it.
 #[derive(Args, Clone, Debug)]
 pub struct TransferArguments {
     /// Whether transfers bypass the page cache (O_DIRECT)
@@ -249,7 +250,7 @@ pub struct TransferArguments {
     pub rate_limit: Option<NonZeroU64>,
 }
 
-/// EraseChoice a run is shown.
+/// How a run is shown.
 #[derive(Args, Clone, Debug)]
 pub struct OutputArguments {
     /// Print one JSON object per line on standard output, for programs

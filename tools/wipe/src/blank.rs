@@ -40,7 +40,7 @@ const PIECE: u64 = 256 << 20;
 /// A thread's answer about the target of this number.
 type Told = (usize, Answer);
 
-/// EraseChoice many drives are not blank, as far as they answered.
+/// How many drives are not blank, as far as they answered.
 #[derive(Default)]
 struct Count {
     not_blank: usize,

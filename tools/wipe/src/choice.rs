@@ -1,7 +1,7 @@
 //! Chooses the drives of `squall wipe --all`: whole drives of this machine that nobody uses.
 //!
-//! Partitions, loop devices and mapped devices are never chosen, nor drives that are reached over a network, which
-//! other machines may use. Whatever is not chosen is listed with the reason.
+//! Partitions, loop devices and mapped devices are never chosen, nor drives that are reached over a network or a bus
+//! that squall does not know, which other machines may use. Whatever is not chosen is listed with the reason.
 
 mod show;
 
@@ -40,8 +40,8 @@ pub struct ChoiceArguments {
     /// With --all and --bus: also wipe drives that are plugged in later, without another question
     ///
     /// One question at the beginning covers all of them. The key q ends the watch, and the run ends with its last
-    /// drive; an interrupt ends both. squall checks a drive once, when you plug it in, and skips it if something
-    /// mounts it at that moment, or if this run has wiped it.
+    /// drive; an interrupt ends both. squall checks a drive once, when you plug it in. It skips a drive that something
+    /// mounts at that moment, that this run has wiped, or that was left out before, whatever its name is now.
     #[arg(long)]
     pub watch: bool,
 
@@ -106,6 +106,8 @@ impl Bus {
 /// The drives to wipe, and those that are left out.
 pub struct Choice {
     pub targets: Vec<Target>,
+    pub left_out: Vec<Target>,
+    /// The drives that are left out, with the reasons.
     pub skipped: Vec<Skipped>,
 }
 
@@ -129,6 +131,7 @@ pub fn choose(options: &ChoiceArguments, consent: &Consent) -> Result<Choice, Fa
     let uses = guards::uses(&drives, &PURPOSE)?;
     let mut choice = Choice {
         targets: Vec::new(),
+        left_out: Vec::new(),
         skipped: Vec::new(),
     };
     for ((number, target), uses) in drives.into_iter().enumerate().zip(uses) {
@@ -176,13 +179,17 @@ impl Choice {
                 target.has_stable_name = true;
                 self.targets.push(target);
             }
-            Some(reason) => self.skipped.push(Skipped {
-                path: target.identity.path,
-                model: target.identity.model,
-                serial: target.identity.serial,
-                size: target.identity.size,
-                reason,
-            }),
+            Some(reason) => {
+                let drive = target.identity.clone();
+                self.left_out.push(target);
+                self.skipped.push(Skipped {
+                    path: drive.path,
+                    model: drive.model,
+                    serial: drive.serial,
+                    size: drive.size,
+                    reason,
+                });
+            }
         }
     }
 }
@@ -215,9 +222,9 @@ pub fn is_drive(target: &Target) -> bool {
 
 /// Why `target`, which has these `uses`, is not wiped; `None` if it is.
 pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Option<String> {
-    let bus = target.bus().unwrap_or_default();
-    if !buses.is_empty() && !buses.iter().any(|allowed| allowed.name() == bus) {
-        return Some(format!("is on {bus}, not on {}", names(buses)));
+    let on_another_bus = reason_against_bus(&target.bus().unwrap_or_default(), buses);
+    if on_another_bus.is_some() {
+        return on_another_bus;
     }
     if target.is_optical() {
         return Some("is an optical drive".into());
@@ -231,6 +238,17 @@ pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Opti
     uses.into_iter()
         .next()
         .or_else(|| claimed_by_others(target))
+}
+
+/// Why drives on `bus` are not wiped if only those on `buses` are, or on any that is known to be of this machine: what
+/// others, such as rbd, lead to, other machines may use.
+fn reason_against_bus(bus: &str, buses: &[Bus]) -> Option<String> {
+    let allowed = match buses {
+        [] => Bus::value_variants(),
+        _ => buses,
+    };
+    let is_allowed = allowed.iter().any(|allowed| allowed.name() == bus);
+    (!is_allowed).then(|| format!("is on {bus}, not on {}", names(allowed)))
 }
 
 /// Which of `drives` the user excepts. Fails if one of the names is none of theirs, so that typing errors are caught.
@@ -256,7 +274,7 @@ fn excepted(names: &[String], drives: &[Target]) -> Result<Vec<usize>, Failure> 
 }
 
 /// Whether one of `names` means `target`.
-pub fn is_excepted(names: &[String], target: &Target) -> bool {
+fn is_excepted(names: &[String], target: &Target) -> bool {
     names
         .iter()
         .any(|name| match Target::find(Path::new(name)) {
@@ -276,5 +294,33 @@ pub fn count(drives: usize) -> String {
         0 => "no drive".into(),
         1 => "1 drive".into(),
         count => format!("{count} drives"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_buses_of_this_machine_are_chosen() {
+        for bus in Bus::value_variants() {
+            assert_eq!(reason_against_bus(bus.name(), &[]), None);
+            assert_eq!(reason_against_bus(bus.name(), &[*bus]), None);
+        }
+        for (bus, buses, expected) in [
+            (
+                "rbd",
+                &[][..],
+                "is on rbd, not on mmc or nvme or sata or scsi or usb or virtio",
+            ),
+            ("rbd", &[Bus::Usb], "is on rbd, not on usb"),
+            (
+                "sata",
+                &[Bus::Usb, Bus::Mmc],
+                "is on sata, not on usb or mmc",
+            ),
+        ] {
+            assert_eq!(reason_against_bus(bus, buses).as_deref(), Some(expected));
+        }
     }
 }

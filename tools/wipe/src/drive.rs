@@ -49,7 +49,7 @@ pub struct Worker<'a> {
     pub interrupt: &'a Control,
     /// What was asked for.
     pub plan: &'a Plan,
-    /// EraseChoice bytes are transferred.
+    /// How bytes are transferred.
     pub transfer: &'a TransferArguments,
     /// Time between two checkpoints.
     pub interval: Duration,

@@ -25,7 +25,7 @@ pub enum EventKind {
     Attached { identity: Box<Identity> },
     /// The drive begins to erase itself.
     Purge {
-        /// EraseChoice the drive erases itself.
+        /// How the drive erases itself.
         means: EraseMethod,
     },
     /// The drive is this far in sanitizing itself.
@@ -37,7 +37,7 @@ pub enum EventKind {
     },
     /// The drive's own erase has ended.
     Purged {
-        /// EraseChoice the drive erased itself.
+        /// How the drive erased itself.
         means: EraseMethod,
         /// Why it failed, if it did.
         failure: Option<String>,

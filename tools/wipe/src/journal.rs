@@ -98,6 +98,11 @@ impl Journal {
         job.drives.len() - 1
     }
 
+    /// Takes the drive that was added last out of the job.
+    pub fn withdraw(&self) {
+        self.job().drives.pop();
+    }
+
     /// Changes the record of a drive.
     pub fn update<T>(&self, drive: usize, change: impl FnOnce(&mut Drive) -> T) -> T {
         change(&mut self.job().drives[drive])

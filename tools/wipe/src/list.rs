@@ -36,7 +36,7 @@ struct Entry {
     uses: Vec<String>,
     /// What it hides from its host; null if it is no ATA drive, or cannot be asked.
     hidden: Option<Hidden>,
-    /// EraseChoice it can erase itself, which `squall wipe --purge` has it do; null if that is not known.
+    /// How it can erase itself, which `squall wipe --purge` has it do; null if that is not known.
     erase: Option<String>,
 }
 

@@ -13,7 +13,7 @@ use crate::task::Stop;
 /// drive would take weeks.
 const GIVE_UP_BYTES: u64 = 64 << 20;
 
-/// EraseChoice long a drive may refuse one sector after the other before it is given up.
+/// How long a drive may refuse one sector after the other before it is given up.
 const GIVE_UP_TIME: Duration = Duration::from_secs(1800);
 
 /// What single transfers need.

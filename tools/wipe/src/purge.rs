@@ -82,7 +82,7 @@ fn purges(targets: &[Target], means: &[Option<EraseMethod>]) -> Vec<Option<Purge
     targets.iter().enumerate().map(purge).collect()
 }
 
-/// EraseChoice `target`, open as `file`, can erase itself, or why it cannot. Nothing but `named` targets may be
+/// How `target`, open as `file`, can erase itself, or why it cannot. Nothing but `named` targets may be
 /// erased. Asking changes nothing.
 fn erase_method(
     target: &Target,

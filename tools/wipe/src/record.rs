@@ -66,7 +66,7 @@ pub struct Tool {
     pub machine: Option<Machine>,
 }
 
-/// EraseChoice much is compared.
+/// How much is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -93,7 +93,7 @@ pub struct Drive {
     pub passes: Vec<Pass>,
     /// The verification, once it has begun.
     pub verification: Option<Verification>,
-    /// EraseChoice the drive ended; `None` while it is under way.
+    /// How the drive ended; `None` while it is under way.
     pub outcome: Option<Outcome>,
     /// The level of sanitization that it has reached: none if it hides something.
     pub level: Option<Level>,
@@ -101,9 +101,9 @@ pub struct Drive {
     pub health: HealthRecord,
     /// The drive's own erase before the first pass, if one was asked for.
     pub purge: Option<Purge>,
-    /// EraseChoice the drive can erase itself, if it tells; `squall wipe --purge` has it do that.
+    /// How the drive can erase itself, if it tells; `squall wipe --purge` has it do that.
     pub erase: Option<EraseMethod>,
-    /// EraseChoice bytes were transferred; `None` until the drive begins.
+    /// How bytes were transferred; `None` until the drive begins.
     pub transfer: Option<Transfer>,
     /// Remarks: slowness, losses, what overwriting cannot reach.
     pub notes: Vec<Note>,
@@ -162,7 +162,7 @@ pub struct Pass {
 /// What was compared after a pass.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
-    /// EraseChoice much was to be compared.
+    /// How much was to be compared.
     pub scope: Scope,
     /// When it began.
     pub began: Timestamp,
@@ -202,7 +202,7 @@ pub struct Extent {
     pub length: u64,
 }
 
-/// EraseChoice bytes went to and from a target.
+/// How bytes went to and from a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transfer {
     /// Whether transfers went past the page cache.
@@ -211,7 +211,7 @@ pub struct Transfer {
     pub queue: QueueKind,
 }
 
-/// EraseChoice a drive's part of a job ended.
+/// How a drive's part of a job ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -234,7 +234,7 @@ pub enum Outcome {
     },
     /// The drive was given up because it has died.
     Dead {
-        /// EraseChoice that showed.
+        /// How that showed.
         reason: String,
     },
 }
@@ -296,13 +296,13 @@ impl Drive {
         of_passes.chain([&self.verification]).flatten()
     }
 
-    /// EraseChoice many bytes were found to differ from what was written, after any of the passes.
+    /// How many bytes were found to differ from what was written, after any of the passes.
     pub fn differing_bytes(&self) -> u64 {
         let found = self.verifications();
         found.map(|found| found.differing_bytes).sum()
     }
 
-    /// EraseChoice many bytes could not be read back, after any of the passes.
+    /// How many bytes could not be read back, after any of the passes.
     pub fn unreadable_bytes(&self) -> u64 {
         let found = self.verifications();
         found.map(Verification::unreadable_bytes).sum()

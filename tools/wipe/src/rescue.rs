@@ -13,10 +13,10 @@ use crate::open_target::OpenTarget;
 use crate::record::Extent;
 use crate::task::{Stop, Task};
 
-/// EraseChoice often a sector is tried before it is given up.
+/// How often a sector is tried before it is given up.
 const SECTOR_TRIES: u32 = 3;
 
-/// EraseChoice often a transfer is tried again while memory is short, and the pause between tries.
+/// How often a transfer is tried again while memory is short, and the pause between tries.
 const BUSY_ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 

@@ -31,6 +31,8 @@ use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Supervision, Workers};
 use crate::{plan, purge};
 
+use watch::Known;
+
 pub use verify::verify;
 pub use watch::{Arrival, Arrivals};
 
@@ -46,8 +48,8 @@ pub(crate) const PURPOSE: Purpose = Purpose {
     },
 };
 
-/// A job, and those of its drives that are not done yet.
-type Prepared = (Journal, Vec<PendingDrive>);
+/// A job, those of its drives that are not done yet, and with `--watch` what was there before.
+type Prepared = (Journal, Vec<PendingDrive>, Option<Known>);
 
 /// Runs `squall wipe`.
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
@@ -69,7 +71,7 @@ pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
 }
 
 /// Wipes the drives that are prepared.
-fn work(options: &WipeArguments, (journal, parts): Prepared, style: OutputStyle) -> Ended {
+fn work(options: &WipeArguments, (journal, parts, known): Prepared, style: OutputStyle) -> Ended {
     let wiped = || {
         // A process of its own has locked no memory yet.
         protect_memory();
@@ -86,18 +88,15 @@ fn work(options: &WipeArguments, (journal, parts): Prepared, style: OutputStyle)
             OutputStyle::Screen => Keyboard::take(),
             OutputStyle::Log | OutputStyle::Json => None,
         };
-        let watch = options.choice.watch;
-        let arrivals = watch
-            .then(|| Arrivals::watch(options, &journal))
-            .transpose()?;
         let supervision = Supervision {
             stall: options.stall,
             keyboard,
-            arrivals,
+            arrivals: known.map(|known| Arrivals::watch(options, &journal, known)),
         };
-        let (shown, is_stuck) = workers.supervise(parts, |worker| worker.wipe(), supervision);
+        let ended = workers.supervise(parts, |worker| worker.wipe(), supervision);
         let finished = finish::finish(&journal, style);
-        Ok((shown.and(finished), is_stuck))
+        let result = ended.shown.and(finished).and(watch::check(ended.missed));
+        Ok((result, ended.is_stuck))
     };
     match wiped() {
         Ok((result, is_stuck)) => Ended { result, is_stuck },

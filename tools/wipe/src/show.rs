@@ -31,7 +31,7 @@ use crate::record::Job;
 use row::Row;
 use run::{Run, Temperatures};
 
-/// EraseChoice a run is shown.
+/// How a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputStyle {
     /// Bars on standard error.

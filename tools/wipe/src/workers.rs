@@ -72,13 +72,13 @@ pub type Work = fn(&Worker<'_>);
 pub struct Workers<'a> {
     /// Where progress is recorded.
     pub journal: &'a Arc<Journal>,
-    /// EraseChoice bytes are transferred.
+    /// How bytes are transferred.
     pub transfer: &'a TransferArguments,
     /// Time between two checkpoints.
     pub interval: Duration,
     /// Whether the user wants to stop.
     pub interrupt: &'a Interrupt,
-    /// EraseChoice the run is shown.
+    /// How the run is shown.
     pub style: OutputStyle,
 }
 
@@ -93,21 +93,30 @@ pub struct Supervision<'a> {
     pub arrivals: Option<Arrivals<'a>>,
 }
 
+/// How the work on all drives ended.
+pub struct Supervised {
+    /// Whether all of it could be shown.
+    pub shown: Result<(), Failure>,
+    /// Whether the thread of a drive that was given up still waits.
+    pub is_stuck: bool,
+    /// How many drives were plugged in that were perhaps meant, and were not wiped.
+    pub missed: usize,
+}
+
 impl Workers<'_> {
     /// Runs `work` for each of `drives`, all at once, and waits for them. A drive that stops leaves
     /// the others alone. So does an error in showing, which is returned at the end.
     pub fn run(&self, drives: Vec<PendingDrive>, work: Work) -> Result<(), Failure> {
-        self.supervise(drives, work, Supervision::default()).0
+        self.supervise(drives, work, Supervision::default()).shown
     }
 
-    /// Like [`Workers::run`], with more for the first thread to do. Also tells whether the thread of a drive that was
-    /// given up still waits.
+    /// Like [`Workers::run`], with more for the first thread to do.
     pub fn supervise(
         &self,
         drives: Vec<PendingDrive>,
         work: Work,
         supervision: Supervision<'_>,
-    ) -> (Result<(), Failure>, bool) {
+    ) -> Supervised {
         let job = self.journal.job().clone();
         let progress: Vec<Arc<Progress>> = job.drives.iter().map(progress_of).collect();
         let assigned = drives.into_iter().map(|drive| {
@@ -124,7 +133,13 @@ impl Workers<'_> {
         };
         let show = match Show::begin(self.style, &job, &progress, Box::new(temperature)) {
             Ok(show) => show,
-            Err(failure) => return (Err(failure), false),
+            Err(failure) => {
+                return Supervised {
+                    shown: Err(failure),
+                    is_stuck: false,
+                    missed: 0,
+                };
+            }
         };
         let mut supervisor = Supervisor::new(self, work, supervision, show, asked);
         for assignment in assigned {

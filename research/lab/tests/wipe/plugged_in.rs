@@ -1,7 +1,10 @@
 //! `squall wipe --all --watch`: drives that are plugged in while it runs.
 
+use std::time::Instant;
+
 use squall_lab::test_guests::Bus;
 
+use crate::common::TIMEOUT;
 use crate::common::needs::{C_COMPILER, GUESTS};
 use crate::wipe::workspace::{GuestSession, MIB, Running, Workspace, id};
 use squall_testing::suite::Test;
@@ -9,6 +12,8 @@ use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
     drives_that_are_plugged_in_later_are_wiped: [GUESTS, C_COMPILER],
+    drives_that_were_left_out_stay_left_out: [GUESTS],
+    a_drive_that_cannot_be_recorded_shifts_no_other: [GUESTS],
 ];
 
 const SIZE: usize = 8 * MIB as usize;
@@ -38,6 +43,7 @@ fn drives_that_are_plugged_in_later_are_wiped() {
     by_a_script(&workspace, &mut session);
     assert!(workspace.is_old("SPARED") && workspace.is_old("OTHER-BUS"));
     assert!(workspace.medium("USED") == used);
+    session.guest.unplug("LATER").expect("a drive");
     by_a_question(&workspace, &mut session);
     assert!(workspace.is_old("SPARED") && workspace.is_old("OTHER-BUS"));
 }
@@ -78,14 +84,19 @@ fn by_a_script(workspace: &Workspace, session: &mut GuestSession) {
 }
 
 fn by_a_question(workspace: &Workspace, session: &mut GuestSession) {
-    let before = workspace.medium("PRESENT");
+    let before = ["PRESENT", "LATER"].map(|serial| workspace.medium(serial));
     let wipe = "wipe --all --bus virtio --except SPARED USED --watch --report /tmp/asked";
     let question = "to overwrite them: ";
     for (name, answer, is_confirmed) in [
-        ("number", "wipe 2", false),
-        ("policy", "wipe 2 and every virtio drive", true),
+        ("number", "wipe 1", false),
+        ("policy", "wipe 1 and every virtio drive", true),
     ] {
         let running = session.on_terminal(name, wipe);
+        if is_confirmed {
+            // While the question is on the screen.
+            session.wait_until_ok(&format!("grep -q '{question}' /tmp/{name}.screen"));
+            plugged_in(session, "LATER");
+        }
         session.type_after(name, question, &format!("{answer}\\n"));
         if is_confirmed {
             session.wait_until_ok(&format!("grep -q '2 of 2 finished' /tmp/{name}.screen"));
@@ -93,13 +104,131 @@ fn by_a_question(workspace: &Workspace, session: &mut GuestSession) {
         }
         let (status, shown) = session.end_on_terminal(running);
         assert_eq!(status, if is_confirmed { 0 } else { 2 }, "{shown}");
-        assert_eq!(workspace.medium("PRESENT") != before, is_confirmed);
+        let after = ["PRESENT", "LATER"].map(|serial| workspace.medium(serial));
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!(after != before, is_confirmed);
+        }
     }
 }
 
-/// Plugs a drive in, and waits until the kernel shows it.
+/// What is plugged in again is new to the kernel, and may have another name. NVMe drives have a worldwide identifier,
+/// and virtio's have none.
+fn drives_that_were_left_out_stay_left_out() {
+    let workspace = Workspace::new();
+    let drives = [
+        ("EXCEPTED", Bus::VirtioScsi),
+        ("NEW", Bus::VirtioScsi),
+        ("MOUNTED-SCSI", Bus::VirtioScsi),
+        ("MOUNTED", Bus::Nvme),
+        ("SKIPPED", Bus::Nvme),
+        ("WIPED", Bus::Nvme),
+    ];
+    let drives = drives.map(|(serial, bus)| workspace.drive(bus, serial, 512, 8));
+    let mut session = workspace.boot(&["ext4"], drives.to_vec());
+    let mounted = ["MOUNTED-SCSI", "MOUNTED"];
+    for serial in mounted {
+        let (drive, place) = (id(serial), format!("/tmp/{serial}"));
+        session.ok(&format!("mke2fs {drive} && sync && mkdir {place}"));
+        session.ok(&format!("mount -o ro -t ext4 {drive} {place}"));
+    }
+    let before = mounted.map(|serial| workspace.medium(serial));
+    for serial in ["NEW", "WIPED"] {
+        session.guest.unplug(serial).expect("a drive");
+    }
+    let excepted = session.ok(&format!("readlink -f {}", id("EXCEPTED")));
+
+    let running = session.on_terminal(
+        "left",
+        &format!(
+            "wipe --all --bus virtio --bus nvme --except {} --watch --report /tmp/left \
+             --verify none --rate-limit 1MiB --checkpoint 1",
+            excepted.trim()
+        ),
+    );
+    let answer = "wipe 1 and every virtio or nvme drive\\n";
+    session.type_after("left", "to overwrite them: ", answer);
+    session.type_after("left", "s skips a drive", "s1\\r");
+    session.wait_until_ok("grep -q 'SKIPPED: interrupted' /tmp/left.screen");
+
+    // Another drive gets the name that was excepted, and is wiped.
+    session.guest.unplug("EXCEPTED").expect("a drive");
+    plugged_in(&mut session, "NEW");
+    let new = session.ok(&format!("readlink -f {}", id("NEW")));
+    assert_eq!(new, excepted);
+    plugged_in(&mut session, "WIPED");
+    for serial in ["NEW", "WIPED"] {
+        session.wait_until_ok(&format!("grep -q '{serial}: overwritten' /tmp/left.screen"));
+    }
+    for (serial, words) in [
+        (
+            "EXCEPTED",
+            "serial number and size of a drive that was left",
+        ),
+        (
+            "MOUNTED-SCSI",
+            "serial number and size of a drive that was left",
+        ),
+        ("MOUNTED", "it was left out before"),
+        ("SKIPPED", "this run has tried to wipe it"),
+        ("WIPED", "it was wiped in this run already"),
+        // Only its name was excepted.
+        ("NEW", "serial number and size of a drive of this job"),
+    ] {
+        if serial != "EXCEPTED" {
+            session.guest.unplug(serial).expect("a drive");
+        }
+        plugged_in(&mut session, serial);
+        let line = format!("({serial}): left out: .*{words}");
+        session.wait_until_ok(&format!("grep -q '{line}' /tmp/left.screen"));
+    }
+    session.type_after("left", "waits for drives", "q");
+    let (status, shown) = session.end_on_terminal(running);
+    assert_eq!(status, 1, "{shown}");
+    assert!(workspace.is_old("EXCEPTED") && !workspace.is_old("NEW"));
+    assert!(mounted.map(|serial| workspace.medium(serial)) == before);
+}
+
+/// The place of the reports is read-only while a drive is plugged in, which cannot be recorded then. The next drive has
+/// its number.
+fn a_drive_that_cannot_be_recorded_shifts_no_other() {
+    let workspace = Workspace::new();
+    let drives = ["PRESENT", "LOST", "NEXT"];
+    let drives = drives.map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 8));
+    let mut session = workspace.boot(&[], drives.to_vec());
+    for serial in ["LOST", "NEXT"] {
+        session.guest.unplug(serial).expect("a drive");
+    }
+    session.ok("mkdir /tmp/lost && mount -t tmpfs tmpfs /tmp/lost");
+    let wipe = "wipe --yes --all --bus virtio --watch --count 1 --report /tmp/lost";
+    let running = session.squall("lost", wipe);
+    session.until(&running, 0, |event| event["event"] == "ended");
+
+    session.wait_until_ok("mount -o remount,ro /tmp/lost");
+    plugged_in(&mut session, "LOST");
+    until_remark(&mut session, &running, "(LOST): left out: ");
+    session.ok("mount -o remount,rw /tmp/lost");
+    plugged_in(&mut session, "NEXT");
+    for name in ["attached", "ended"] {
+        session.until(&running, 1, |event| {
+            event["event"] == name && event["serial"] == "NEXT"
+        });
+    }
+    session.ok("kill -INT $(pidof squall)");
+    let ran = session.end(running);
+    let ran = ran.failure("plugged in and not wiped, for the reasons told: 1 drive");
+    let ended = ran.events("end")[0]["drives"].as_array().expect("drives");
+    let serials: Vec<_> = ended.iter().map(|drive| &drive["serial"]).collect();
+    assert_eq!(serials, ["PRESENT", "NEXT"]);
+    assert!(workspace.is_old("LOST"));
+}
+
+/// Plugs a drive in, and waits until the kernel shows it. QEMU lets go of the medium of one that was in use a moment
+/// after it was unplugged.
 fn plugged_in(session: &mut GuestSession, serial: &str) {
-    session.guest.plug(serial).expect("a drive");
+    let deadline = Instant::now() + TIMEOUT;
+    while let Err(failure) = session.guest.plug(serial) {
+        assert!(Instant::now() < deadline, "{}", failure.into_text());
+    }
     session.ok(&format!("rm -f {}", id(serial)));
     session.name(serial);
 }

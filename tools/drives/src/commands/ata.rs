@@ -1,6 +1,8 @@
 //! ATA commands in the ATA PASS-THROUGH (16) of the translation that shows an ATA drive as a SCSI drive, and the
 //! registers that come back in sense data (SAT-4, section 12.2).
 
+use crate::target::device::printable_bytes;
+
 /// A command, by the registers that the host sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
@@ -75,6 +77,12 @@ pub fn words(data: &[u8; 512]) -> [u16; 256] {
     std::array::from_fn(|word| u16::from_le_bytes([data[2 * word], data[2 * word + 1]]))
 }
 
+/// The text in words of the data of IDENTIFY DEVICE: the first of each two characters is in the high byte.
+pub fn text(words: &[u16]) -> Option<String> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    printable_bytes(&bytes)
+}
+
 /// The registers of a drive after a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
@@ -124,6 +132,13 @@ mod tests {
         let block = Command::IDENTIFY_DEVICE.data_in();
         let expected = [0x85, 8, 0x0e, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x40, 0xec, 0];
         assert_eq!(block, expected);
+    }
+
+    #[test]
+    fn texts_begin_in_the_high_byte() {
+        let words = [0x2020, 0x5a43, 0x3141, 0x2020];
+        assert_eq!(text(&words).as_deref(), Some("ZC1A"));
+        assert_eq!(text(&[0x2020, 0]), None);
     }
 
     #[test]

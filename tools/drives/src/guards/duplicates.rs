@@ -32,15 +32,9 @@ fn relation(other: &Target, target: &Target) -> Option<&'static str> {
         () if one.number == two.number => Some("the same device as"),
         () if is_part(target) && two.disk() == *one => Some("a partition of"),
         () if is_part(other) && one.disk() == *two => Some("the disk of"),
-        () if is_same_drive(other, target) => Some("another path to the same drive as"),
+        () if other.identity.is_same_drive(&target.identity) => {
+            Some("another path to the same drive as")
+        }
         () => None,
     }
-}
-
-/// Whether two disks have the same worldwide identifier, serial number and size.
-fn is_same_drive(one: &Target, two: &Target) -> bool {
-    let (one, two) = (&one.identity, &two.identity);
-    let is_disk = one.kind == Kind::Disk && two.kind == Kind::Disk;
-    let is_equal = one.wwid == two.wwid && one.serial == two.serial && one.size == two.size;
-    is_disk && is_equal && one.wwid.is_some()
 }

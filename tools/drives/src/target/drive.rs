@@ -135,13 +135,19 @@ pub(super) fn is_remote(device: &Device) -> bool {
         .iter()
         .filter_map(|controller| text(&controller.join("transport")));
     let mut remote = transports.map(|transport| !is_local(transport));
-    // iSCSI has sessions, and Fibre Channel remote ports, on the path to the drive.
     let place = fs::canonicalize(&drive).unwrap_or_default();
-    let mut parts = place
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy());
-    remote.any(|is_remote| is_remote)
-        || parts.any(|part| part.starts_with("session") || part.starts_with("rport-"))
+    remote.any(|is_remote| is_remote) || place.ancestors().any(is_of_network)
+}
+
+/// Whether a directory on the path to a SCSI drive shows that it is reached over a network: a session of iSCSI, a remote
+/// port of Fibre Channel, or a host of SRP.
+fn is_of_network(directory: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default();
+    let host = directory.join("scsi_host").join(name);
+    let name = name.to_string_lossy();
+    name.starts_with("session")
+        || name.starts_with("rport-")
+        || text(&host.join("proc_name")).as_deref() == Some("ib_srp")
 }
 
 /// Whether a drive is behind an ATA bridge of the kernel's, or may be behind one on USB. Drives on USB that can be removed
@@ -213,7 +219,31 @@ fn entries(directory: &Path, start: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use squall_testing::loops::Lab;
+
     use super::*;
+
+    /// As the kernel's drivers name the directories in sysfs. SAS has ports, too.
+    #[test]
+    fn networks_show_on_the_path_to_a_drive() {
+        let sysfs = Lab::new();
+        let hosts = [("host1", "ahci"), ("host2", "ib_srp"), ("host3", "mpt3sas")];
+        for (host, driver) in hosts {
+            let about = sysfs.path(host).join("scsi_host").join(host);
+            fs::create_dir_all(&about).expect("room");
+            fs::write(about.join("proc_name"), format!("{driver}\n")).expect("room");
+        }
+        for (place, expected) in [
+            ("host1/target1:0:0/1:0:0:0", false),
+            ("host2/target2:0:0/2:0:0:0", true),
+            ("host3/port-3:0/end_device-3:0/target3:0:0/3:0:0:0", false),
+            ("host4/session1/target4:0:0/4:0:0:1", true),
+            ("host5/rport-5:0-2/target5:0:0/5:0:0:0", true),
+        ] {
+            let place = sysfs.path(place);
+            assert_eq!(place.ancestors().any(is_of_network), expected, "{place:?}");
+        }
+    }
 
     #[test]
     fn pages_of_vital_product_data() {

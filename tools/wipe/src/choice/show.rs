@@ -111,6 +111,7 @@ mod tests {
             reason: reason.into(),
         };
         let choice = Choice {
+            left_out: Vec::new(),
             targets: vec![
                 drive("/dev/sdb", "WDC WD40EFRX-68N32N0", "WD-WX12A3456789"),
                 drive("/dev/sdc", "ST4000NM0035-1V4107", "ZC1A2B3C"),
@@ -139,6 +140,7 @@ mod tests {
         let targets = ["idle", "busy"].map(|name| Target::find(&lab.image(name, 4096)).unwrap());
         let mut choice = Choice {
             targets: targets.into(),
+            left_out: Vec::new(),
             skipped: Vec::new(),
         };
         let is_busy = |target: &Target| target.identity.path.ends_with("busy");

@@ -1,4 +1,4 @@
-//! EraseChoice a drive's part of a job ended, by what its passes and verifications have found.
+//! How a drive's part of a job ended, by what its passes and verifications have found.
 
 use crate::ranges::Ranges;
 use crate::record::{Drive, Extent, Outcome, Scope, Verification};

@@ -65,6 +65,7 @@ impl Worker<'_> {
         let accepted = purge.sanitize.as_ref().and_then(|known| known.accepted);
         let begun = Begun {
             worker: self,
+            own_name: drive.own_name().ok().flatten(),
             at: Instant::now(),
         };
         let operation = Operation {
@@ -145,13 +146,17 @@ fn end(purge: &mut Purge, failure: &Option<String>) -> EraseMethod {
 /// A sanitize operation of a drive in a job.
 struct Begun<'a> {
     worker: &'a Worker<'a>,
+    own_name: Option<String>,
     at: Instant,
 }
 
 impl Begun<'_> {
     fn change(&self, change: impl FnOnce(&mut Sanitize)) {
-        let worker = self.worker;
-        worker.change_purge(|purge| change(purge.sanitize.get_or_insert_default()));
+        self.worker.change_purge(|purge| {
+            let known = purge.sanitize.get_or_insert_default();
+            known.own_name = self.own_name.clone().or(known.own_name.take());
+            change(known);
+        });
     }
 }
 

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use crate::record::{Action, CommandSet, EraseMethod};
 
-/// EraseChoice drives are to erase themselves.
+/// How drives are to erase themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EraseChoice {
     /// The first that the drive supports: block, crypto, format, discard, overwrite

@@ -12,7 +12,7 @@ use squall_drives::io::Buffer;
 /// Length of every structure that Identify returns, in bytes.
 const IDENTIFIED: usize = 4096;
 
-/// EraseChoice long a drive may take to erase itself, in milliseconds: a day. Drives need not report their
+/// How long a drive may take to erase itself, in milliseconds: a day. Drives need not report their
 /// progress (Format Progress), and the kernel's usual time-out would reset the drive in the middle.
 const FORMAT_TIMEOUT: u32 = 24 * 3600 * 1000;
 

@@ -39,7 +39,7 @@ pub trait Surroundings {
     fn progress(&self, progress: u16);
 }
 
-/// EraseChoice it ended.
+/// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// The drive says that it has sanitized itself.

@@ -14,6 +14,11 @@ pub trait Sanitizer {
     /// something that is not to be erased.
     fn actions(&self) -> Result<Vec<Action>, String>;
 
+    /// The drive's own model and serial number, where the kernel may show those of an adapter; otherwise `None`.
+    fn own_name(&self) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
     /// Asks for the state.
     fn status(&self) -> Result<Status, String>;
 
@@ -24,13 +29,13 @@ pub trait Sanitizer {
     /// Tells a drive whose operation has failed to serve reads and writes again.
     fn leave_failure(&self) -> Sent;
 
-    /// EraseChoice long the drive says that an operation takes.
+    /// How long the drive says that an operation takes.
     fn estimate(&self, _action: Action) -> Option<Duration> {
         None
     }
 }
 
-/// EraseChoice a failed operation can be left.
+/// How a failed operation can be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// By a command, too.

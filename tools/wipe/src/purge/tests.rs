@@ -112,7 +112,7 @@ fn releases_of_kernels() {
     assert!(discard::version("5.4.0") < discard::version("5.19.0"));
 }
 
-/// EraseChoice `targets` are to erase themselves, with --yes.
+/// How `targets` are to erase themselves, with --yes.
 fn chosen(asked: Option<EraseChoice>, targets: &[Target]) -> Result<Vec<Option<Purge>>, Failure> {
     // A child that another test has just forked has this process's devices open, too.
     let open = |target| {

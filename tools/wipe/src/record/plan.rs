@@ -11,7 +11,7 @@ pub struct Plan {
     /// What each pass writes, in order.
     #[schemars(length(min = 1))]
     pub passes: Vec<ContentKind>,
-    /// EraseChoice much is read back and compared.
+    /// How much is read back and compared.
     pub verify: Scope,
     /// Whether it is read back after each pass, and not only after the last.
     pub verify_each: bool,

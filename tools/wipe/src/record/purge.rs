@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A drive's own erase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Purge {
-    /// EraseChoice the drive erases itself. If it was found at that and does not tell how, this is what was asked for until it
+    /// How the drive erases itself. If it was found at that and does not tell how, this is what was asked for until it
     /// ends, and then a sanitize operation that is not told.
     pub means: EraseMethod,
     /// When it began.
@@ -30,6 +30,9 @@ pub struct Sanitize {
     pub found_under_way: bool,
     /// When the drive accepted the command, or was found at work.
     pub accepted: Option<Timestamp>,
+    /// Model and serial number as the drive itself told them, if it is an ATA drive: those of the target may be an
+    /// adapter's.
+    pub own_name: Option<String>,
     /// Every command that changes something, and the answers about the state that decided.
     pub exchanges: Vec<Exchange>,
 }
@@ -58,13 +61,13 @@ impl Purge {
         }
     }
 
-    /// EraseChoice the drive erased itself, if it did.
+    /// How the drive erased itself, if it did.
     pub fn done(&self) -> Option<EraseMethod> {
         (self.ended.is_some() && self.failure.is_none()).then_some(self.means)
     }
 }
 
-/// EraseChoice a drive erases itself.
+/// How a drive erases itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EraseMethod {

@@ -1,12 +1,14 @@
 //! Begins a new job: checks the options, and finds, checks, confirms and opens the targets.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use squall_drives::{Kind, Target, confirm, guards};
 use squall_tools::failure::at;
 use squall_tools::{Failure, output};
 
-use super::{PURPOSE, Prepared, assets, new_job, open_all, protect_memory, say, show_plan, watch};
+use super::watch::{self, Known};
+use super::{PURPOSE, Prepared, assets, new_job, open_all, protect_memory, say, show_plan};
 use crate::args::{MAX_PASSES, WipeArguments};
 use crate::choice::{self, Choice};
 use crate::journal::{self, Journal};
@@ -20,6 +22,10 @@ use crate::{filesystem, purge, show};
 pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let plan = plan_of(options)?;
     let choice = options.choice.all.then(|| chosen(options)).transpose()?;
+    let known = match &choice {
+        Some(choice) if options.choice.watch => Some(Known::of(choice)?),
+        _ => None,
+    };
     let targets = match &choice {
         Some(choice) => choice.targets.clone(),
         None => named(&options.targets)?,
@@ -73,13 +79,9 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
             "note: {directory} is in memory: after a power cut the job cannot be resumed"
         ));
     }
-    let keys = draw_keys(&journal, &plan, targets.len())?;
-    if let Err(error) = journal.save() {
-        keys::destroy(keys);
-        return Err(at(journal.path())(error));
-    }
+    let keys = draw_keys(&journal, 0..targets.len())?;
     let pending_drives = pending(&plan, 0.., targets, devices, keys);
-    Ok(Some((journal, pending_drives)))
+    Ok(Some((journal, pending_drives, known)))
 }
 
 fn named(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
@@ -148,28 +150,30 @@ pub(super) fn new_drive(target: &Target, purge: Option<Purge>) -> Drive {
     drive
 }
 
-/// Draws the keys of one drive, if its passes have any.
-pub(super) fn draw_key(
+/// Draws the keys of the drives with these numbers, if the passes have any, and saves the journal. If one of this
+/// fails, all of these keys are destroyed.
+pub(super) fn draw_keys(
     journal: &Journal,
-    plan: &Plan,
-    drive: usize,
-) -> Result<Option<Keys>, Failure> {
-    let path = keys::path_for_report(&journal.report_path(drive));
-    let has_keys = plan.has_keys();
-    has_keys.then(|| Keys::draw(path, plan.count())).transpose()
-}
-
-/// Draws the keys of all drives. If some cannot be saved, all are destroyed.
-fn draw_keys(journal: &Journal, plan: &Plan, drives: usize) -> Result<Vec<Option<Keys>>, Failure> {
+    numbers: Range<usize>,
+) -> Result<Vec<Option<Keys>>, Failure> {
+    let plan = journal.job().plan.clone();
     let mut drawn = Vec::new();
-    for drive in 0..drives {
-        match draw_key(journal, plan, drive) {
-            Ok(keys) => drawn.push(keys),
-            Err(failure) => {
-                keys::destroy(drawn);
-                return Err(failure);
-            }
+    let draw = |number| {
+        let path = keys::path_for_report(&journal.report_path(number));
+        let has_keys = plan.has_keys();
+        let keys = has_keys.then(|| Keys::draw(path, plan.count()));
+        drawn.push(keys.transpose()?);
+        Ok(())
+    };
+    let saved = numbers
+        .into_iter()
+        .try_for_each(draw)
+        .and_then(|()| journal.save().map_err(at(journal.path())));
+    match saved {
+        Ok(()) => Ok(drawn),
+        Err(failure) => {
+            keys::destroy(drawn);
+            Err(failure)
         }
     }
-    Ok(drawn)
 }

@@ -10,7 +10,7 @@ use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, show_pl
 use crate::args::WipeArguments;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
-use crate::record::{Drive, Outcome};
+use crate::record::{Drive, Outcome, Purge};
 use crate::recorded_drive;
 use crate::show::OutputStyle;
 use crate::workers::pending;
@@ -45,15 +45,20 @@ pub fn prepare(
         .collect::<Result<_, _>>()?;
     let devices = open_all(&targets, &options.transfer)?;
     guards::check(&targets, &PURPOSE)?;
-    for ((number, device), keys) in numbers.iter().zip(&devices).zip(&keys) {
+    let mut are_known = Vec::new();
+    for (((number, target), device), keys) in numbers.iter().zip(&targets).zip(&devices).zip(&keys)
+    {
         let drive = journal.job().drives[*number].clone();
-        recognise::check(&drive, device, keys.as_ref())?;
+        recognise::check_contents(&drive, device, keys.as_ref())?;
+        are_known.push(recognise::is_one_that_erased_itself(
+            &drive, target, device,
+        )?);
     }
-    for (number, target) in numbers.iter().zip(&targets) {
-        journal.update(*number, |drive| reopen(drive, target));
+    for ((number, target), is_known) in numbers.iter().zip(&targets).zip(are_known) {
+        journal.update(*number, |drive| reopen(drive, target, is_known));
     }
     let pending_drives = pending(&plan, numbers, targets, devices, keys);
-    Ok(Some((journal, pending_drives)))
+    Ok(Some((journal, pending_drives, None)))
 }
 
 /// The drives that can be resumed.
@@ -95,9 +100,48 @@ fn keys_of(journal: &Journal, number: usize) -> Result<Option<Keys>, Failure> {
     has_keys.then(|| Keys::load(path, plan.count())).transpose()
 }
 
-/// Marks the drive as not ended, and records its path and number, which may be new.
-fn reopen(drive: &mut Drive, target: &Target) {
+/// Marks the drive as not ended, and records its path and number, which may be new. Unless it `is_known` to have erased
+/// itself, or holds what was written after that, it is to do so again.
+fn reopen(drive: &mut Drive, target: &Target, is_known: bool) {
     (drive.outcome, drive.level) = (None, None);
     drive.target.path = target.identity.path.clone();
     drive.target.number = target.identity.number.clone();
+    let holds_nothing = drive.passes.iter().all(|pass| pass.offset == 0);
+    if let Some(purge) = drive.purge.as_mut().filter(|_| !is_known && holds_nothing) {
+        *purge = Purge::asked(purge.means);
+        drive.passes.clear();
+        drive.note(
+            "its own erase begins anew: nothing shows that this drive is the one that had begun it"
+                .into(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use squall_testing::loops::Lab;
+
+    use super::*;
+    use crate::show::fixture;
+
+    #[test]
+    fn a_drive_that_is_not_known_erases_itself_again_if_nothing_was_written() {
+        let target = Target::find(&Lab::new().image("image", 4096)).expect("a target");
+        let done = fixture::sanitized();
+        let asked = Purge::asked(done.means);
+        for (offset, is_known, expected) in [
+            (0, true, &done),
+            (0, false, &asked),
+            (4096, true, &done),
+            (4096, false, &done),
+        ] {
+            let mut drive = fixture::job().drives[0].clone();
+            drive.passes.truncate(1);
+            drive.passes[0].offset = offset;
+            drive.purge = Some(done.clone());
+            reopen(&mut drive, &target, is_known);
+            assert_eq!(drive.purge.as_ref(), Some(expected));
+            assert_eq!(drive.passes.is_empty(), *expected == asked);
+        }
+    }
 }

@@ -1,7 +1,10 @@
 //! `squall wipe --all --watch`: also wipes drives that are plugged in later.
 //!
-//! A drive is looked at once for each time it is plugged in, which the kernel counts (diskseq). One that was there at the
-//! beginning and was left out stays left out, and so does one that this run has wiped.
+//! A drive is looked at once for each time it is plugged in, which the kernel counts (diskseq). One that was left out,
+//! at the beginning or later, stays left out, and so does a drive of this job, however it ended: what lasts is compared,
+//! because a drive that is plugged in again, or whose link was reset, counts as new and may have another name, and
+//! somebody's mount of it no longer shows. Where nothing tells whether it is the same drive, it is left out, and the run
+//! is no success.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,32 +13,40 @@ use std::time::{Duration, Instant};
 
 use squall_drives::confirm;
 use squall_drives::io::{Device, claimed_by_others};
-use squall_drives::{Identity, Target, guards};
+use squall_drives::{Identity, Likeness, Target, guards};
 use squall_tools::Failure;
-use squall_tools::failure::at;
 use squall_tools::units::volume;
 
-use super::begin::{draw_key, new_drive};
+use super::begin::{draw_keys, new_drive};
 use super::{PURPOSE, open_all};
 use crate::args::WipeArguments;
 use crate::choice::{self, Choice};
 use crate::journal::Journal;
+use crate::keys::Keys;
 use crate::purge;
-use crate::record::{Outcome, Purge};
+use crate::record::{Drive, Job, Outcome, Purge};
 use crate::workers::PendingDrive;
 
 /// Time between two looks at what is attached.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// EraseChoice often a new drive that somebody has claimed is looked at again.
+/// How often a new drive that somebody has claimed is looked at again.
 const PATIENCE: u32 = 10;
 
 /// What was plugged in.
 pub enum Arrival {
     /// It is in the job now, and its work can begin.
     Taken(Box<PendingDrive>),
-    /// It is left out, as this sentence tells.
-    LeftOut(String),
+    /// It is left out, as this sentence tells. If it `is_missed`, it was perhaps meant.
+    LeftOut { text: String, is_missed: bool },
+}
+
+/// Why a drive is left out.
+enum Reason {
+    /// It is not meant, or its part of the job has begun.
+    Rule(String),
+    /// It is perhaps meant.
+    Missed(String),
 }
 
 /// Fails unless the user confirms what is to happen: the drives of `choice` now, and others later.
@@ -59,36 +70,94 @@ pub fn confirm(choice: &Choice, options: &WipeArguments) -> Result<(), Failure> 
     )
 }
 
+/// What was looked at.
+pub struct Known {
+    attachments: BTreeSet<u64>,
+    /// The drives that were left out.
+    left_out: Vec<Identity>,
+}
+
+impl Known {
+    /// The drives of `choice`, before anything is asked or written: what is plugged in from then on is new.
+    pub fn of(choice: &Choice) -> Result<Known, Failure> {
+        let present = choice.targets.iter().chain(&choice.left_out);
+        let attachments: Option<_> = present.map(Target::attachment).collect();
+        let left_out = choice.left_out.iter().map(|drive| drive.identity.clone());
+        Ok(Known {
+            attachments: attachments.ok_or_else(|| {
+                Failure::Runtime(
+                    "--watch: this kernel does not count what is plugged in: nothing was written: use Linux 5.15 or \
+                     later"
+                        .into(),
+                )
+            })?,
+            left_out: left_out.collect(),
+        })
+    }
+
+    /// Why `drive` is left out; `None` if it is neither one of `job` nor one that was left out before.
+    fn reason_against(&self, drive: &Identity, job: &Job) -> Option<Reason> {
+        let is_it = |known: &&Drive| known.target.is_same_drive(drive);
+        if let Some(known) = job.drives.iter().find(is_it) {
+            return Some(Reason::Rule(match &known.outcome {
+                None => "it is being wiped already".into(),
+                Some(outcome) if outcome.is_success() => "it was wiped in this run already".into(),
+                Some(_) => "this run has tried to wipe it, as its report tells".into(),
+            }));
+        }
+        if self.left_out.iter().any(|known| known.is_same_drive(drive)) {
+            return Some(Reason::Rule("it was left out before".into()));
+        }
+        let of_job = job.drives.iter().filter_map(|known| {
+            let likeness = known.target.likeness(drive)?;
+            // Of drives without names, many may be meant. One that is wiped twice loses nothing.
+            let is_another = likeness == Likeness::Size
+                && known.outcome.as_ref().is_none_or(Outcome::is_success);
+            (!is_another).then_some((likeness, "a drive of this job"))
+        });
+        let left_out = self
+            .left_out
+            .iter()
+            .filter_map(|known| Some((known.likeness(drive)?, "a drive that was left out")));
+        let (likeness, what) = of_job.chain(left_out).next()?;
+        Some(Reason::Missed(format!(
+            "it has the {} of {what}, and may be that one: wipe it by name if it is another",
+            likeness.words()
+        )))
+    }
+}
+
+/// Fails if this many drives were plugged in that were perhaps meant, and were not wiped.
+pub fn check(missed: usize) -> Result<(), Failure> {
+    match missed {
+        0 => Ok(()),
+        _ => Err(Failure::Runtime(format!(
+            "plugged in and not wiped, for the reasons told: {}",
+            choice::count(missed)
+        ))),
+    }
+}
+
 /// Looks for drives that are plugged in.
 pub struct Arrivals<'a> {
     options: &'a WipeArguments,
     journal: Arc<Journal>,
-    /// The attachments that were looked at.
-    known: BTreeSet<u64>,
-    /// EraseChoice often each new attachment was looked at.
+    known: Known,
+    /// How often each new attachment was looked at.
     busy: BTreeMap<u64, u32>,
     next_look: Instant,
 }
 
 impl<'a> Arrivals<'a> {
-    /// Begins to watch. What is attached now is not new.
-    pub fn watch(
-        options: &'a WipeArguments,
-        journal: &Arc<Journal>,
-    ) -> Result<Arrivals<'a>, Failure> {
-        let attached = choice::drives()?;
-        let known: Option<BTreeSet<u64>> = attached.iter().map(Target::attachment).collect();
-        Ok(Arrivals {
+    /// Begins to watch. What is `known` is not new.
+    pub fn watch(options: &'a WipeArguments, journal: &Arc<Journal>, known: Known) -> Arrivals<'a> {
+        Arrivals {
             options,
             journal: journal.clone(),
-            known: known.ok_or_else(|| {
-                Failure::Runtime(
-                    "--watch: this kernel does not count what is plugged in: use Linux 5.15 or later".into(),
-                )
-            })?,
+            known,
             busy: BTreeMap::new(),
             next_look: Instant::now(),
-        })
+        }
     }
 
     /// What was plugged in since the last call.
@@ -104,12 +173,13 @@ impl<'a> Arrivals<'a> {
             let Some(attachment) = target.attachment() else {
                 continue;
             };
-            if !self.known.contains(&attachment) && self.is_settled(&target, attachment) {
-                self.known.insert(attachment);
-                let name = name(&target.identity);
+            if !self.known.attachments.contains(&attachment) && self.is_settled(&target, attachment)
+            {
+                self.known.attachments.insert(attachment);
+                let identity = target.identity.clone();
                 arrivals.push(match self.add(target) {
                     Ok(pending) => Arrival::Taken(Box::new(pending)),
-                    Err(reason) => Arrival::LeftOut(format!("{name}: left out: {reason}")),
+                    Err(reason) => self.leave_out(identity, &reason),
                 });
             }
         }
@@ -128,31 +198,29 @@ impl<'a> Arrivals<'a> {
         *looks > PATIENCE || claimed_by_others(target).is_none()
     }
 
+    fn leave_out(&mut self, drive: Identity, reason: &Reason) -> Arrival {
+        let (is_missed, reason) = match reason {
+            Reason::Rule(reason) => (false, reason),
+            Reason::Missed(reason) => (true, reason),
+        };
+        let text = format!("{}: left out: {reason}", name(&drive));
+        self.known.left_out.push(drive);
+        Arrival::LeftOut { text, is_missed }
+    }
+
     /// Makes a drive a part of the job, or tells why it is not.
-    fn add(&self, mut target: Target) -> Result<PendingDrive, String> {
+    fn add(&self, mut target: Target) -> Result<PendingDrive, Reason> {
         self.check(&target)?;
+        let failed = |failure: Failure| Reason::Missed(failure.into_text());
         target.has_stable_name = true;
-        let (device, purge) = self.open(&target).map_err(Failure::into_text)?;
-        let number = self.journal.add(new_drive(&target, purge));
-        let plan = self.journal.job().plan.clone();
-        let pending = draw_key(&self.journal, &plan, number).and_then(|keys| {
-            self.journal.save().map_err(at(self.journal.path()))?;
-            Ok(PendingDrive {
-                number,
-                plan,
-                target,
-                device,
-                keys,
-            })
-        });
-        pending.map_err(|failure| {
-            let reason = failure.into_text();
-            let outcome = Outcome::Failed {
-                reason: reason.clone(),
-            };
-            self.journal
-                .update(number, |drive| drive.outcome = Some(outcome));
-            reason
+        let (device, purge) = self.open(&target).map_err(failed)?;
+        let (number, keys) = enter(&self.journal, new_drive(&target, purge)).map_err(failed)?;
+        Ok(PendingDrive {
+            number,
+            plan: self.journal.job().plan.clone(),
+            target,
+            device,
+            keys,
         })
     }
 
@@ -161,7 +229,7 @@ impl<'a> Arrivals<'a> {
         let targets = std::slice::from_ref(target);
         let mut devices = open_all(targets, &self.options.transfer)?;
         // Somebody may have begun to use it in the meantime. That nobody has claimed it is certain now.
-        if let Some(reason) = uses(target).map_err(Failure::Runtime)?.into_iter().next() {
+        if let Some(reason) = uses(target)?.into_iter().next() {
             return Err(Failure::Runtime(reason));
         }
         let mut purges = match self.options.purge {
@@ -174,43 +242,36 @@ impl<'a> Arrivals<'a> {
         Ok((devices.remove(0), purges.remove(0)))
     }
 
-    fn check(&self, target: &Target) -> Result<(), String> {
+    fn check(&self, target: &Target) -> Result<(), Reason> {
         let choice = &self.options.choice;
-        if choice::is_excepted(&choice.except, target) {
-            return Err("left out by --except".into());
+        // A name was looked up when the choice was made. It may mean another drive by now.
+        if choice.except.iter().any(|name| target.has_serial(name)) {
+            return Err(Reason::Rule("left out by --except".into()));
         }
-        for drive in &self.journal.job().drives {
-            let is_it = is_same_drive(&drive.target, &target.identity);
-            match &drive.outcome {
-                None if is_it => return Err("it is being wiped already".into()),
-                Some(outcome) if is_it && outcome.is_success() => {
-                    return Err("it was wiped in this run already".into());
-                }
-                _ => {}
-            }
+        let reason = self
+            .known
+            .reason_against(&target.identity, &self.journal.job());
+        if let Some(reason) = reason {
+            return Err(reason);
         }
-        match choice::reason_against(target, &choice.bus, uses(target)?) {
-            Some(reason) => Err(reason),
+        let uses = uses(target).map_err(|failure| Reason::Missed(failure.into_text()))?;
+        match choice::reason_against(target, &choice.bus, uses) {
+            Some(reason) => Err(Reason::Rule(reason)),
             None => Ok(()),
         }
     }
 }
 
-fn uses(target: &Target) -> Result<Vec<String>, String> {
-    let uses = guards::uses(std::slice::from_ref(target), &PURPOSE);
-    Ok(uses
-        .map_err(Failure::into_text)?
-        .into_iter()
-        .flatten()
-        .collect())
+/// Makes `drive` a part of the job, and draws its keys. If that fails, it is no part of it.
+fn enter(journal: &Journal, drive: Drive) -> Result<(usize, Option<Keys>), Failure> {
+    let number = journal.add(drive);
+    let keys = draw_keys(journal, number..number + 1).inspect_err(|_| journal.withdraw())?;
+    Ok((number, keys.into_iter().flatten().next()))
 }
 
-/// Whether both have the same serial number, which lasts, identifier and size.
-fn is_same_drive(one: &Identity, two: &Identity) -> bool {
-    one.lasting_serial().is_some()
-        && one.serial == two.serial
-        && one.wwid == two.wwid
-        && one.size == two.size
+fn uses(target: &Target) -> Result<Vec<String>, Failure> {
+    let uses = guards::uses(std::slice::from_ref(target), &PURPOSE)?;
+    Ok(uses.into_iter().flatten().collect())
 }
 
 fn name(identity: &Identity) -> String {
@@ -219,4 +280,154 @@ fn name(identity: &Identity) -> String {
         .as_deref()
         .map(|serial| format!(" ({serial})"));
     format!("{}{}", identity.path.display(), serial.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use squall_drives::Kind;
+    use squall_testing::loops::Lab;
+
+    use super::*;
+    use crate::show::fixture;
+
+    fn drive(serial: &str, wwid: Option<&str>) -> Identity {
+        Identity {
+            kind: Kind::Disk,
+            size: 4096,
+            serial: Some(serial.into()),
+            wwid: wwid.map(str::to_owned),
+            ..fixture::job().drives[0].target.clone()
+        }
+    }
+
+    /// The words of a reason, and whether the drive is missed.
+    fn words(reason: Option<Reason>) -> Option<(String, bool)> {
+        reason.map(|reason| match reason {
+            Reason::Rule(text) => (text, false),
+            Reason::Missed(text) => (text, true),
+        })
+    }
+
+    /// What is said of a drive that is plugged in after one of the job, with its outcome, or after one that was left out.
+    #[test]
+    fn what_was_seen_is_left_out_and_what_may_have_been_counts() {
+        let known = Known {
+            attachments: BTreeSet::new(),
+            left_out: vec![drive("LEFT", Some("naa.1")), drive("CHEAP", None)],
+        };
+        let mut job = fixture::job();
+        job.drives.truncate(2);
+        job.drives[0].target = drive("JOB", Some("naa.2"));
+        job.drives[1].target = drive("STICK", None);
+        job.drives[1].outcome = Some(Outcome::Verified);
+        let reason =
+            |job: &Job, serial, wwid| words(known.reason_against(&drive(serial, wwid), job));
+        for (outcome, words) in [
+            (None, "it is being wiped already"),
+            (Some(Outcome::Verified), "it was wiped in this run already"),
+            (Some(Outcome::Interrupted), "this run has tried to wipe it"),
+        ] {
+            job.drives[0].outcome = outcome;
+            let (text, is_missed) = reason(&job, "JOB", Some("naa.2")).expect("a reason");
+            assert!(text.starts_with(words) && !is_missed, "{text}");
+        }
+        for (serial, wwid, words) in [
+            // A second stick of the same make is not said to be wiped.
+            (
+                "STICK",
+                None,
+                "it has the serial number and size of a drive of this job",
+            ),
+            (
+                "CHEAP",
+                None,
+                "it has the serial number and size of a drive that was left out",
+            ),
+            (
+                "DOCK",
+                Some("naa.1"),
+                "it has the worldwide identifier and size of a drive that was",
+            ),
+            ("diskseq-7", None, "it has the size of a drive of this job"),
+        ] {
+            let (text, is_missed) = reason(&job, serial, wwid).expect("a reason");
+            assert!(text.starts_with(words) && is_missed, "{text}");
+        }
+        let left_out = ("it was left out before".into(), false);
+        assert_eq!(reason(&job, "LEFT", Some("naa.1")), Some(left_out));
+        for (serial, wwid) in [("NEW", None), ("NEW", Some("naa.3"))] {
+            assert_eq!(reason(&job, serial, wwid), None);
+        }
+    }
+
+    /// Of drives without names, one may be the drive that the user has skipped. If there is none, all are wiped.
+    #[test]
+    fn drives_without_names_are_wiped_unless_one_was_not() {
+        let nobody = Known {
+            attachments: BTreeSet::new(),
+            left_out: Vec::new(),
+        };
+        let mut job = fixture::job();
+        job.drives.truncate(1);
+        job.drives[0].target = drive("diskseq-1", None);
+        for (outcome, is_taken) in [
+            (None, true),
+            (Some(Outcome::Verified), true),
+            (Some(Outcome::Interrupted), false),
+        ] {
+            job.drives[0].outcome = outcome;
+            let reason = words(nobody.reason_against(&drive("diskseq-2", None), &job));
+            assert_eq!(reason.is_none(), is_taken, "{reason:?}");
+        }
+    }
+
+    /// A file has no number for its attachment, as no device has before Linux 5.15.
+    #[test]
+    fn a_kernel_that_does_not_count_is_refused() {
+        let file = Target::find(&Lab::new().image("image", 4096)).expect("a target");
+        let mut choice = Choice {
+            targets: Vec::new(),
+            left_out: Vec::new(),
+            skipped: Vec::new(),
+        };
+        assert!(Known::of(&choice).is_ok());
+        choice.left_out.push(file);
+        let Err(failure) = Known::of(&choice) else {
+            panic!("it does not count");
+        };
+        let text = failure.into_text();
+        assert!(
+            text.contains("nothing was written: use Linux 5.15"),
+            "{text}"
+        );
+    }
+
+    /// Neither keys without a place nor a journal that cannot be saved use up a number.
+    #[test]
+    fn a_drive_that_cannot_be_recorded_is_no_part_of_the_job() {
+        let directory = tempfile::tempdir().expect("room");
+        let journal = Journal::create(directory.path(), fixture::job());
+        let before = journal.job().drives.len();
+        let drive = || Drive::new(drive("NEW", None));
+        let key =
+            journal
+                .directory()
+                .join(format!("{}-{:02}-NEW.key", journal.job().id, before + 1));
+
+        fs::create_dir(&key).expect("a place that is taken");
+        assert!(enter(&journal, drive()).is_err());
+        assert_eq!(journal.job().drives.len(), before);
+        fs::remove_dir(&key).expect("an empty directory");
+
+        fs::create_dir(journal.path()).expect("a place that is taken");
+        assert!(enter(&journal, drive()).is_err());
+        assert_eq!(journal.job().drives.len(), before);
+        assert!(!key.exists());
+        fs::remove_dir(journal.path()).expect("an empty directory");
+
+        let (number, keys) = enter(&journal, drive()).expect("it is recorded");
+        assert!(number == before && keys.is_some() && key.exists());
+    }
 }

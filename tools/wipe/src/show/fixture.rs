@@ -88,6 +88,7 @@ pub fn sanitized() -> Purge {
         sanitize: Some(Sanitize {
             found_under_way: true,
             accepted: Some(at(2)),
+            own_name: None,
             exchanges: vec![
                 exchange(1, log, "SPROG 0x2000, SSTAT 0x0002, SCDW10 0x0000000a"),
                 exchange(59, log, "SPROG 0xffff, SSTAT 0x0101, SCDW10 0x0000000a"),

@@ -35,7 +35,7 @@ const LONGEST: f64 = 999.0 * 3600.0;
 /// A time, and the bytes that had been moved by then.
 type Sample = (Duration, u64);
 
-/// EraseChoice one drive moves bytes, in its present phase and since its first.
+/// How one drive moves bytes, in its present phase and since its first.
 #[derive(Debug, Default)]
 pub struct Meter {
     /// The samples of the phase's last minute, oldest first.
@@ -52,7 +52,7 @@ pub struct Meter {
     is_told: bool,
 }
 
-/// EraseChoice long something will take.
+/// How long something will take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Left {
     /// This many seconds.
@@ -118,7 +118,7 @@ impl Meter {
         rate(self.first?, self.latest)
     }
 
-    /// EraseChoice long `bytes` will take.
+    /// How long `bytes` will take.
     pub fn left(&self, bytes: u64) -> Left {
         if self.is_stalled() {
             return Left::Stalled;

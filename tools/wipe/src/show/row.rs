@@ -28,11 +28,11 @@ pub struct Row {
     pub name: String,
     /// Its progress when it was last read.
     pub reading: Snapshot,
-    /// EraseChoice fast it is.
+    /// How fast it is.
     pub meter: Meter,
     /// Its temperature, in degrees Celsius.
     pub celsius: Option<f64>,
-    /// EraseChoice it ended; `None` while it is under way.
+    /// How it ended; `None` while it is under way.
     pub outcome: Option<Outcome>,
     plan: Plan,
     size: u64,
@@ -89,7 +89,7 @@ impl Row {
         self.meter.now().filter(|_| self.is_at_work())
     }
 
-    /// EraseChoice long the rest of its part of the job takes, with all passes and the verification that
+    /// How long the rest of its part of the job takes, with all passes and the verification that
     /// remain.
     pub fn left(&self) -> Left {
         if self.is_at_work() {
@@ -164,12 +164,12 @@ impl Row {
         }
     }
 
-    /// EraseChoice much of the phase is done, in whole percents.
+    /// How much of the phase is done, in whole percents.
     pub fn percent(&self) -> u64 {
         text::percent(self.reading.done, self.reading.total)
     }
 
-    /// EraseChoice many bytes were refused or differ, for people; `None` if there are none.
+    /// How many bytes were refused or differ, for people; `None` if there are none.
     pub fn errors(&self) -> Option<String> {
         let Snapshot {
             refused, differing, ..
@@ -191,7 +191,7 @@ impl Row {
     }
 }
 
-/// EraseChoice many bytes were refused or differ, for people; `None` if there are none.
+/// How many bytes were refused or differ, for people; `None` if there are none.
 pub fn errors(refused: u64, differing: u64) -> Option<String> {
     let parts = [(refused, "refused"), (differing, "differing")];
     let parts = parts.into_iter().filter(|(bytes, _)| *bytes > 0);
@@ -201,7 +201,7 @@ pub fn errors(refused: u64, differing: u64) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// EraseChoice a drive ended, in a word.
+/// How a drive ended, in a word.
 pub fn word(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Verified => "verified",

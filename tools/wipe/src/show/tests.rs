@@ -331,6 +331,7 @@ fn beside_the_run() -> Vec<String> {
     job.drives[0].purge = Some(fixture::sanitized());
     let plan = plan::event(&[target], &job.plan, Some(EraseChoice::Auto)).expect("a plan");
     let choice = Choice {
+        left_out: Vec::new(),
         targets: Vec::new(),
         skipped: vec![Skipped {
             path: "/dev/sda".into(),

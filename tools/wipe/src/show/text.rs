@@ -24,7 +24,7 @@ pub fn medium(is_flash: Option<bool>) -> &'static str {
     }
 }
 
-/// EraseChoice much a drive hides, and behind what; `None` if that is nothing.
+/// How much a drive hides, and behind what; `None` if that is nothing.
 pub fn hidden(hidden: Hidden) -> Option<String> {
     let bytes = hidden.bytes();
     (bytes > 0).then(|| format!("{} ({})", units::volume(bytes), hidden.areas()))

@@ -21,7 +21,7 @@ enum Kind {
     Note,
 }
 
-/// EraseChoice many lines of each kind each drive has had.
+/// How many lines of each kind each drive has had.
 #[derive(Debug, Default)]
 pub struct Words {
     said: BTreeMap<(usize, Kind), u32>,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use squall_tools::Failure;
 
 use super::assignment::Assignment;
-use super::{PendingDrive, Supervision, Work, Workers};
+use super::{PendingDrive, Supervised, Supervision, Work, Workers};
 use crate::event::{Event, EventKind, EventSender};
 use crate::progress::Progress;
 use crate::run::{Arrival, Arrivals};
@@ -47,6 +47,7 @@ pub struct Supervisor<'a, 'w> {
     events: Receiver<Event>,
     dialog: SkipDialog,
     supervision: Supervision<'w>,
+    missed: usize,
 }
 
 impl<'a, 'w> Supervisor<'a, 'w> {
@@ -69,17 +70,21 @@ impl<'a, 'w> Supervisor<'a, 'w> {
             events,
             dialog: SkipDialog::default(),
             supervision,
+            missed: 0,
         }
     }
 
-    /// Shows what happens until all drives have ended. Also tells whether the thread of one that was given up still
-    /// waits.
-    pub fn watch_to_the_end(mut self) -> (Result<(), Failure>, bool) {
+    /// Shows what happens until all drives have ended.
+    pub fn watch_to_the_end(mut self) -> Supervised {
         let shown = self.watch();
         // The terminal is as it was before the last words.
         drop(self.supervision.keyboard.take());
         let ended = self.show.end(&self.workers.journal.job());
-        (shown.and(ended), self.wait_for_threads())
+        Supervised {
+            shown: shown.and(ended),
+            missed: self.missed,
+            is_stuck: self.wait_for_threads(),
+        }
     }
 
     pub fn start(&mut self, assignment: Arc<Assignment>) {
@@ -106,7 +111,10 @@ impl<'a, 'w> Supervisor<'a, 'w> {
         for arrival in arrived.unwrap_or_default() {
             match arrival {
                 Arrival::Taken(drive) => self.add(*drive)?,
-                Arrival::LeftOut(text) => self.show.tell(&text)?,
+                Arrival::LeftOut { text, is_missed } => {
+                    self.missed += usize::from(is_missed);
+                    self.show.tell(&text)?;
+                }
             }
         }
         Ok(())

@@ -210,7 +210,7 @@ impl Log {
         }
     }
 
-    /// EraseChoice long an action takes; all ones say that it is not known.
+    /// How long an action takes; all ones say that it is not known.
     fn estimate(&self, action: Action) -> Option<Duration> {
         let seconds = self.long(match action {
             Action::Overwrite => 8,

@@ -1,7 +1,7 @@
 //! SANITIZE DEVICE of ATA drives (ACS-4, sections 4.17 and 7.34), in the ATA PASS-THROUGH (16) of the
 //! translation that shows them as SCSI drives.
 
-use squall_drives::commands::ata::{Command, Registers, words};
+use squall_drives::commands::ata::{Command, Registers, text as text_of, words};
 use squall_drives::commands::scsi::{Data, Scsi};
 
 use super::{digits, send, vital_product_data};
@@ -136,7 +136,7 @@ fn text(registers: &Registers) -> String {
     )
 }
 
-/// EraseChoice far an operation is: the lowest 16 bits of LBA.
+/// How far an operation is: the lowest 16 bits of LBA.
 fn progress(registers: &Registers) -> u16 {
     registers.lba as u16
 }
@@ -164,6 +164,14 @@ impl Sanitizer for Disk<'_> {
             true => Err(NO_SANITIZE.into()),
             false => Ok(actions),
         }
+    }
+
+    /// An adapter from USB, such as a dock, may have a serial number for all drives.
+    fn own_name(&self) -> Result<Option<String>, String> {
+        let words = self.identify()?;
+        let serial = text_of(&words[10..20]).ok_or("it tells no serial number")?;
+        let model = text_of(&words[27..47]).unwrap_or_default();
+        Ok(Some(format!("{model} {serial}").trim_start().to_owned()))
     }
 
     fn status(&self) -> Result<Status, String> {

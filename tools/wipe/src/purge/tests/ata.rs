@@ -90,6 +90,9 @@ impl Disk {
                 assert_eq!((feature, count, lba, data.len()), (0, 1, 0, 512));
                 data.fill(0);
                 data[118..120].copy_from_slice(&self.word59.to_le_bytes());
+                // Texts have the first of two characters in the high byte.
+                data[20..24].copy_from_slice(b"CZA1");
+                data[54..58].copy_from_slice(b"TS00");
                 Reply::default()
             }
             (0xb4, Data::None) => {

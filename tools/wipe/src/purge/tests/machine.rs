@@ -40,9 +40,9 @@ pub struct Machine {
     pub last: Option<(Action, bool)>,
     pub succeeded: bool,
     pub fate: Fate,
-    /// EraseChoice far the operation is, of 65536.
+    /// How far the operation is, of 65536.
     pub progress: u16,
-    /// EraseChoice far it gets from one question to the next.
+    /// How far it gets from one question to the next.
     pub step: u16,
     /// Operations that were begun.
     pub begun: Vec<(Action, bool)>,

@@ -92,6 +92,16 @@ fn actions_are_those_that_the_drive_reports() {
     }
 }
 
+/// Behind an adapter, the kernel may show another name of an ATA drive.
+#[test]
+fn ata_drives_tell_their_own_names() {
+    let disk = ata::Disk::default();
+    let disk = Disk::behind(&disk).expect("ATA");
+    assert_eq!(disk.own_name(), Ok(Some("ST00 ZC1A".into())));
+    let drive = scsi::Drive::default();
+    assert_eq!(LogicalUnit(&drive).own_name(), Ok(None));
+}
+
 #[test]
 fn drives_without_sanitize_are_refused() {
     let controller = nvme::Controller {

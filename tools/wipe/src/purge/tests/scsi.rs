@@ -19,7 +19,7 @@ pub struct Drive {
     pub descriptors: bool,
     /// Whether it tells its progress only to TEST UNIT READY.
     pub is_quiet: bool,
-    /// EraseChoice often it has something else to tell before it carries out a command.
+    /// How often it has something else to tell before it carries out a command.
     pub attentions: Cell<u32>,
 }
 

@@ -82,7 +82,7 @@ fn moments(job: &Job, of: impl Fn(&Drive) -> Option<Timestamp>) -> impl Iterator
     job.drives.iter().filter_map(of)
 }
 
-/// EraseChoice many drives ended how, the worst of which decides.
+/// How many drives ended how, the worst of which decides.
 fn verdict(job: &Job) -> (String, Grade) {
     let mut words: Vec<(&str, usize)> = Vec::new();
     for drive in &job.drives {

@@ -8,7 +8,7 @@ use crate::record::{Drive, Job, Level, Outcome, Scope};
 use crate::report::share;
 use crate::show::text;
 
-/// EraseChoice good an outcome is.
+/// How good an outcome is.
 pub enum Grade {
     Good,
     Doubtful,
@@ -135,7 +135,7 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
     }
 }
 
-/// EraseChoice much was compared.
+/// How much was compared.
 fn compared(job: &Job, drive: &Drive) -> Scope {
     let verification = drive.verification.as_ref();
     verification.map_or(job.plan.verify, |verification| verification.scope)

@@ -54,7 +54,7 @@ pub enum Event<'a> {
         plan: &'a Plan,
         /// Whether each drive is to erase itself first.
         purge: bool,
-        /// EraseChoice each of the drives could erase itself, as far as it is known before it is open.
+        /// How each of the drives could erase itself, as far as it is known before it is open.
         means: Vec<Option<EraseMethod>>,
         /// What each of the drives hides from its host, which overwriting does not reach; null where that is not known.
         hidden: Vec<Option<Hidden>>,
@@ -129,7 +129,7 @@ impl<'a> From<&'a Row> for DriveName<'a> {
     }
 }
 
-/// EraseChoice far a drive is.
+/// How far a drive is.
 #[derive(Serialize, JsonSchema)]
 pub struct Progress {
     pub phase: PhaseName,
@@ -163,7 +163,7 @@ pub enum PhaseName {
     Verification,
 }
 
-/// EraseChoice a drive's part of the job ended.
+/// How a drive's part of the job ended.
 #[derive(Serialize, JsonSchema)]
 pub struct Ending<'a> {
     #[serde(flatten)]
