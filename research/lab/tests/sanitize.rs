@@ -242,6 +242,8 @@ fn foreseen(session: &mut Session, means: &str) {
     assert_eq!(plan["means"], json!([means]));
     let drives = session.guest.ok("squall drives --all");
     assert!(drives.contains("erases itself by"), "{drives}");
+    let all = session.guest.ok("squall wipe --dry-run --all");
+    assert!(all.contains("  erase     of its own, by"), "{all}");
     assert!(session.commands().is_empty());
 }
 
@@ -263,6 +265,11 @@ fn goes_on_alone(session: &mut Session, expected: &Expected) {
     let ran = session.guest.wipe("meanwhile", "", &[session.serial]);
     let ran = ran.refused("it is sanitizing itself, and is at 50 %");
     assert!(ran.events.is_empty());
+    let all = session.guest.ok("squall wipe --dry-run --all 2>&1 || true");
+    assert!(
+        all.contains("left out:") && all.contains("it is sanitizing itself, and is at 50 %"),
+        "{all}"
+    );
 
     let resumed = session.guest.restart("killed", SLOWLY);
     session.until_half(&resumed);
