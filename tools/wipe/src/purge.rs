@@ -209,7 +209,9 @@ fn is_readable(target: &Target) -> bool {
 pub fn purge(target: &Target, file: &File, means: EraseMethod) -> Result<(), String> {
     match means {
         EraseMethod::NvmeFormat => nvme::Format::of(file)?.run(file),
-        _ => discard::run(file, target.identity.size),
+        EraseMethod::SecureDiscard => discard::run(file, target.identity.size),
+        // Found under way in a run that cannot tell any more that this is the same drive.
+        _ => Err("the record does not tell which operation to start: begin a new job".into()),
     }
 }
 

@@ -141,3 +141,15 @@ fn what_cannot_erase_itself_is_refused() {
         "{text}"
     );
 }
+
+/// A record of an operation that was found under way, of which the drive told nothing.
+#[test]
+fn an_untold_operation_is_not_replaced_by_another_erase() {
+    let lab = Lab::new();
+    let target = Target::find(&lab.image("image", MIB)).expect("a target");
+    let file = File::open(&target.identity.path).expect("a file");
+    for means in [EraseMethod::ScsiSanitize, EraseMethod::AtaSanitize] {
+        let why = purge(&target, &file, means).unwrap_err();
+        assert!(why.contains("does not tell which operation"), "{why}");
+    }
+}
