@@ -106,9 +106,13 @@ impl Bus {
 /// The drives to wipe, and those that are left out.
 pub struct Choice {
     pub targets: Vec<Target>,
-    pub left_out: Vec<Target>,
-    /// The drives that are left out, with the reasons.
-    pub skipped: Vec<Skipped>,
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A drive that is left out, and the reason.
+pub struct LeftOut {
+    pub target: Target,
+    pub reason: String,
 }
 
 /// A drive that is not wiped.
@@ -132,7 +136,6 @@ pub fn choose(options: &ChoiceArguments, consent: &Consent) -> Result<Choice, Fa
     let mut choice = Choice {
         targets: Vec::new(),
         left_out: Vec::new(),
-        skipped: Vec::new(),
     };
     for ((number, target), uses) in drives.into_iter().enumerate().zip(uses) {
         let reason = match excepted.contains(&number) {
@@ -179,17 +182,7 @@ impl Choice {
                 target.has_stable_name = true;
                 self.targets.push(target);
             }
-            Some(reason) => {
-                let drive = target.identity.clone();
-                self.left_out.push(target);
-                self.skipped.push(Skipped {
-                    path: drive.path,
-                    model: drive.model,
-                    serial: drive.serial,
-                    size: drive.size,
-                    reason,
-                });
-            }
+            Some(reason) => self.left_out.push(LeftOut { target, reason }),
         }
     }
 }

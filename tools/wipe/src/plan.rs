@@ -10,27 +10,44 @@ use crate::show::json::{Event, FORMAT, Line};
 use crate::{content_kind, report, show};
 
 /// The plan as text: a block for each target, and what is done with all of them. `purge` says
-/// whether and how they erase themselves first.
+/// whether and how they erase themselves first. Each is asked once.
 pub fn text(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> String {
-    blocks(targets, purge) + &summary(targets, plan, purge)
+    let methods = expected_methods(targets, purge);
+    blocks(targets, &methods) + &summary(targets, plan, purge, &methods)
 }
 
-fn blocks(targets: &[Target], purge: Option<EraseChoice>) -> String {
+/// The plan below a table of the targets.
+pub fn text_below_table(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> String {
+    let methods = expected_methods(targets, purge);
+    beside_the_table(targets, &methods) + &summary(targets, plan, purge, &methods)
+}
+
+/// How a target is expected to erase itself, or why it cannot; `None` if it cannot be asked.
+type ExpectedMethod = Option<Result<EraseMethod, String>>;
+
+/// What each of `targets` tells of its own erase, before it is opened.
+fn expected_methods(targets: &[Target], purge: Option<EraseChoice>) -> Vec<ExpectedMethod> {
+    let choice = purge.unwrap_or(EraseChoice::Auto);
+    let ask = |target| purge::expected_method(target, choice, targets);
+    targets.iter().map(ask).collect()
+}
+
+fn blocks(targets: &[Target], methods: &[ExpectedMethod]) -> String {
     let mut text = String::new();
-    for target in targets {
+    for (target, method) in targets.iter().zip(methods) {
         block(&mut text, &target.identity);
-        let erase = erase(target, purge, targets).map(|way| way.unwrap_or_else(|why| why));
+        let erase = erase(&target.identity, method).map(|way| way.unwrap_or_else(|why| why));
         beyond(&mut text, target.hidden(), erase);
     }
     text
 }
 
 /// What a table does not show: a block for each of `targets` that hides something, or can erase itself.
-pub fn beside_the_table(targets: &[Target], purge: Option<EraseChoice>) -> String {
+fn beside_the_table(targets: &[Target], methods: &[ExpectedMethod]) -> String {
     let mut text = String::new();
-    for target in targets {
+    for (target, method) in targets.iter().zip(methods) {
         let mut lines = String::new();
-        let way = erase(target, purge, targets).and_then(Result::ok);
+        let way = erase(&target.identity, method).and_then(Result::ok);
         beyond(&mut lines, target.hidden(), way);
         if !lines.is_empty() {
             add(&mut text, &target.identity.path.display().to_string());
@@ -54,7 +71,12 @@ fn beyond(text: &mut String, hidden: Option<Hidden>, erase: Option<String>) {
 }
 
 /// What is done with all of `targets`.
-pub fn summary(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> String {
+fn summary(
+    targets: &[Target],
+    plan: &Plan,
+    purge: Option<EraseChoice>,
+    methods: &[ExpectedMethod],
+) -> String {
     let mut text = String::new();
     let total: u64 = targets.iter().map(|target| target.identity.size).sum();
     let number = targets.len();
@@ -74,8 +96,11 @@ pub fn summary(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> S
             verification(plan)
         ),
     );
-    for advice in advice(targets, purge) {
-        add(&mut text, &format!("note: {advice}"));
+    // Drives that erase themselves need no advice to do that.
+    if purge.is_none() {
+        for advice in advice(targets, methods) {
+            add(&mut text, &format!("note: {advice}"));
+        }
     }
     text
 }
@@ -86,9 +111,9 @@ pub fn event(
     plan: &Plan,
     purge: Option<EraseChoice>,
 ) -> Result<String, Failure> {
-    let means = targets.iter().map(|target| {
-        purge::expected_method(target, purge.unwrap_or(EraseChoice::Auto), targets)?.ok()
-    });
+    let means = expected_methods(targets, purge)
+        .into_iter()
+        .map(|method| method?.ok());
     let event = Event::Plan {
         format: FORMAT,
         drives: targets.iter().map(|target| &target.identity).collect(),
@@ -132,17 +157,12 @@ fn block(text: &mut String, identity: &Identity) {
 }
 
 /// What is known about a target's own erase before the target is opened: how it is done, or why there is none.
-fn erase(
-    target: &Target,
-    purge: Option<EraseChoice>,
-    all: &[Target],
-) -> Option<Result<String, String>> {
-    let identity = &target.identity;
+fn erase(identity: &Identity, method: &ExpectedMethod) -> Option<Result<String, String>> {
     let is_memory_card = || {
         let name = identity.path.file_name().unwrap_or_default();
         identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
     };
-    match purge::expected_method(target, purge.unwrap_or(EraseChoice::Auto), all) {
+    match method {
         Some(Ok(means)) => Some(Ok(format!("supported: {} (--purge)", means.name()))),
         Some(Err(why)) => Some(Err(format!("not supported: {why}"))),
         None => is_memory_card().then(|| {
@@ -164,13 +184,12 @@ fn verification(plan: &Plan) -> String {
     }
 }
 
-/// Notes on data that overwriting does not reach, each once; none if the drives erase themselves.
-fn advice(targets: &[Target], purge: Option<EraseChoice>) -> Vec<String> {
+/// Notes on data that overwriting does not reach, each once.
+fn advice(targets: &[Target], methods: &[ExpectedMethod]) -> Vec<String> {
     let mut advice: Vec<String> = Vec::new();
-    for target in targets.iter().filter(|_| purge.is_none()) {
-        let means = purge::expected_method(target, EraseChoice::Auto, targets);
-        let means = means.and_then(Result::ok);
-        advice.extend(report::flash_advice(&target.identity, means));
+    for (target, method) in targets.iter().zip(methods) {
+        let method = method.clone().and_then(Result::ok);
+        advice.extend(report::flash_advice(&target.identity, method));
     }
     advice.dedup();
     advice
@@ -201,8 +220,10 @@ mod tests {
         let lab = Lab::new();
         let card = memory_card(&lab);
         let plain = Target::find(&lab.image("plain", 4096)).expect("a target");
+        let targets = [plain, card];
+        let methods = expected_methods(&targets, None);
         assert_eq!(
-            beside_the_table(&[plain, card], None),
+            beside_the_table(&targets, &methods),
             "/dev/mmcblk9\n  erase     perhaps supported: secure discard (--purge)\n"
         );
         let mut text = String::new();
@@ -225,12 +246,12 @@ mod tests {
             verify_each: false,
             keep_key: false,
         };
-        let text = summary(&targets, &plan, None);
+        let text = text_below_table(&targets, &plan, None);
         assert!(
             text.contains("`squall wipe --purge /dev/mmcblk9`"),
             "{text}"
         );
-        let text = summary(&targets, &plan, Some(EraseChoice::Auto));
+        let text = text_below_table(&targets, &plan, Some(EraseChoice::Auto));
         assert!(
             text.contains("Each drive first erases itself.") && !text.contains("note:"),
             "{text}"

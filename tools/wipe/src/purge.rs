@@ -152,13 +152,8 @@ pub fn expected_method(
 /// Fails if one of `targets`, which are not to erase themselves, is at that or has failed in it: then it
 /// serves no reads and writes.
 pub fn check_idle(targets: &[Target]) -> Result<(), Failure> {
-    let reasons = targets
-        .iter()
-        .map(|target| (target, why_unreadable(target)));
-    match reasons
-        .into_iter()
-        .find_map(|(target, why)| Some((target, why?)))
-    {
+    let found = |target| Some((target, why_unreadable(target)?));
+    match targets.iter().find_map(found) {
         None => Ok(()),
         Some((target, why)) => Err(Failure::Usage(format!(
             "{}: {why}: nothing was written",

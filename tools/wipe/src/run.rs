@@ -127,8 +127,7 @@ fn show_plan(
     let text = || match choice {
         Some(choice) => {
             choice.text()
-                + &plan::beside_the_table(targets, options.purge)
-                + &plan::summary(targets, plan, options.purge)
+                + &plan::text_below_table(targets, plan, options.purge)
                 + &watch_sentence(options)
         }
         None => plan::text(targets, plan, options.purge),

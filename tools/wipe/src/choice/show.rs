@@ -7,7 +7,7 @@ use squall_tools::columns::{columns, hide, lines, whole};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, units};
 
-use super::{Choice, Skipped};
+use super::{Choice, LeftOut, Skipped};
 use crate::show::json::{Event, Line};
 use crate::show::text::{self, or_none};
 
@@ -19,8 +19,8 @@ impl Choice {
 
     fn text_in(&self, width: Option<usize>) -> String {
         let mut text = String::new();
-        if !self.skipped.is_empty() {
-            text += &format!("left out:\n{}\n", left_out(&self.skipped, width));
+        if !self.left_out.is_empty() {
+            text += &format!("left out:\n{}\n", left_out(&self.left_out, width));
         }
         if !self.targets.is_empty() {
             text += &format!("to be wiped:\n{}\n", chosen(&self.targets, width));
@@ -30,8 +30,21 @@ impl Choice {
 
     /// What is left out, as an event for programs.
     pub fn event(&self) -> Result<String, Failure> {
-        let skipped = &self.skipped;
+        let skipped = self.left_out.iter().map(Skipped::of).collect();
         Line::new(Timestamp::now(), Event::Choice { skipped }).text()
+    }
+}
+
+impl Skipped {
+    fn of(left_out: &LeftOut) -> Skipped {
+        let drive = &left_out.target.identity;
+        Skipped {
+            path: drive.path.clone(),
+            model: drive.model.clone(),
+            serial: drive.serial.clone(),
+            size: drive.size,
+            reason: left_out.reason.clone(),
+        }
     }
 }
 
@@ -41,15 +54,16 @@ fn width() -> Option<usize> {
     Some(size.ws_col.into()).filter(|columns| *columns > 0)
 }
 
-fn left_out(skipped: &[Skipped], width: Option<usize>) -> String {
+fn left_out(drives: &[LeftOut], width: Option<usize>) -> String {
     let mut table = columns(width);
-    table.add_rows(skipped.iter().map(|drive| {
+    table.add_rows(drives.iter().map(|LeftOut { target, reason }| {
+        let identity = &target.identity;
         [
-            text::path(&drive.path),
-            units::volume(drive.size),
-            or_none(&drive.model),
-            or_none(&drive.serial),
-            in_a_line(&drive.reason),
+            text::path(&identity.path),
+            units::volume(identity.size),
+            or_none(&identity.model),
+            or_none(&identity.serial),
+            in_a_line(reason),
         ]
     }));
     for column in [0, 1, 3] {
@@ -103,20 +117,18 @@ mod tests {
             target.identity.flash = Some(false);
             target
         };
-        let left_out = |path: &str, serial: &str, reason: &str| Skipped {
-            path: path.into(),
-            model: Some("Samsung SSD 970 EVO Plus 1TB".into()),
-            serial: Some(serial.into()),
-            size: 1_000_204_886_016,
-            reason: reason.into(),
+        let left_out = |path: &str, serial: &str, reason: &str| {
+            let mut target = drive(path, "Samsung SSD 970 EVO Plus 1TB", serial);
+            target.identity.size = 1_000_204_886_016;
+            let reason = reason.into();
+            LeftOut { target, reason }
         };
         let choice = Choice {
-            left_out: Vec::new(),
             targets: vec![
                 drive("/dev/sdb", "WDC WD40EFRX-68N32N0", "WD-WX12A3456789"),
                 drive("/dev/sdc", "ST4000NM0035-1V4107", "ZC1A2B3C"),
             ],
-            skipped: vec![
+            left_out: vec![
                 left_out(
                     "/dev/nvme0n1",
                     "S4EVNX0M123456",
@@ -141,7 +153,6 @@ mod tests {
         let mut choice = Choice {
             targets: targets.into(),
             left_out: Vec::new(),
-            skipped: Vec::new(),
         };
         let is_busy = |target: &Target| target.identity.path.ends_with("busy");
         choice.leave_out(|target| is_busy(target).then(|| "it is sanitizing itself".into()));

@@ -44,9 +44,7 @@ impl Worker<'_> {
         if !self.target.is_attached() {
             return Err(Stop::Vanished);
         }
-        let means = self.update(|drive| drive.purge.as_mut().map(|purge| end(purge, &failure)));
-        self.save();
-        if let Some(means) = means {
+        if let Some(means) = self.change_purge(|purge| end(purge, &failure)) {
             self.events.send(EventKind::Purged { means, failure });
         }
         let is_same = self.target.confirm(self.device.file());
@@ -117,9 +115,10 @@ impl Worker<'_> {
         }
     }
 
-    fn change_purge(&self, change: impl FnOnce(&mut Purge)) {
-        self.update(|drive| drive.purge.as_mut().map(change));
+    fn change_purge<T>(&self, change: impl FnOnce(&mut Purge) -> T) -> Option<T> {
+        let changed = self.update(|drive| drive.purge.as_mut().map(change));
         self.save();
+        changed
     }
 
     fn note(&self, text: &str) {

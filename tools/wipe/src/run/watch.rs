@@ -80,9 +80,9 @@ pub struct Known {
 impl Known {
     /// The drives of `choice`, before anything is asked or written: what is plugged in from then on is new.
     pub fn of(choice: &Choice) -> Result<Known, Failure> {
-        let present = choice.targets.iter().chain(&choice.left_out);
+        let left_out = choice.left_out.iter().map(|drive| &drive.target);
+        let present = choice.targets.iter().chain(left_out.clone());
         let attachments: Option<_> = present.map(Target::attachment).collect();
-        let left_out = choice.left_out.iter().map(|drive| drive.identity.clone());
         Ok(Known {
             attachments: attachments.ok_or_else(|| {
                 Failure::Runtime(
@@ -91,7 +91,7 @@ impl Known {
                         .into(),
                 )
             })?,
-            left_out: left_out.collect(),
+            left_out: left_out.map(|target| target.identity.clone()).collect(),
         })
     }
 
@@ -290,6 +290,7 @@ mod tests {
     use squall_testing::loops::Lab;
 
     use super::*;
+    use crate::choice::LeftOut;
     use crate::show::fixture;
 
     fn drive(serial: &str, wwid: Option<&str>) -> Identity {
@@ -390,10 +391,12 @@ mod tests {
         let mut choice = Choice {
             targets: Vec::new(),
             left_out: Vec::new(),
-            skipped: Vec::new(),
         };
         assert!(Known::of(&choice).is_ok());
-        choice.left_out.push(file);
+        choice.left_out.push(LeftOut {
+            target: file,
+            reason: "is mounted".into(),
+        });
         let Err(failure) = Known::of(&choice) else {
             panic!("it does not count");
         };

@@ -17,7 +17,7 @@ use super::log::Log;
 use super::run::{Run, Totals};
 use super::screen::Screen;
 use super::{Show, View, fixture, table};
-use crate::choice::{Choice, Skipped};
+use crate::choice::{Choice, LeftOut};
 use crate::event::{Event, EventKind};
 use crate::progress::{Phase, Progress};
 use crate::purge::EraseChoice;
@@ -330,14 +330,12 @@ fn beside_the_run() -> Vec<String> {
     let mut job = fixture::job();
     job.drives[0].purge = Some(fixture::sanitized());
     let plan = plan::event(&[target], &job.plan, Some(EraseChoice::Auto)).expect("a plan");
+    let mut other = Target::find(&lab.image("other", 4096)).expect("a target");
+    other.identity = fixture::job().drives[0].target.clone();
     let choice = Choice {
-        left_out: Vec::new(),
         targets: Vec::new(),
-        skipped: vec![Skipped {
-            path: "/dev/sda".into(),
-            model: Some("WDC WD40EFRX".into()),
-            serial: Some("WD-WX12A3456789".into()),
-            size: 4_000_787_030_016,
+        left_out: vec![LeftOut {
+            target: other,
             reason: "left out by --except".into(),
         }],
     };

@@ -45,7 +45,7 @@ impl Line<'_> {
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
     /// With `--all`, the first line: the drives that are not wiped.
-    Choice { skipped: &'a [Skipped] },
+    Choice { skipped: Vec<Skipped> },
     /// What would be done: the last line of a dry run.
     Plan {
         #[schemars(extend("const" = FORMAT))]
