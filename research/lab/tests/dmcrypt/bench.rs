@@ -43,7 +43,8 @@ fn memory_is_measured_and_freed() {
         &[
             "EMULATED",
             "is emulated",
-            "aes-xts-plain64 512",
+            "aes-xts-plain64 ",
+            "aes-cbc-essiv:sha256 ",
             "/dev/disk/by-id/DEVICE",
         ],
     );
@@ -52,7 +53,12 @@ fn memory_is_measured_and_freed() {
     assert_eq!(lines, 1 + WORKLOADS * (1 + 2 + 8));
     contains(
         &session.text("/tmp/b.html"),
-        &["<svg", "emulated", "aes-xts-plain64 512"],
+        &[
+            "<svg",
+            "emulated",
+            "aes-xts-plain64",
+            "aes-cbc-essiv:sha256",
+        ],
     );
 
     all_secure_specifications_are_measured(&mut session);
