@@ -1,13 +1,15 @@
-#!/bin/sh
-# The first program of a guest: prepares the system, and executes the requests of the lab.
+#!/usr/bin/busybox sh
+# The first program of a guest: prepares the system, and executes the requests of the lab. busybox's shell runs
+# its utilities without starting programs, which is slow on an emulated machine.
 #
-# Requests come over the virtio port as lines `WORD NUMBER PATH`, one at a time. Each is answered by a line
+# Requests come over the virtio port as lines `WORD NUMBER VALUE`, one at a time. Each is answered by a line
 # `yes VALUE` or `no REASON`:
 #
 #   put LENGTH PATH   LENGTH bytes follow: they become the file
 #   get 0 PATH        VALUE is the file's length; its bytes follow
-#   start JOB         runs /run/command, which an earlier `put` has written, in its own session
-#   poll JOB          VALUE is the job's exit status once it has ended, or else nothing
+#   start JOB LENGTH  LENGTH bytes follow: a command, which runs in its own session
+#   poll JOB          waits for the job's end for at most a second. VALUE is empty if it still runs; or else its exit
+#                     status and the lengths of its output and its errors, which follow, and it is forgotten
 #   kill JOB          ends it
 #   forget JOB        removes its output
 
@@ -19,9 +21,12 @@ mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mkdir -p "$jobs"
+# A job that has ended writes a line to it.
+mkfifo /run/ended
+exec 4<>/run/ended
 modules=$(cat /etc/modules)
 # shellcheck disable=SC2086 # words
-[ -z "$modules" ] || modprobe -a $modules
+[ -z "$modules" ] || /usr/sbin/modprobe -a $modules
 
 yes() {
     printf 'yes %s\n' "$1" >&3
@@ -38,12 +43,12 @@ answer() {
 
 put() {
     head -c "$number" <&3 >/run/put
-    said=$({ cat /run/put >"$path"; } 2>&1)
+    said=$({ cat /run/put >"$value"; } 2>&1)
     answer $?
 }
 
 get() {
-    if said=$({ cat "$path" >/run/get; } 2>&1); then
+    if said=$({ cat "$value" >/run/get; } 2>&1); then
         yes "$(stat -c %s /run/get)"
         cat /run/get >&3
     else
@@ -52,8 +57,8 @@ get() {
 }
 
 start() {
-    mkdir "$jobs/$number" && mv /run/command "$jobs/$number"
-    run "$jobs/$number" 3>&- &
+    head -c "$value" <&3 >"$job.command"
+    run "$job" 3>&- &
     yes ''
 }
 
@@ -62,19 +67,36 @@ run() {
     cd /root || exit
     [ ! -S /run/udev/control ] || unset DM_DISABLE_UDEV
     # shellcheck disable=SC2016 # expanded by the session
-    setsid /bin/sh -c 'echo $$ >"$1/session"; exec /bin/sh "$1/command"' sh "$1" \
-        </dev/null >"$1/stdout" 2>"$1/stderr"
-    echo $? >"$1/status"
+    setsid /bin/sh -c 'echo $$ >"$1.session"; exec /bin/sh "$1.command"' sh "$1" \
+        </dev/null >"$1.stdout" 2>"$1.stderr" 4>&-
+    echo $? >"$1.status"
+    echo >&4
 }
 
 poll() {
-    status=
-    [ ! -s "$jobs/$number/status" ] || read -r status <"$jobs/$number/status"
-    yes "$status"
+    until [ -s "$job.status" ]; do
+        # shellcheck disable=SC3045 # busybox has it
+        if ! read -t 1 -r _ <&4; then
+            yes ''
+            return
+        fi
+    done
+    read -r status <"$job.status"
+    # shellcheck disable=SC2046 # words
+    set -- $(stat -c %s "$job.stdout" "$job.stderr")
+    yes "$status $1 $2"
+    # What it left running may still write.
+    head -c "$1" "$job.stdout" >&3
+    head -c "$2" "$job.stderr" >&3
+    forget
+}
+
+forget() {
+    rm -f "$job".*
 }
 
 kill_job() {
-    said=$({ kill -s KILL -- "-$(cat "$jobs/$number/session")"; } 2>&1)
+    said=$({ kill -KILL "-$(cat "$job.session")"; } 2>&1)
     answer $?
 }
 
@@ -86,15 +108,16 @@ until set -- /dev/vport*; [ -e "$1" ] && command exec 3<>"$1"; do
 done
 yes ready
 while :; do
-    if ! read -r word number path <&3; then
+    if ! read -r word number value <&3; then
         sleep 0.01
         continue
     fi
+    job=$jobs/$number
     case $word in
     put | get | start | poll) "$word" ;;
     kill) kill_job ;;
     forget)
-        rm -rf "${jobs:?}/$number"
+        forget
         yes ''
         ;;
     *)

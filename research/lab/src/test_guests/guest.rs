@@ -12,9 +12,6 @@ use super::agent_connection::AgentConnection;
 use super::setup::{Drive, device, id, number_of};
 use crate::emulator::{Machine, PAUSE, Wait};
 
-/// Longest pause between two checks whether a job has ended.
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-
 /// The number of a command that a guest runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job(usize);
@@ -154,42 +151,38 @@ impl<'factory> Guest<'factory> {
 
     /// Starts `command` in a shell in its own session.
     pub fn start(&mut self, command: &str) -> Result<Job, Failure> {
-        self.write_file("/run/command", command.as_bytes())?;
         let job = Job(self.next_job);
         self.next_job += 1;
-        self.ask("start", job.0, "", &[])?;
+        let len = command.len().to_string();
+        self.ask("start", job.0, &len, command.as_bytes())?;
         Ok(job)
     }
 
-    /// The result of a job. None while it runs. The guest forgets a finished job.
+    /// Waits for the end of a job for at most a second. None while it runs. The guest forgets a finished job.
     pub fn poll(&mut self, job: Job) -> Result<Option<CommandOutput>, Failure> {
-        let status = self.ask("poll", job.0, "", &[])?;
-        if status.is_empty() {
+        let answer = self.ask("poll", job.0, "", &[])?;
+        if answer.is_empty() {
             return Ok(None);
         }
-        let status = status.parse().map_err(|_| invalid_answer(&status))?;
-        let output = CommandOutput {
-            status,
-            stdout: self.read_file(&format!("/run/jobs/{}/stdout", job.0))?,
-            stderr: self.read_file(&format!("/run/jobs/{}/stderr", job.0))?,
+        let numbers: Vec<usize> = answer.split(' ').flat_map(str::parse).collect();
+        let [status, stdout, stderr] = numbers[..] else {
+            return Err(invalid_answer(&answer));
         };
-        self.ask("forget", job.0, "", &[])?;
-        Ok(Some(output))
+        Ok(Some(CommandOutput {
+            status: i32::try_from(status).map_err(|_| invalid_answer(&answer))?,
+            stdout: self.bytes(stdout, "a command's output")?,
+            stderr: self.bytes(stderr, "a command's errors")?,
+        }))
     }
 
     /// Waits until a job has ended. None if it runs longer than `limit`.
     pub fn finish(&mut self, job: Job, limit: Duration) -> Result<Option<CommandOutput>, Failure> {
         let deadline = Instant::now() + limit;
-        let mut pause = PAUSE;
         loop {
-            if let Some(output) = self.poll(job)? {
-                return Ok(Some(output));
+            let output = self.poll(job)?;
+            if output.is_some() || Instant::now() > deadline {
+                return Ok(output);
             }
-            if Instant::now() > deadline {
-                return Ok(None);
-            }
-            sleep(pause);
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -202,8 +195,12 @@ impl<'factory> Guest<'factory> {
     pub fn read_file(&mut self, path: &str) -> Result<Vec<u8>, Failure> {
         let len = self.ask("get", 0, path, &[])?;
         let len = len.parse().map_err(|_| invalid_answer(&len))?;
-        let what = format!("the contents of {path}");
-        let mut wait = Wait::new(&what, self.machine.host().timeout);
+        self.bytes(len, &format!("the contents of {path}"))
+    }
+
+    /// The bytes after an answer.
+    fn bytes(&mut self, len: usize, what: &str) -> Result<Vec<u8>, Failure> {
+        let mut wait = Wait::new(what, self.machine.host().timeout);
         self.agent.bytes(len, &mut self.machine, &mut wait)
     }
 
@@ -250,19 +247,19 @@ impl<'factory> Guest<'factory> {
         &mut self,
         word: &str,
         number: usize,
-        path: &str,
+        value: &str,
         contents: &[u8],
     ) -> Result<String, Failure> {
-        if path.contains('\n') || path.trim() != path {
+        if value.contains('\n') || value.trim() != value {
             return Err(Failure::Runtime(format!(
-                "{path:?}: the lab cannot send this file name to the VM: use one line without blanks at its ends"
+                "{value:?}: the lab cannot send this to the VM: use one line without blanks at its ends"
             )));
         }
         self.machine.host().interrupt.check()?;
-        let what = format!("an answer to {word} {path}");
+        let what = format!("an answer to {word} {value}");
         let what = what.trim_end();
         let mut wait = Wait::new(what, self.machine.host().timeout);
-        let request = format!("{word} {number} {path}\n");
+        let request = format!("{word} {number} {value}\n");
         for bytes in [request.as_bytes(), contents] {
             self.agent.send(bytes, &mut self.machine, &mut wait)?;
         }

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use squall_lab::debian::Cache;
 use squall_lab::test_guests::{Guest, GuestFactory};
@@ -64,11 +63,10 @@ pub fn fails(guest: &mut Guest, command: &str) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Waits until a command succeeds.
+/// Waits until a command succeeds, in the guest.
 #[track_caller]
 pub fn wait_until_ok(guest: &mut Guest, command: &str) {
-    let deadline = Instant::now() + TIMEOUT;
-    while guest.sh(command).expect("an end").status != 0 {
-        assert!(Instant::now() < deadline, "{command}");
-    }
+    let waiting = format!("until (\n{command}\n) >/dev/null 2>&1; do sleep 0.1; done");
+    let output = guest.sh_within(&waiting, TIMEOUT);
+    output.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)));
 }

@@ -3,7 +3,8 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, c_program, program};
@@ -12,6 +13,9 @@ use crate::common::TIMEOUT;
 use crate::common::guests;
 
 pub const MIB: u64 = 1 << 20;
+
+/// The pause between two looks at a run's events, which take the guest's time.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What drives hold before they are wiped.
 pub const OLD: u8 = 0xa7;
@@ -286,6 +290,7 @@ impl GuestSession<'_> {
                 "{}: {last:?}",
                 running.name
             );
+            sleep(PAUSE);
         }
     }
 
