@@ -27,7 +27,7 @@ pub fn repeats(report: &Value, source: &str) -> (u64, u64) {
     let found = sources.expect("sources").iter().find(named);
     let repeats = &found.expect("the source")["repeats"];
     let number = |key: &str| repeats[key].as_u64().expect("a number");
-    assert!(number("outputs") > 1000, "{source}");
+    assert!(number("outputs") >= 1000, "{source}");
     (number("repeated_words"), number("machines_with_repeats"))
 }
 
@@ -119,14 +119,25 @@ fn with_a_copy_of_the_page_all_clones_repeat() {
 
 fn bursts_end_with_the_stop_of_the_machine() {
     let _turn = Turn::take();
-    let workspace = Workspace::new();
-    let printed = succeed(workspace.lab("reset --scenario bursts --machine 6.12 --runs 4 --json"));
-    let report: Value = serde_json::from_str(&printed).expect("JSON");
-    assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
-    assert_eq!(repeats(&report, "squall_bursts"), (0, 0));
-    let (words, clones) = repeats(&report, "squall_endless_bursts");
-    assert!(words > 0);
-    assert_eq!(clones, 4);
+    // Once in a thousand runs, the control's threads have used up their numbers when the machine stops.
+    let is_valid = |_| {
+        let workspace = Workspace::new();
+        let mut run = workspace.lab("reset --scenario bursts --machine 6.12 --runs 4 --json");
+        let output = run.output().expect("the command runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if errors.contains("the control squall_endless_bursts repeated in only") {
+            return false;
+        }
+        assert!(output.status.success(), "{errors}");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
+        assert_eq!(repeats(&report, "squall_bursts"), (0, 0));
+        let (words, clones) = repeats(&report, "squall_endless_bursts");
+        assert!(words > 0);
+        assert_eq!(clones, 4);
+        true
+    };
+    assert!((0..6).any(is_valid));
 }
 
 fn boots_do_not_repeat() {

@@ -1,6 +1,4 @@
-//! `squall-lab cost`: every figure is present and plausible, in JSON and in text.
-//!
-//! Nothing here depends on the machine's speed: figures are checked only to within thousands.
+//! `squall-lab cost`: every figure is present, in JSON and in text. How large it is is not tested.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -65,9 +63,6 @@ const FORK_KEYS: [&str; 10] = [
 ];
 const TARGET_KEYS: [&str; 6] = ["target", "bound", "limit", "measured", "unit", "met"];
 
-/// Plausible nanoseconds of an input or an output, even in an unoptimised build.
-const CALL: [f64; 2] = [0.5, 1e6];
-
 fn run(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_squall-lab"))
         .args(arguments)
@@ -96,7 +91,7 @@ fn help_names_every_key() {
     let words: Vec<_> = help
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .collect();
-    let operations = OPERATIONS.map(|(name, ..)| name);
+    let operations = OPERATIONS.map(|(name, _)| name);
     let keys = [
         &KEYS[..],
         &MACHINE_KEYS,
@@ -149,27 +144,27 @@ fn machine(machine: &Value) {
     assert_eq!(machine["release_build"], !cfg!(debug_assertions));
 }
 
-/// The operations, the generators that have them, and the plausible range of each.
-const OPERATIONS: [(&str, &[&str], [f64; 2]); 11] = [
-    ("add_input_without_compression", &WHIRLWIND, CALL),
-    ("add_input", &ALL, CALL),
-    ("interrupt", &ALL, CALL),
-    ("absorb_16_bytes", &ALL, CALL),
-    ("absorb_61_bytes", &["robust_489", "legacy"], CALL),
-    ("absorb_72_bytes", &["robust_579", "legacy"], CALL),
-    ("absorb_88_bytes", &["robust_705", "legacy"], CALL),
-    ("generate_4_bytes", &ALL, CALL),
-    ("generate_16_bytes", &ALL, CALL),
-    ("generate_64_bytes", &ALL, CALL),
-    ("bootstrap", &WHIRLWIND, [1e3, 1e9]),
+/// The operations, and the generators that have them.
+const OPERATIONS: [(&str, &[&str]); 11] = [
+    ("add_input_without_compression", &WHIRLWIND),
+    ("add_input", &ALL),
+    ("interrupt", &ALL),
+    ("absorb_16_bytes", &ALL),
+    ("absorb_61_bytes", &["robust_489", "legacy"]),
+    ("absorb_72_bytes", &["robust_579", "legacy"]),
+    ("absorb_88_bytes", &["robust_705", "legacy"]),
+    ("generate_4_bytes", &ALL),
+    ("generate_16_bytes", &ALL),
+    ("generate_64_bytes", &ALL),
+    ("bootstrap", &WHIRLWIND),
 ];
 
 fn operations(operations: &Value) {
-    keys(operations, &OPERATIONS.map(|(name, ..)| name));
-    for (name, generators, plausible) in OPERATIONS {
+    keys(operations, &OPERATIONS.map(|(name, _)| name));
+    for (name, generators) in OPERATIONS {
         keys(&operations[name], &ROW_KEYS);
         assert_eq!(operations[name]["unit"], "ns", "{name}");
-        row(&operations[name], generators, plausible);
+        row(&operations[name], generators);
     }
     let add_input = &operations["add_input"]["paper"];
     published(&add_input["whirlwind"], 500.0, None);
@@ -192,29 +187,27 @@ fn throughput(speeds: &Value) {
     for speed in speeds {
         keys(speed, &[&ROW_KEYS[..], &["block_bytes"]].concat());
         assert_eq!(speed["unit"], "MB/s");
-        row(speed, &ALL, [1e-3, 1e5]);
+        row(speed, &ALL);
     }
     published(&speeds[0]["paper"]["whirlwind"], 0.6, None);
     assert_eq!(speeds[4]["paper"]["whirlwind"], Value::Null);
 }
 
 /// Checks that there is a figure for each of `generators` and no other.
-fn row(row: &Value, generators: &[&str], plausible: [f64; 2]) {
+fn row(row: &Value, generators: &[&str]) {
     keys(&row["paper"], &PAPER_KEYS);
     keys(&row["generators"], generators);
     for generator in generators {
-        figure(&row["generators"][*generator], plausible);
+        figure(&row["generators"][*generator]);
     }
 }
 
-fn figure(figure: &Value, [least, most]: [f64; 2]) {
+fn figure(figure: &Value) {
     keys(figure, &FIGURE_KEYS);
     let [low, median, high, mean] =
         FIGURE_KEYS.map(|name| figure[name].as_f64().unwrap_or(f64::NAN));
     assert!(low <= median && median <= high, "{figure}");
-    for value in [median, mean] {
-        assert!((least..most).contains(&value), "{figure}");
-    }
+    assert!(mean.is_finite(), "{figure}");
 }
 
 fn fork(fork: &Value) {
@@ -227,7 +220,7 @@ fn fork(fork: &Value) {
         "with_squall",
         "with_squall_child_draws",
     ] {
-        figure(&fork[kind], [1e3, 1e9]);
+        figure(&fork[kind]);
     }
     for overhead in [&fork["overhead_percent"], &fork["null_overhead_percent"]] {
         keys(overhead, &OVERHEAD_KEYS);

@@ -61,9 +61,14 @@ fn clones(workspace: &Workspace) -> Child {
 }
 
 fn signal(name: &str, process: u32) {
+    assert!(has_received(name, process));
+}
+
+/// Whether there still was such a process.
+fn has_received(name: &str, process: u32) -> bool {
     let kill = format!("kill -{name} {process}");
     let status = Command::new("sh").args(["-c", &kill]).status();
-    assert!(status.expect("a shell").success());
+    status.expect("a shell").success()
 }
 
 /// A cache that consists of links into the real one.
@@ -209,7 +214,7 @@ fn a_machine_that_exceeds_the_timeout_is_reported_as_hung() {
 fn kvm_works_or_its_failure_is_reported() {
     let _turn = Turn::take();
     let workspace = Workspace::new();
-    let mut run = workspace.lab(&format!("{BOOT} --accelerator kvm --timeout 30"));
+    let mut run = workspace.lab(&format!("{BOOT} --accelerator kvm --timeout 300"));
     let output = run.output().expect("the command runs");
     if output.status.success() {
         assert_ne!(files(&workspace.path("output")), Vec::<PathBuf>::new());
@@ -246,8 +251,10 @@ fn a_report_that_cannot_be_written_is_printed() {
     let _disk = Disk::mount(workspace.path("output"), "2m");
     let run = workspace.lab(BOOT).spawn().expect("the command runs");
     workspace.wait_for_user_of("/memory-0");
+    signal("STOP", run.id());
     // The last 4 KiB have room for only a part of the report.
     fs::write(workspace.path("output/other"), vec![0; (2 << 20) - 4096]).expect("a file");
+    signal("CONT", run.id());
     let output = run.wait_with_output().expect("it ends");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
@@ -285,7 +292,8 @@ fn a_qemu_that_is_killed_is_noticed() {
     let _turn = Turn::take();
     let workspace = Workspace::new();
     let run = clones(&workspace);
-    signal("KILL", workspace.wait_for_user_of(CLONE));
+    // One that has ended meanwhile is followed by another.
+    while !has_received("KILL", workspace.wait_for_user_of(CLONE)) {}
     let output = run.wait_with_output().expect("it ends");
     let line = complaint(&output, 1);
     contains(&line, &["6.12: ", "ended"]);

@@ -22,7 +22,7 @@ const SIZE: u64 = 32;
 const REACHED: usize = 16 * MIB as usize;
 
 /// Options that make a wipe slow enough to be killed.
-const SLOWLY: &str = "--rate-limit 1MiB --checkpoint 1";
+const SLOWLY: &str = "--rate-limit 128KiB --checkpoint 1";
 
 fn a_namespace_erases_only_itself() {
     let workspace = Workspace::new();

@@ -31,10 +31,10 @@ const SIZE: u64 = 16;
 const REACHED: u64 = 8 * MIB;
 
 /// Options that make a wipe slow enough to be killed.
-const SLOWLY: &str = "--rate-limit 1MiB --checkpoint 1";
+const SLOWLY: &str = "--rate-limit 128KiB --checkpoint 1";
 
 /// Options of a wipe that is killed before a checkpoint.
-const UNSAVED: &str = "--purge --rate-limit 1MiB --checkpoint 600";
+const UNSAVED: &str = "--purge --rate-limit 128KiB --checkpoint 600";
 
 const MODULES: [&str; 4] = ["target_core_user", "tcm_loop", "sd_mod", "ext4"];
 

@@ -45,7 +45,7 @@ fn serve(directory: &Path, versions: &str) -> Server {
 }
 
 fn shake(directory: &Path) -> io::Result<[u8; DRAWN]> {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(600);
     let mut server = loop {
         match UnixStream::connect(directory.join("socket")) {
             Ok(server) => break server,
@@ -53,7 +53,7 @@ fn shake(directory: &Path) -> io::Result<[u8; DRAWN]> {
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
     };
-    server.set_read_timeout(Some(Duration::from_secs(30)))?;
+    server.set_read_timeout(Some(Duration::from_secs(600)))?;
     server.write_all(&client_hello())?;
     read_drawn_values(&mut server)
 }

@@ -16,7 +16,7 @@ const SIZE: u64 = 16 * MIB;
 
 const SECTORS: u64 = SIZE / 512;
 
-const SLOWLY: &str = "--keep-key --rate-limit 2MiB --checkpoint 1";
+const SLOWLY: &str = "--keep-key --rate-limit 256KiB --checkpoint 1";
 
 fn a_drive_that_does_not_answer_is_given_up() {
     let workspace = Workspace::new();

@@ -113,13 +113,13 @@ fn by_a_question(workspace: &Workspace, session: &mut GuestSession) {
 fn drives_that_were_left_out_stay_left_out() {
     let workspace = Workspace::new();
     let drives = [
-        ("EXCEPTED", Bus::VirtioScsi),
-        ("NEW", Bus::VirtioScsi),
-        ("MOUNTED", Bus::Nvme),
-        ("SKIPPED", Bus::Nvme),
-        ("WIPED", Bus::Nvme),
+        ("EXCEPTED", Bus::VirtioScsi, 8),
+        ("NEW", Bus::VirtioScsi, 1),
+        ("MOUNTED", Bus::Nvme, 8),
+        ("SKIPPED", Bus::Nvme, 8),
+        ("WIPED", Bus::Nvme, 1),
     ];
-    let drives = drives.map(|(serial, bus)| workspace.drive(bus, serial, 512, 8));
+    let drives = drives.map(|(serial, bus, mib)| workspace.drive(bus, serial, 512, mib));
     let mut session = workspace.boot(&["ext4"], drives.to_vec());
     let (drive, place) = (id("MOUNTED"), "/tmp/mounted");
     session.ok(&format!("mke2fs {drive} && sync && mkdir {place}"));
@@ -134,7 +134,7 @@ fn drives_that_were_left_out_stay_left_out() {
         "left",
         &format!(
             "wipe --all --bus virtio --bus nvme --except {} --watch --report /tmp/left \
-             --verify none --rate-limit 1MiB --checkpoint 1",
+             --verify none --rate-limit 128KiB --checkpoint 1",
             excepted.trim()
         ),
     );

@@ -26,7 +26,7 @@ fn a_job_continues_after_a_power_cut() {
     let mut session = workspace.boot(&["ext4"], drives.clone());
     session.ok(&format!("mke2fs {}", id("REPORTS")));
     session.keep_reports_on("REPORTS");
-    let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
+    let slowly = "--keep-key --rate-limit 256KiB --checkpoint 1";
     let running = session.start("cut", slowly, &DRIVES);
     let offsets = [0, 1].map(|drive| session.until_checkpoint(&running, drive));
     session.guest.cut_power();

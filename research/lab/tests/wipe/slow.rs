@@ -104,7 +104,7 @@ fn hung(session: &mut GuestSession, name: &str) -> Running {
     session.ok("dmsetup remove stuck; dmsetup remove little; true");
     session.map("stuck", &format!("0 {SECTORS} linear {} 0", id("ONE")));
     session.map("little", &format!("0 2048 linear {} 0", id("TWO")));
-    let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
+    let slowly = "--keep-key --rate-limit 256KiB --checkpoint 1";
     let running = session.start(name, slowly, &["stuck", "little", "LARGE"]);
     session.until_checkpoint(&running, 0);
     session.ok("dmsetup suspend --noflush --nolockfs stuck");

@@ -21,7 +21,7 @@ const CONFIGURATION: &str = "/doors/nginx.conf";
 const SOCKET: &str = "socket";
 
 /// Longest time for its start and for an answer, on an emulated machine that others share.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Pause between two attempts to connect while it starts.
 const PAUSE: Duration = Duration::from_millis(10);
