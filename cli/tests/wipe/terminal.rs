@@ -1,11 +1,15 @@
 //! `squall wipe` on a real terminal: keys, a terminal that changes its size, and what is left behind at every exit.
 
 use std::fs;
-use std::process::Child;
+use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::stdio::stdin;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_tools::in_child;
+use squall_tools::interrupt::Interrupt;
 
 use super::workspace::Workspace;
 use crate::common::emulator::{Emulator, Resize};
@@ -15,6 +19,7 @@ pub const TESTS: &[Test] = tests![
     keys_do_not_disturb_the_screen,
     a_narrower_terminal_has_no_broken_lines,
     the_terminal_is_as_before_at_every_exit,
+    nothing_turns_echo_off_after_a_second_signal,
     a_stopped_run_gives_the_terminal_back,
     a_drive_is_skipped_by_a_key,
 ];
@@ -168,6 +173,50 @@ fn the_terminal_is_as_before_at_every_exit() {
         assert_eq!(terminal.end(child), Some(1));
         assert!(terminal.echoes());
     }
+}
+
+/// A worker that turns echo off at every moment cannot do it after this program has restored the terminal.
+fn nothing_turns_echo_off_after_a_second_signal() {
+    let mut terminal = Emulator::new(24, 80);
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    let child = terminal.start(command.arg(SILENCER));
+    terminal.wait_until_echo_is(false);
+    terminal.wait_until(|_| handles(child.id(), Signal::HUP));
+    for signal in [Signal::INT, Signal::TERM] {
+        kill_process(Pid::from_child(&child), signal).expect("the run is there");
+    }
+    assert_eq!(terminal.end(child), Some(1));
+    assert!(terminal.echoes());
+}
+
+/// The argument that makes this program such a worker.
+const SILENCER: &str = "silencer";
+
+pub fn is_asked_to_silence() -> bool {
+    std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == SILENCER)
+}
+
+/// Turns echo off, again and again, as [`in_child`] runs work.
+pub fn silence() {
+    let ended = in_child::run(|| {
+        let _interrupt = Interrupt::watch("").expect("signals");
+        loop {
+            let mut quiet = tcgetattr(stdin()).expect("a terminal");
+            quiet.local_modes.remove(LocalModes::ECHO);
+            tcsetattr(stdin(), OptionalActions::Now, &quiet).expect("it is silenced");
+        }
+    });
+    unreachable!("{ended:?}");
+}
+
+/// Whether the process handles a signal, which it does last of those that interrupt a run.
+fn handles(process: u32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("the run is there");
+    let handled = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let handled = u64::from_str_radix(handled.expect("signals").trim(), 16).expect("a mask");
+    handled >> (signal.as_raw() - 1) & 1 == 1
 }
 
 /// The child of `child`.
