@@ -169,27 +169,35 @@ fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
     assert!(failure.into_text().starts_with(&small.name));
 }
 
-/// Random writes reach every block of the used part and none beyond. Sequential writes reach every
+/// Random writes reach every block of the used part sooner or later, and none beyond. Sequential writes reach every
 /// block that whole transfers fit in.
 fn writes_cover_the_range_with_keystream() {
+    const PATIENCE: Duration = Duration::from_secs(600);
     let lab = Lab::new();
     let used = (1 << 20) + 4096;
     for (name, covered) in [("write-random-deep", used), ("write-sequential", 1 << 20)] {
         let device = lab.device(SIZE);
         let subjects = [subject(&device, used)];
-        measure(&subjects, &[workload(name)], 10).subjects[0]
-            .as_ref()
-            .expect("it works");
-        let blocks = random_blocks(&device);
-        let (inside, beyond) = blocks.split_at(covered as usize / 4096);
-        assert!(inside.iter().all(|&is_random| is_random), "{name}");
+        let clock = Instant::now();
+        let blocks = loop {
+            measure(&subjects, &[workload(name)], 1).subjects[0]
+                .as_ref()
+                .expect("it works");
+            let blocks = random_blocks(&device);
+            let inside = &blocks[..covered as usize / 4096];
+            if inside.iter().all(|&is_random| is_random) {
+                break blocks;
+            }
+            assert!(clock.elapsed() < PATIENCE, "{name}: {inside:?}");
+        };
+        let beyond = &blocks[covered as usize / 4096..];
         assert!(beyond.iter().all(|is_random| !is_random), "{name}");
     }
 }
 
 fn who_fails_is_out_with_its_reason_and_others_go_on() {
     let lab = Lab::new();
-    let [raw, small, locked] = [SIZE, 1 << 20, SIZE].map(|size| lab.device(size));
+    let [raw, small, locked] = [SIZE, 4096, SIZE].map(|size| lab.device(size));
     let subjects = [
         subject(&raw, SIZE),
         subject(&small, SIZE),
@@ -205,11 +213,7 @@ fn who_fails_is_out_with_its_reason_and_others_go_on() {
     assert_eq!(samples.len(), 8);
     assert!(samples.iter().all(|list| list.samples.len() == 2));
     let reason = |subject: usize| measured.subjects[subject].as_ref().unwrap_err().as_str();
-    assert!(
-        reason(1).contains("only 0 of 1048576 bytes"),
-        "{}",
-        reason(1)
-    );
+    assert!(reason(1).contains(" of 1048576 bytes"), "{}", reason(1));
     assert!(reason(2).starts_with("write 1 MiB: "), "{}", reason(2));
     assert!(
         reason(3).contains("smaller than a transfer"),
