@@ -199,14 +199,14 @@ fn only_chosen_sources_are_measured() {
 fn an_interrupted_run_writes_its_results() {
     let workspace = Workspace::new();
     let path = workspace.path("report.json");
-    let runs = (0..6).map(|doubled| Duration::from_secs(1 << doubled));
+    let runs = (0..10).map(|doubled| Duration::from_secs(1 << doubled));
     let report = runs.map(|time| interrupted(&path, time)).find(|report| {
         let series = report
             .as_ref()
             .map(|report| &report["workloads"][0]["series"]);
         series.is_some_and(|series| series.get(0).is_some())
     });
-    let report = report.flatten().expect("a workload within a minute");
+    let report = report.flatten().expect("a workload within minutes");
     assert_eq!(report["complete"], false);
     assert_eq!(report["workloads"][0]["name"], "words");
 }
@@ -283,10 +283,14 @@ fn wrong_arguments_are_one_line() {
     }
 }
 
+/// Good bytes look bad once in thousands of times: four times in a row is a defect.
 fn statistics_find_nothing_in_good_sources() {
-    let output = run("bench --statistics --bytes 1MiB --source squall --source getrandom");
-    assert!(output.status.success(), "{}", text(&output.stdout));
-    contains(&text(&output.stdout), &["squall", "getrandom"]);
+    let finds_nothing = || {
+        let output = run("bench --statistics --bytes 1MiB --source squall --source getrandom");
+        contains(&text(&output.stdout), &["squall", "getrandom"]);
+        output.status.success()
+    };
+    assert!((0..4).any(|_| finds_nothing()));
 }
 
 fn a_missing_source_passes_no_test() {

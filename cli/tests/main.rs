@@ -26,6 +26,9 @@ fn main() -> ExitCode {
         counters::count();
         return ExitCode::SUCCESS;
     }
+    if wipe::terminal::is_asked_to_silence() {
+        wipe::terminal::silence();
+    }
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
         wipe::interrupted::TESTS,

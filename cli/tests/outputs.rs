@@ -4,6 +4,7 @@ use std::fs::{File, Permissions};
 use std::io::{PipeWriter, Read, pipe};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,7 +13,7 @@ use rustix::pipe::{SpliceFlags, fcntl_getpipe_size, tee};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{SEED, Scratch, run, squall, terminal, text, wait_for_end};
+use crate::common::{DEADLINE, SEED, Scratch, run, squall, terminal, text, wait_for_end};
 
 fn raw_bytes_are_refused_to_a_terminal() {
     let (_ours, theirs) = terminal();
@@ -40,8 +41,7 @@ fn a_terminal_takes_text_and_forced_bytes() {
             wait_for_end(child.expect("the command runs")),
             (Some(0), String::new())
         );
-        let mut shown = [0; 64];
-        assert!(ours.read(&mut shown).expect("something is shown") >= 8);
+        ours.read_exact(&mut [0; 8]).expect("it is shown");
     }
 }
 
@@ -330,17 +330,32 @@ fn progress_as_numbers() {
     assert!(percents.is_sorted() && percents.len() > 1, "{percents:?}");
 }
 
+/// The stream waits for its reader until a bar has been drawn.
 fn progress_shows_a_bar_on_a_terminal() {
     let (mut ours, theirs) = terminal();
+    let (mut reader, stdout) = pipe().expect("a pipe");
     let child = squall("stream --size 256MiB --threads 1 --engine portable --progress")
-        .stdout(Stdio::null())
+        .stdout(stdout)
         .stderr(theirs)
         .env("TERM", "xterm")
         .spawn()
         .expect("the command runs");
     let mut shown = Vec::new();
-    // Reading ends with an error when the command has closed its side.
-    let _ = ours.read_to_end(&mut shown);
+    let (is_drawn, drawn) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let _ = drawn.recv_timeout(DEADLINE);
+            std::io::copy(&mut reader, &mut std::io::sink()).expect("bytes come");
+        });
+        // Reading ends with an error when the command has closed its side.
+        let mut more = [0; 4096];
+        while let Ok(len @ 1..) = ours.read(&mut more) {
+            shown.extend(&more[..len]);
+            if String::from_utf8_lossy(&shown).contains(" left") {
+                let _ = is_drawn.send(());
+            }
+        }
+    });
     assert_eq!(wait_for_end(child).0, Some(0));
     let shown = text(&shown);
     for part in ["%", " of 268.44 MB", "B/s", " left", "268 MB in "] {

@@ -4,6 +4,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -25,7 +27,10 @@ pub struct Lab {
 
 /// A mounted file system, unmounted on drop.
 #[derive(Debug)]
-pub struct Mounted(PathBuf);
+pub struct Mounted {
+    device: PathBuf,
+    point: PathBuf,
+}
 
 /// A command that undoes something on drop.
 #[derive(Debug)]
@@ -86,7 +91,10 @@ impl Lab {
         let point = self.path("a mount");
         fs::create_dir_all(&point).unwrap();
         run("mount", &[device, &point]);
-        Mounted(point)
+        Mounted {
+            device: device.to_owned(),
+            point,
+        }
     }
 
     /// Uses `name`, a device or file, as swap.
@@ -188,7 +196,15 @@ impl Drop for Undone {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        unmount(&self.0);
+        unmount(&self.point);
+        // A program of another test may have a copy of the mount, in a mount namespace that began meanwhile.
+        let claim = || {
+            let mut options = File::options();
+            options.read(true).custom_flags(libc::O_EXCL);
+            options.open(&self.device).map(drop)
+        };
+        let is_busy = |error: &io::Error| error.raw_os_error() == Some(libc::EBUSY);
+        let _ = retry(PATIENCE, is_busy, claim);
     }
 }
 

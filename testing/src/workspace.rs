@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use squall_bindings::counters::{self, Totals};
 use tempfile::TempDir;
@@ -138,6 +139,28 @@ pub fn succeeded(command: &mut Command) -> Output {
         String::from_utf8_lossy(&output.stderr)
     );
     output
+}
+
+/// Copies `from` to `to`, executable by everyone. Another process copies it: if this one did, children of its other
+/// threads would briefly hold it open for writing, and it could not be executed.
+pub fn copy_program(from: &Path, to: &Path) -> PathBuf {
+    install_from(from, to, &[])
+}
+
+/// Writes a program to `path`, executable by everyone, as [`copy_program`] copies one.
+pub fn write_program(path: &Path, contents: impl AsRef<[u8]>) -> PathBuf {
+    install_from(Path::new("/dev/stdin"), path, contents.as_ref())
+}
+
+fn install_from(from: &Path, to: &Path, input: &[u8]) -> PathBuf {
+    let mut install = Command::new("install");
+    let install = install.args(["-D", "-m", "755"]).arg(from).arg(to);
+    let mut child = install.stdin(Stdio::piped()).spawn().expect("install runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(input).expect("install reads");
+    drop(stdin);
+    assert!(child.wait().expect("it ends").success());
+    to.to_owned()
 }
 
 /// The path of a program, from PATH or Debian's directories for administrators.

@@ -89,14 +89,14 @@ impl Emulator {
         self.wait_until(|screen| screen.contains(words));
     }
 
-    /// Waits until the screen `is_it`.
+    /// Waits until the screen `is_it`, and returns it: a moment later another one may be half drawn.
     #[track_caller]
-    pub fn wait_until(&mut self, is_it: impl Fn(&str) -> bool) {
+    pub fn wait_until(&mut self, is_it: impl Fn(&str) -> bool) -> String {
         let started = Instant::now();
         loop {
             let shown = self.shown();
             if is_it(&shown) {
-                return;
+                return shown;
             }
             assert!(started.elapsed() < DEADLINE, "the screen is:\n{shown}");
             self.takes_more(20);

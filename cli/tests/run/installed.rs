@@ -6,13 +6,14 @@ use std::process::Command;
 
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_testing::workspace::copy_program;
 
-use super::workspace::{LOADED, Workspace, copy, library, output};
+use super::workspace::{LOADED, Workspace, library, output};
 use crate::common::{refused, text};
 
 /// Copies the command to `place` in a workspace.
 fn command(workspace: &Workspace, place: &str) -> PathBuf {
-    copy(
+    copy_program(
         Path::new(env!("CARGO_BIN_EXE_squall")),
         &workspace.path(place),
     )
@@ -40,7 +41,7 @@ fn the_library_is_found_below_the_prefix() {
         let install = install.replace("/`", "`");
         let right = ["not installed", &looked, "--library", &install];
         refused(&run(&command), 1, &right);
-        copy(&library(), &workspace.path(library_at));
+        copy_program(&library(), &workspace.path(library_at));
         assert_eq!(text(&run(&command).stdout), LOADED);
         let link = workspace.path("link");
         std::os::unix::fs::symlink(&command, &link).unwrap();
@@ -70,7 +71,7 @@ fn the_built_library_is_found_beside_the_command() {
     let asked = output(Command::new(&command).arg("openssl-conf"));
     let build = "run `cargo build --release -p squall-openssl`";
     refused(&asked, 1, &["is not built yet", build]);
-    copy(
+    copy_program(
         &library(),
         &workspace.path("target/release/libsquall_preload.so"),
     );

@@ -7,8 +7,9 @@ use std::process::{Command, Output};
 use squall_testing::needs::{GO, STATIC_LIBC, STATIC_PIE, TEST_ALL};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
+use squall_testing::workspace::copy_program;
 
-use super::workspace::{PROBE_SOURCE, Workspace, copy, output, run};
+use super::workspace::{PROBE_SOURCE, Workspace, output, run};
 use crate::common::{refused, text};
 
 fn run_program(program: &Path) -> Output {
@@ -78,7 +79,7 @@ fn glibcs_loader_at_another_path() {
     let workspace = Workspace::new();
     let loader = workspace.path("ld-linux-x86-64.so.2");
     let option = format!("-Wl,--dynamic-linker={}", loader.display());
-    copy(Path::new(GLIBC_LOADER), &loader);
+    copy_program(Path::new(GLIBC_LOADER), &loader);
     let moved = workspace.program("moved", PROBE_SOURCE, &[&option]);
     assert!(run_program(&moved).status.success());
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use squall_testing::compiler::compile;
+use squall_testing::workspace::{copy_program, write_program};
 use tempfile::TempDir;
 
 use crate::common::{squall, text};
@@ -49,9 +50,7 @@ impl Workspace {
 
     /// Creates an executable file.
     pub fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
-        let source = self.path(&format!("{name}.contents"));
-        fs::write(&source, contents).expect("a file");
-        copy(&source, &self.path(name))
+        write_program(&self.path(name), contents)
     }
 
     /// Compiles a C program.
@@ -72,11 +71,11 @@ impl Workspace {
     /// Copies the command and the library to where every user may read them.
     pub fn public(&self) -> Public {
         Public {
-            command: copy(
+            command: copy_program(
                 Path::new(env!("CARGO_BIN_EXE_squall")),
                 &self.path("squall"),
             ),
-            library: copy(&library(), &self.path("libsquall-preload.so")),
+            library: copy_program(&library(), &self.path("libsquall-preload.so")),
         }
     }
 }
@@ -97,15 +96,6 @@ impl Public {
         let output = command.arg(&self.library).arg("--").arg(program).output();
         output.expect("setpriv runs")
     }
-}
-
-/// Copies `from` to `to`, executable by everyone. Another process copies it: if this one did, children
-/// of its other threads would briefly hold it open for writing, and it could not be executed.
-pub fn copy(from: &Path, to: &Path) -> PathBuf {
-    let mut install = Command::new("install");
-    let status = install.args(["-D", "-m", "755"]).arg(from).arg(to).status();
-    assert!(status.expect("install runs").success());
-    to.to_owned()
 }
 
 /// The path of the installed library.

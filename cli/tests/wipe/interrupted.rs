@@ -76,12 +76,16 @@ fn a_killed_run_resumes_at_its_checkpoint() {
     assert_eq!(report["drives"][0]["passes"].as_array().unwrap().len(), 2);
 }
 
-/// Neither a pass nor a verification that is over is repeated, and one that is under way goes on.
+/// Neither a pass nor a verification that is over is repeated, and one that is under way goes on. The first pass is
+/// made to be over, so that its verification can take as long as a pass.
 fn a_killed_verification_of_a_pass_resumes_at_its_checkpoint() {
     let workspace = Workspace::new();
     let target = workspace.target("target", SIZE);
-    let options = "--pass zero,random,0x55 --verify-each --rate-limit 8MiB --checkpoint 1";
-    let mut running = Running::start(workspace.wipe(options, &[&target]));
+    let options = "--pass zero,random,0x55 --verify-each";
+    start_and_kill(&workspace, options, &[&target]);
+    overwrite(&target, &vec![0; SIZE]);
+    change_journal(&workspace, |job| end_first_pass(&mut job["drives"][0]));
+    let mut running = Running::start(workspace.resume(SLOW));
     assert_eq!(running.until("verification")["number"], 1);
     let offset = wait_for_checkpoint(&mut running);
     running.child.kill().unwrap();
@@ -217,8 +221,7 @@ fn a_job_killed_at_its_very_end_is_ended_by_resuming_it() {
     start_and_kill(&workspace, "", &[&target]);
     change_journal(&workspace, |job| {
         let drive = &mut job["drives"][0];
-        drive["passes"][0]["offset"] = SIZE.into();
-        drive["passes"][0]["ended"] = drive["passes"][0]["began"].clone();
+        end_first_pass(drive);
         drive["outcome"] = json!({ "outcome": "overwritten" });
     });
     run_to_end(workspace.resume("")).succeeded();
@@ -264,6 +267,13 @@ fn change_journal(workspace: &Workspace, change: impl FnOnce(&mut Value)) {
     let mut job = read(&workspace.journal());
     change(&mut job);
     fs::write(workspace.journal(), job.to_string()).unwrap();
+}
+
+/// Makes the first pass of `drive` be over.
+fn end_first_pass(drive: &mut Value) {
+    let pass = &mut drive["passes"][0];
+    pass["offset"] = SIZE.into();
+    pass["ended"] = pass["began"].clone();
 }
 
 /// No number that lasts tells a loop device from another of its size.

@@ -1,11 +1,15 @@
 //! `squall wipe` on a real terminal: keys, a terminal that changes its size, and what is left behind at every exit.
 
 use std::fs;
-use std::process::Child;
+use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::stdio::stdin;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_tools::in_child;
+use squall_tools::interrupt::Interrupt;
 
 use super::workspace::Workspace;
 use crate::common::emulator::{Emulator, Resize};
@@ -15,6 +19,7 @@ pub const TESTS: &[Test] = tests![
     keys_do_not_disturb_the_screen,
     a_narrower_terminal_has_no_broken_lines,
     the_terminal_is_as_before_at_every_exit,
+    nothing_turns_echo_off_after_a_second_signal,
     a_stopped_run_gives_the_terminal_back,
     a_drive_is_skipped_by_a_key,
 ];
@@ -56,28 +61,32 @@ fn at_work(screen: &str) -> usize {
         .count()
 }
 
-/// Waits until the bars have been drawn anew, twice.
-fn wait_for_progress(terminal: &mut Emulator) {
-    for _ in 0..2 {
+/// Waits until the bars have been drawn anew, twice, and the screen `is_whole`; returns it.
+fn wait_for_progress(terminal: &mut Emulator, is_whole: impl Fn(&str) -> bool) -> String {
+    let mut next = || {
         let before = totals(&terminal.shown());
-        terminal.wait_until(|screen| totals(screen).is_some_and(|now| Some(now) > before));
-    }
+        terminal.wait_until(|screen| {
+            totals(screen).is_some_and(|now| Some(now) > before) && is_whole(screen)
+        })
+    };
+    next();
+    next()
 }
 
-/// The megabytes that were moved, as the last line says.
-fn totals(screen: &str) -> Option<u64> {
+/// The bytes that were moved, as the last line says, to three digits.
+fn totals(screen: &str) -> Option<f64> {
     let line = screen.lines().find(|line| line.contains("of 3 finished"))?;
-    let moved = line.split(", ").find(|part| part.ends_with(" MB moved"))?;
-    let digits: String = moved
-        .chars()
-        .take_while(|c| *c != ' ')
-        .filter(|c| *c != '.')
-        .collect();
-    let scale = match moved.split_once('.')?.1.find(' ')? {
-        2 => 1,
-        _ => 10,
+    let mut parts = line.split(", ");
+    let (number, unit) = parts
+        .find_map(|part| part.strip_suffix(" moved"))?
+        .split_once(' ')?;
+    let unit = match unit {
+        "B" => 1e0,
+        "kB" => 1e3,
+        "MB" => 1e6,
+        _ => 1e9,
     };
-    Some(digits.parse::<u64>().ok()? * scale)
+    Some(number.parse::<f64>().ok()? * unit)
 }
 
 /// The control: a run that has no keyboard cannot turn echo off.
@@ -96,10 +105,8 @@ fn keys_do_not_disturb_the_screen() {
         terminal.type_keys("hello\r\rhello\r");
         match has_keyboard {
             true => {
-                wait_for_progress(&mut terminal);
-                let shown = terminal.shown();
+                let shown = wait_for_progress(&mut terminal, |screen| at_work(screen) == 3);
                 assert!(!shown.contains("hello"), "{shown}");
-                assert_eq!(at_work(&shown), 3, "{shown}");
                 assert_eq!(shown.matches("of 3 finished").count(), 1, "{shown}");
             }
             false => terminal.wait_for("hello"),
@@ -116,28 +123,28 @@ fn a_narrower_terminal_has_no_broken_lines() {
         let child = begin_after_the_question(&workspace, &mut terminal, FASTER);
         // Lines are as long as they get.
         terminal.wait_until(|screen| screen.matches("average").count() == 4);
+        let is_whole = |screen: &str| {
+            let lines: Vec<_> = screen.lines().filter(|line| !line.is_empty()).collect();
+            lines.len() == 4 && at_work(screen) == 3 && lines[3].starts_with("0 of 3 finished")
+        };
         for columns in [60, 40, 100] {
             terminal.resize(24, columns, resize);
-            let is_whole = |screen: &str| {
-                let lines: Vec<_> = screen.lines().filter(|line| !line.is_empty()).collect();
-                lines.len() == 4 && at_work(screen) == 3 && lines[3].starts_with("0 of 3 finished")
-            };
             terminal.wait_until(is_whole);
-            wait_for_progress(&mut terminal);
-            let shown = terminal.shown();
-            assert!(is_whole(&shown), "{shown}");
+            wait_for_progress(&mut terminal, is_whole);
         }
         if let Resize::Breaks = resize {
-            // The control: this is what the lines look like before they are drawn anew.
-            terminal.pause(&child);
-            terminal.resize(24, 40, resize);
-            let broken = terminal
-                .shown()
-                .lines()
-                .filter(|line| !line.is_empty())
-                .count();
-            assert!(broken > 4, "{}", terminal.shown());
-            terminal.proceed(&child);
+            // The control: this is what the lines look like before they are drawn anew, unless the run is stopped while
+            // it draws.
+            let mut are_broken = || {
+                terminal.resize(24, 100, resize);
+                terminal.wait_until(is_whole);
+                terminal.pause(&child);
+                terminal.resize(24, 40, resize);
+                let shown = terminal.shown();
+                terminal.proceed(&child);
+                shown.lines().filter(|line| !line.is_empty()).count() > 4
+            };
+            assert!((0..100).any(|_| are_broken()));
         }
         kill_process(Pid::from_child(&child), Signal::INT).expect("the run is there");
         assert_eq!(terminal.end(child), Some(1));
@@ -170,6 +177,50 @@ fn the_terminal_is_as_before_at_every_exit() {
     }
 }
 
+/// A worker that turns echo off at every moment cannot do it after this program has restored the terminal.
+fn nothing_turns_echo_off_after_a_second_signal() {
+    let mut terminal = Emulator::new(24, 80);
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    let child = terminal.start(command.arg(SILENCER));
+    terminal.wait_until_echo_is(false);
+    terminal.wait_until(|_| handles(child.id(), Signal::HUP));
+    for signal in [Signal::INT, Signal::TERM] {
+        kill_process(Pid::from_child(&child), signal).expect("the run is there");
+    }
+    assert_eq!(terminal.end(child), Some(1));
+    assert!(terminal.echoes());
+}
+
+/// The argument that makes this program such a worker.
+const SILENCER: &str = "silencer";
+
+pub fn is_asked_to_silence() -> bool {
+    std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == SILENCER)
+}
+
+/// Turns echo off, again and again, as [`in_child`] runs work.
+pub fn silence() {
+    let ended = in_child::run(|| {
+        let _interrupt = Interrupt::watch("").expect("signals");
+        loop {
+            let mut quiet = tcgetattr(stdin()).expect("a terminal");
+            quiet.local_modes.remove(LocalModes::ECHO);
+            tcsetattr(stdin(), OptionalActions::Now, &quiet).expect("it is silenced");
+        }
+    });
+    unreachable!("{ended:?}");
+}
+
+/// Whether the process handles a signal, which it does last of those that interrupt a run.
+fn handles(process: u32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("the run is there");
+    let handled = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let handled = u64::from_str_radix(handled.expect("signals").trim(), 16).expect("a mask");
+    handled >> (signal.as_raw() - 1) & 1 == 1
+}
+
 /// The child of `child`.
 fn worker(child: &Child) -> Pid {
     let id = child.id();
@@ -188,13 +239,11 @@ fn a_stopped_run_gives_the_terminal_back() {
         terminal.type_keys("\x1a");
         terminal.wait_until_echo_is(true);
         terminal.wait_until(|_| is_stopped(child.id()));
-        let shown = terminal.shown();
-        assert!(!shown.contains("of 3 finished"), "{shown}");
+        terminal.wait_until(|screen| !screen.contains("of 3 finished"));
         let group = Pid::from_child(&child);
         kill_process_group(group, Signal::CONT).expect("the run is there");
         terminal.wait_until_echo_is(false);
-        terminal.wait_until(|screen| at_work(screen) == 3);
-        wait_for_progress(&mut terminal);
+        wait_for_progress(&mut terminal, |screen| at_work(screen) == 3);
     }
     terminal.type_keys("\x03");
     assert_eq!(terminal.end(child), Some(1));
@@ -217,8 +266,10 @@ fn a_drive_is_skipped_by_a_key() {
     terminal.wait_until(|screen| screen.contains("2: two"));
     terminal.type_keys("2\r");
     terminal.wait_for("two: interrupted");
-    terminal.wait_until(|screen| screen.contains("1 of 3 finished") && !screen.contains("2: two"));
-    assert_eq!(at_work(&terminal.shown()), 2, "{}", terminal.shown());
+    let is_skipped =
+        |screen: &str| screen.contains("1 of 3 finished") && !screen.contains("2: two");
+    let shown = terminal.wait_until(is_skipped);
+    assert_eq!(at_work(&shown), 2, "{shown}");
     terminal.type_keys("\x03");
     terminal.wait_for("3 of 3 drives not finished");
     assert_eq!(terminal.end(child), Some(1));

@@ -115,8 +115,8 @@ func (s *lockedSource) Int63() int64 {
 
 func (s *lockedSource) Seed(seed int64) { s.source.Seed(seed) }
 
-// rate reads 32 bytes again and again, through a buffer of 4 KiB, until a timer fires:
-// nanoseconds a read.
+// rate reads 32 bytes again and again, through a buffer of 4 KiB, at least once and until a timer
+// fires: nanoseconds a read.
 func rate(name string, duration time.Duration) (float64, error) {
 	reader := map[string]io.Reader{
 		"crypto": crypto.Reader, "math": mathReader{},
@@ -127,16 +127,16 @@ func rate(name string, duration time.Duration) (float64, error) {
 	buffered, out, total := bufio.NewReader(reader), make([]byte, 32), 0
 	clock := time.Now()
 	for end := time.After(duration); ; {
+		n, err := buffered.Read(out)
+		if err != nil {
+			return 0, err
+		}
+		total += n
 		select {
 		case <-end:
 			elapsed := time.Since(clock)
 			return float64(elapsed.Nanoseconds()) * float64(len(out)) / float64(total), nil
 		default:
-			n, err := buffered.Read(out)
-			if err != nil {
-				return 0, err
-			}
-			total += n
 		}
 	}
 }

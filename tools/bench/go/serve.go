@@ -96,7 +96,8 @@ func parallel(source source, threads, length int, duration time.Duration) float6
 			source.fill(out)
 			<-start
 			var calls int64
-			for !over.Load() {
+			// At least one, however late this goroutine begins.
+			for done := false; !done; done = over.Load() {
 				source.fill(out)
 				calls++
 			}

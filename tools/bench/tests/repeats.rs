@@ -13,7 +13,7 @@ const LEN: usize = 256;
 const BLOCK: usize = 16;
 
 /// Seconds after which a child that does not come back from drawing is ended.
-const TIMEOUT: u32 = 5;
+const TIMEOUT: u32 = 300;
 
 /// Whether a forked child of this process draws bytes that the process itself draws: any 16 of
 /// `LEN` of them. The process draws first, so that there is something to inherit.

@@ -91,5 +91,7 @@ fn impossible_bytes_are_named() {
         squall::fill(out);
         out.iter_mut().for_each(|byte| *byte &= 0x7f);
     });
-    assert!(biased.starts_with("43.") && biased.ends_with("are ones"));
+    // 7 of 16, about.
+    let is_near = ["43.", "44."].iter().any(|start| biased.starts_with(start));
+    assert!(is_near && biased.ends_with("are ones"), "{biased}");
 }

@@ -30,17 +30,29 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// What a child that does `script` when it is asked makes of a request for a time.
-fn asked(script: &str, timeout: Duration) -> (Remote, Result<f64, Failure>) {
+/// A child that does `script` when it is asked.
+fn start(script: &str, timeout: Duration) -> Result<Remote, Failure> {
     let script = format!("echo ready; read request; {script}");
-    let mut remote = Remote::start_within(shell(&script), timeout).unwrap();
+    Remote::start_within(shell(&script), timeout)
+}
+
+/// What a child that does `script` when it is asked makes of a request for a time.
+fn asked(script: &str) -> (Remote, Result<f64, Failure>) {
+    let mut remote = start(script, LONG).unwrap();
     let answer = remote.time(Request::U32, 1);
     (remote, answer)
 }
 
-/// Long enough for a shell to start on a busy machine.
-const SHORT: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(300);
+
+/// What `attempt` returns at the first time limit at which it returns something: how long a shell takes to start and to
+/// hang depends on the machine.
+fn within_some_time<T>(attempt: impl FnMut(Duration) -> Option<T>) -> T {
+    let mut limits = (1..9).map(|doubled| Duration::from_secs(1 << doubled));
+    limits
+        .find_map(attempt)
+        .expect("a shell that starts within minutes")
+}
 
 fn one_that_hangs_is_ended_with_all_that_it_has_started() {
     let directory = tempfile::tempdir().unwrap();
@@ -50,10 +62,16 @@ fn one_that_hangs_is_ended_with_all_that_it_has_started() {
         own.display(),
         sleeper.display()
     );
-    let (mut remote, answer) = asked(&script, SHORT);
+    let (mut remote, answer, limit) = within_some_time(|limit| {
+        let mut remote = start(&script, limit).ok()?;
+        let answer = remote.time(Request::U32, 1);
+        let is_told = [&own, &sleeper]
+            .map(|file| std::fs::read_to_string(file).is_ok_and(|number| number.ends_with('\n')));
+        (is_told == [true, true]).then_some((remote, answer, limit.as_secs()))
+    });
     assert_eq!(
         message(answer),
-        "its process did not answer within 5 s, and was ended"
+        format!("its process did not answer within {limit} s, and was ended")
     );
     assert!(!Path::new(&format!("/proc/{}", number(&own))).exists());
     // Who reaps it is not known.
@@ -66,22 +84,19 @@ fn one_that_hangs_is_ended_with_all_that_it_has_started() {
 
 /// The control: one that is slow, and not too slow.
 fn one_that_takes_its_time_is_waited_for() {
-    let (mut remote, answer) = asked("sleep 0.4; echo 7.5; read request; echo 8", LONG);
+    let (mut remote, answer) = asked("sleep 0.4; echo 7.5; read request; echo 8");
     assert_eq!(answer.unwrap(), 7.5);
     assert_eq!(remote.time(Request::U32, 1).unwrap(), 8.0);
 }
 
 fn one_that_dies_is_told_with_its_last_words() {
-    let (mut remote, answer) = asked(
-        "echo >&2; echo out of luck >&2; echo more >&2; exit 3",
-        LONG,
-    );
+    let (mut remote, answer) = asked("echo >&2; echo out of luck >&2; echo more >&2; exit 3");
     assert_eq!(
         message(answer),
         "its process ended early, exit status: 3: out of luck"
     );
     assert_eq!(message(remote.sample(&mut [0; 8])), "its process has ended");
-    let (_, answer) = asked("kill -SEGV $$", LONG);
+    let (_, answer) = asked("kill -SEGV $$");
     assert!(message(answer).starts_with("its process ended early, signal: 11"));
     let failed = Remote::start(shell("exit 4"));
     assert_eq!(message(failed), "its process ended early, exit status: 4");
@@ -89,7 +104,7 @@ fn one_that_dies_is_told_with_its_last_words() {
 
 fn one_that_talks_nonsense_is_ended() {
     for nonsense in ["hello", "-1", "0", "NaN", "inf", "", "1 2"] {
-        let (mut remote, answer) = asked(&format!("echo '{nonsense}'; sleep 600"), LONG);
+        let (mut remote, answer) = asked(&format!("echo '{nonsense}'; sleep 600"));
         let expected = format!("its process answered {nonsense:?}, and was ended");
         assert_eq!(message(answer), expected);
         assert_eq!(
@@ -97,36 +112,33 @@ fn one_that_talks_nonsense_is_ended() {
             "its process has ended"
         );
     }
-    let (_, answer) = asked("exec tr '\\0' a </dev/zero", LONG);
+    let (_, answer) = asked("exec tr '\\0' a </dev/zero");
     assert!(message(answer).starts_with("its process answered \"aaaa"));
 }
 
 fn a_sample_is_neither_shorter_nor_longer() {
-    let sample = |script: &str, timeout| {
-        let script = format!("echo ready; read request; {script}");
-        let mut remote = Remote::start_within(shell(&script), timeout).unwrap();
+    let sample_of = |mut remote: Remote| {
         let mut out = [0; 4];
         remote.sample(&mut out).map(|()| out)
     };
-    let whole = sample("echo bytes 4; printf abcd", LONG);
+    let sample = |script| sample_of(start(script, LONG).unwrap());
+    let whole = sample("echo bytes 4; printf abcd");
     assert_eq!(whole.unwrap(), *b"abcd");
-    let ended = sample("echo bytes 4; printf abc", LONG);
+    let ended = sample("echo bytes 4; printf abc");
     assert_eq!(message(ended), "its process ended early, exit status: 0");
-    let hangs = sample("echo bytes 4; printf abc; sleep 600", SHORT);
+    let script = "echo bytes 4; printf abc; sleep 600";
+    let hangs = sample_of(within_some_time(|limit| start(script, limit).ok()));
     assert!(message(hangs).contains("did not answer"));
-    let longer = sample("echo bytes 5; printf abcde", LONG);
+    let longer = sample("echo bytes 5; printf abcde");
     assert!(message(longer).contains("answered \"bytes 5\""));
-    let told = sample("echo error no luck; sleep 600", LONG);
+    let told = sample("echo error no luck; sleep 600");
     assert_eq!(message(told), "no luck");
 }
 
 fn none_is_left_when_it_is_dropped() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("number");
-    let (remote, answer) = asked(
-        &format!("echo $$ >{}; echo 1; sleep 600", file.display()),
-        LONG,
-    );
+    let (remote, answer) = asked(&format!("echo $$ >{}; echo 1; sleep 600", file.display()));
     answer.unwrap();
     assert!(is_alive(&file));
     drop(remote);

@@ -53,6 +53,7 @@ pub fn run(work: impl FnOnce() -> Ended) -> Result<(), Failure> {
         |error: io::Error| Failure::Runtime(format!("a process of its own: {}", cause(&error)));
     let (answers, to_parent) = io::pipe().map_err(cannot)?;
     let parent = std::process::id();
+    let terminal = Terminal::now();
     // SAFETY: this process has one thread, so the child is as whole as this process is.
     match unsafe { libc::fork() } {
         -1 => Err(cannot(io::Error::last_os_error())),
@@ -62,7 +63,7 @@ pub fn run(work: impl FnOnce() -> Ended) -> Result<(), Failure> {
         }
         child => {
             drop((work, to_parent));
-            as_parent(child, answers)
+            as_parent(child, answers, &terminal)
         }
     }
 }
@@ -98,9 +99,8 @@ fn as_child(work: impl FnOnce() -> Ended, mut to_parent: PipeWriter, parent: u32
     std::process::exit(0)
 }
 
-fn as_parent(child: i32, mut answers: PipeReader) -> Result<(), Failure> {
-    let terminal = Terminal::now();
-    pass_signals_on(child, &terminal)
+fn as_parent(child: i32, mut answers: PipeReader, terminal: &Terminal) -> Result<(), Failure> {
+    pass_signals_on(child, terminal)
         .map_err(|error| Failure::Runtime(format!("signals: {}", cause(&error))))?;
     match read_message(&mut answers) {
         Ok((result, is_stuck)) => {
@@ -148,6 +148,25 @@ fn wait_for(child: i32) -> i32 {
     status
 }
 
+/// Ends `child`, and waits until it has ended, for a second at most: a thread that waits in a driver keeps it. May be
+/// called in a signal's handler.
+fn end(child: i32) {
+    for _ in 0..100 {
+        // SAFETY: an all-zero siginfo is valid, the call writes to it, and all of these may be called in a handler. What
+        // is not known to have ended is still this process's child.
+        unsafe {
+            let mut about: libc::siginfo_t = std::mem::zeroed();
+            let which = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+            let asked = libc::waitid(libc::P_PID, child as u32, &raw mut about, which);
+            if asked != 0 || about.si_pid() == child {
+                return;
+            }
+            libc::kill(child, libc::SIGKILL);
+            libc::poll(std::ptr::null_mut(), 0, 10);
+        }
+    }
+}
+
 /// The terminal of this process as it was before the work.
 #[derive(Clone)]
 struct Terminal(Option<Termios>);
@@ -175,6 +194,8 @@ fn pass_signals_on(child: i32, terminal: &Terminal) -> io::Result<()> {
         let (noted, terminal) = (noted.clone(), terminal.clone());
         let pass_on = move || {
             if noted.swap(signal, Relaxed) != 0 {
+                // Or else the child might turn echo off once more.
+                end(child);
                 terminal.restore();
                 // SAFETY: the call takes a number, and may be made in a handler.
                 unsafe { libc::_exit(1) }

@@ -96,8 +96,8 @@ fn there_are_eight_ways_and_names_for_them() {
     );
 }
 
-/// The bytes that the kernel counted, divided by the reported rate, give a time between the length of
-/// a sample and the duration of the call.
+/// The kernel counted the bytes, which others may read too. Divided by the reported rate they give a time between the
+/// length of a sample and the duration of the call.
 fn rates_are_those_of_the_clock_and_both_directions_happen() {
     let lab = Lab::new();
     let device = lab.device(SIZE);
@@ -107,23 +107,27 @@ fn rates_are_those_of_the_clock_and_both_directions_happen() {
         let before = count(&device);
         let clock = Instant::now();
         let measured = measure(&subjects, std::slice::from_ref(&workload), 1);
-        let wall = clock.elapsed().as_secs_f64();
+        let wall = clock.elapsed();
         let after = count(&device);
         let measured = &measured.subjects[0].as_ref().expect("it works")[0];
         let sample = measured.samples[0];
-        let rate = sample.rate;
-        let (moved, other, flushes) = match workload.direction {
-            Direction::Read => (after.read - before.read, after.written - before.written, 0),
-            Direction::Write => (after.written - before.written, after.read - before.read, 1),
-        };
-        assert!(moved >= workload.block as u64 && other == 0, "{workload:?}");
-        let time = moved as f64 / rate;
-        assert!(time >= SAMPLE.as_secs_f64(), "{workload:?}: {time} s");
-        assert!(time <= wall, "{workload:?}: {time} s of {wall} s");
-        assert_eq!(after.flushes - before.flushes, flushes, "{workload:?}");
-        assert_eq!(sample.bytes, moved);
+        let read = after.read - before.read;
+        let written = after.written - before.written;
+        let flushes = after.flushes - before.flushes;
+        assert!(sample.bytes >= workload.block as u64, "{workload:?}");
+        match workload.direction {
+            Direction::Read => {
+                assert!(read >= sample.bytes, "{workload:?}");
+                assert_eq!((written, flushes), (0, 0), "{workload:?}");
+            }
+            Direction::Write => assert_eq!((written, flushes), (sample.bytes, 1), "{workload:?}"),
+        }
+        let time = Duration::from_secs_f64(sample.bytes as f64 / sample.rate);
+        assert!(SAMPLE <= time, "{workload:?}: {time:?}");
+        assert!(time <= wall, "{workload:?}: {time:?} of {wall:?}");
         assert!(sample.cpu.is_some_and(f64::is_finite));
-        transfers_take_their_part_of_the_time(&workload, measured, moved, wall);
+        let wall = wall.as_secs_f64();
+        transfers_take_their_part_of_the_time(&workload, measured, sample.bytes, wall);
     }
 }
 
@@ -165,27 +169,35 @@ fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
     assert!(failure.into_text().starts_with(&small.name));
 }
 
-/// Random writes reach every block of the used part and none beyond. Sequential writes reach every
+/// Random writes reach every block of the used part sooner or later, and none beyond. Sequential writes reach every
 /// block that whole transfers fit in.
 fn writes_cover_the_range_with_keystream() {
+    const PATIENCE: Duration = Duration::from_secs(600);
     let lab = Lab::new();
     let used = (1 << 20) + 4096;
     for (name, covered) in [("write-random-deep", used), ("write-sequential", 1 << 20)] {
         let device = lab.device(SIZE);
         let subjects = [subject(&device, used)];
-        measure(&subjects, &[workload(name)], 10).subjects[0]
-            .as_ref()
-            .expect("it works");
-        let blocks = random_blocks(&device);
-        let (inside, beyond) = blocks.split_at(covered as usize / 4096);
-        assert!(inside.iter().all(|&is_random| is_random), "{name}");
+        let clock = Instant::now();
+        let blocks = loop {
+            measure(&subjects, &[workload(name)], 1).subjects[0]
+                .as_ref()
+                .expect("it works");
+            let blocks = random_blocks(&device);
+            let inside = &blocks[..covered as usize / 4096];
+            if inside.iter().all(|&is_random| is_random) {
+                break blocks;
+            }
+            assert!(clock.elapsed() < PATIENCE, "{name}: {inside:?}");
+        };
+        let beyond = &blocks[covered as usize / 4096..];
         assert!(beyond.iter().all(|is_random| !is_random), "{name}");
     }
 }
 
 fn who_fails_is_out_with_its_reason_and_others_go_on() {
     let lab = Lab::new();
-    let [raw, small, locked] = [SIZE, 1 << 20, SIZE].map(|size| lab.device(size));
+    let [raw, small, locked] = [SIZE, 4096, SIZE].map(|size| lab.device(size));
     let subjects = [
         subject(&raw, SIZE),
         subject(&small, SIZE),
@@ -201,11 +213,7 @@ fn who_fails_is_out_with_its_reason_and_others_go_on() {
     assert_eq!(samples.len(), 8);
     assert!(samples.iter().all(|list| list.samples.len() == 2));
     let reason = |subject: usize| measured.subjects[subject].as_ref().unwrap_err().as_str();
-    assert!(
-        reason(1).contains("only 0 of 1048576 bytes"),
-        "{}",
-        reason(1)
-    );
+    assert!(reason(1).contains(" of 1048576 bytes"), "{}", reason(1));
     assert!(reason(2).starts_with("write 1 MiB: "), "{}", reason(2));
     assert!(
         reason(3).contains("smaller than a transfer"),

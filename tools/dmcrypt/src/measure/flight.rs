@@ -47,9 +47,8 @@ pub fn run_transfers(
         has_failed: AtomicBool::new(false),
     };
     if let [buffer] = buffers {
-        let clock = Instant::now();
-        let mut done = flight.transfers(clock, buffer)?;
-        done.seconds = clock.elapsed().as_secs_f64();
+        let (mut done, start, end) = flight.transfers(buffer)?;
+        done.seconds = (end - start).as_secs_f64();
         return Ok(done);
     }
     let start = Barrier::new(buffers.len());
@@ -58,9 +57,7 @@ pub fn run_transfers(
             let (flight, start) = (&flight, &start);
             scope.spawn(move || {
                 start.wait();
-                let clock = Instant::now();
-                let done = flight.transfers(clock, buffer)?;
-                Ok((done, clock, Instant::now()))
+                flight.transfers(buffer)
             })
         };
         let threads: Vec<_> = buffers.iter_mut().map(begin).collect();
@@ -96,18 +93,20 @@ struct SharedState<'a> {
 }
 
 impl SharedState<'_> {
-    /// Transfers through `buffer` until `time` has passed since `clock`.
-    fn transfers(&self, clock: Instant, buffer: &mut Buffer) -> io::Result<Transfers> {
+    /// Transfers through `buffer` until `time` has passed since the start. Returns the transfers, and when the first
+    /// began and the last ended.
+    fn transfers(&self, buffer: &mut Buffer) -> io::Result<(Transfers, Instant, Instant)> {
         let mut all = Transfers::default();
-        let mut begin = Instant::now();
+        let start = Instant::now();
+        let mut begin = start;
         loop {
             let done = self.transfer(buffer);
             let end = Instant::now();
             self.has_failed.fetch_or(done.is_err(), Ordering::Relaxed);
             all.bytes += done?;
             all.latencies.add(end - begin);
-            if end - clock >= self.time || self.has_failed.load(Ordering::Relaxed) {
-                return Ok(all);
+            if end - start >= self.time || self.has_failed.load(Ordering::Relaxed) {
+                return Ok((all, start, end));
             }
             begin = end;
         }
