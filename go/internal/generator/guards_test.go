@@ -256,10 +256,22 @@ func reseedKernel() error {
 	return nil
 }
 
+// needsGeneration returns errSkip if the kernel does not show its generation.
+func needsGeneration() error {
+	Word() // the first seeding decides
+	if !guard.Decide().CanSeeGeneration() {
+		return fmt.Errorf("%w: the kernel does not show its generation", errSkip)
+	}
+	return nil
+}
+
 // After a reseed of the kernel the next number comes from a new seed.
 func nothingOutlivesAReseed() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
+	if err := needsGeneration(); err != nil {
+		return err
+	}
 	for range 20 {
 		for _, draw := range []func() [16]byte{word8, fill16} {
 			draw()
@@ -323,6 +335,9 @@ func whileReseeding(draw func([]byte), first, last int) (r reseeding, err error)
 func startedOver(draw func([]byte)) error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
+	if err := needsGeneration(); err != nil {
+		return err
+	}
 	for turn := 1; turn <= quarters; turn++ {
 		within, kept := 0, 0
 		for attempt := 0; within < 20 && attempt < 1000; attempt++ {
