@@ -62,12 +62,17 @@ var trials = map[string]func() error{
 const (
 	trialVariable = "SQUALL_TRIAL"
 	offVariable   = "SQUALL_OFF"
-	// skipped is the exit code of a trial that this machine cannot run, failed of one whose guard did not hold.
-	skipped, failed = 77, 78
+	// skipped is the exit code of a trial that this machine cannot run, failed of one whose guard did not hold,
+	// lacking of one for which the machine lacks a device or an instruction.
+	skipped, failed, lacking = 77, 78, 79
 )
 
-// errSkip is returned by a trial that this machine cannot run.
-var errSkip = errors.New("not on this machine")
+var (
+	// errSkip is returned by a trial that this machine cannot run.
+	errSkip = errors.New("not on this machine")
+	// errLacks is returned if it lacks a device or an instruction, so that no privilege would help.
+	errLacks = fmt.Errorf("%w: it lacks", errSkip)
+)
 
 func TestMain(m *testing.M) {
 	name := os.Getenv(trialVariable)
@@ -83,6 +88,9 @@ func TestMain(m *testing.M) {
 	}
 	err := trials[name]()
 	switch {
+	case errors.Is(err, errLacks):
+		fmt.Println(err)
+		os.Exit(lacking)
 	case errors.Is(err, errSkip):
 		fmt.Println(err)
 		os.Exit(skipped)
@@ -181,6 +189,9 @@ func TestGuards(t *testing.T) {
 	for _, c := range cases {
 		t.Run(strings.Join([]string{c.trial, c.off, "control", c.control}, " "), func(t *testing.T) {
 			code, said := runTrial(t, c.trial, c.off)
+			if code == lacking {
+				t.Skip(said)
+			}
 			if code == skipped {
 				if os.Getenv("SQUALL_REQUIRE_GUARDS") != "" && !(isRace && strings.HasPrefix(c.trial, "fork")) {
 					t.Fatalf("required, but skipped: %s", said)
@@ -682,15 +693,19 @@ func clonesDiffer(draws ...func() [16]byte) error {
 	return drawInClones(draws, aStop)
 }
 
-// needsBursts returns errSkip if this machine has no bursts.
+// needsBursts returns errLacks or errSkip if this machine has no bursts.
 func needsBursts() error {
 	policy := guard.Decide()
 	Word()
 	rule, _ := ruleFor(policy, policy.Generation())
-	if rule != guard.PadAfterPause && !failpoint.DelayedNotification.Off() {
-		return fmt.Errorf("%w: no bursts on this CPU", errSkip)
+	switch {
+	case rule == guard.PadAfterPause || failpoint.DelayedNotification.Off():
+		return nil
+	case guard.BestCounter() == guard.NoCounter || !aes256.HasRandom():
+		return fmt.Errorf("%w a counter that tells of its CPU, or a random instruction", errLacks)
+	default:
+		return fmt.Errorf("%w: no bursts", errSkip)
 	}
-	return nil
 }
 
 // If no refill is an anchor, every request has a pad: clones differ even without a detected stop.
@@ -743,7 +758,7 @@ func padsOfOneTickDiffer() error {
 // inAHiddenVM imitates a clone of a VM that only a vmgenid reveals.
 func inAHiddenVM() error {
 	if !guard.Decide().HasVMGenID && !failpoint.VMGenID.Off() {
-		return fmt.Errorf("%w: no vmgenid", errSkip)
+		return fmt.Errorf("%w a vmgenid", errLacks)
 	}
 	return drawInClones([]func() [16]byte{fill16}, aStop)
 }
