@@ -249,8 +249,9 @@ func TestEachRule(t *testing.T) {
 	needsState(t)
 	counter := guard.BestCounter()
 	asItWas := func(rule guard.Rule, prepare func(*guard.Page), length int) bool {
-		page := pin()
+		page := pin() // maybe one that was never seeded
 		defer guard.Unpin()
+		page.ResetBursts()
 		defer func() { page.Left, page.LeftOffFastPath = 0, 0 }()
 		page.Rule, page.CounterMethod = rule, counter
 		for i := range page.Buffer {
