@@ -290,6 +290,17 @@ func TestEachRule(t *testing.T) {
 		now := readCounter(page)
 		page.RecordRefill(now, now, false)
 	}
+	// A request may follow a reading within a gap, unless each reading is a trap, as in some VMs.
+	canBeQuick := counter != guard.NoCounter && slices.ContainsFunc(make([]int, patience), func(int) bool {
+		page := pin()
+		defer guard.Unpin()
+		page.Left, page.LeftOffFastPath = 0, 0
+		page.CounterMethod = counter
+		var out [maxBuffered]byte
+		before := readCounter(page)
+		count, cpu := aes256.TakeAndReadCounter(out[:], bufferAt(page, 0), aes256.CounterMethod(counter))
+		return page.RecordRefill(before, guard.Reading{Count: count, CPU: cpu}, true)
+	})
 	for length := 0; length <= maxBuffered; length++ {
 		if 0 < length && length < 8 {
 			continue // a pad may be zeros by chance
@@ -304,9 +315,12 @@ func TestEachRule(t *testing.T) {
 			t.Errorf("%d bytes leave as they are without a burst", length)
 		}
 		isInBurst := func(int) bool { return asItWas(guard.PadAfterPause, anchored, length) }
-		if !slices.ContainsFunc(make([]int, patience), isInBurst) {
+		if canBeQuick && !slices.ContainsFunc(make([]int, patience), isInBurst) {
 			t.Errorf("%d bytes of a burst get a pad", length)
 		}
+	}
+	if counter != guard.NoCounter && !canBeQuick {
+		t.Skip("bursts: two readings of the counter are never less than a gap apart")
 	}
 }
 
