@@ -385,9 +385,9 @@ func TestASignalIsWatched(t *testing.T) {
 	}
 }
 
-// isFollowed fails unless what the clone changes is noticed.
+// checkSignalIsWatched fails unless what the clone changes is noticed.
 func checkSignalIsWatched(t *testing.T, clone func()) {
-	page, own, kernel := seeded(t)
+	page, own, kernel := ownPage(t), Decide(), ownGeneration(t)
 	first, last := signalFirst.Load(), signalLast.Load()
 	defer func() {
 		signalFirst.Store(first)
