@@ -509,12 +509,20 @@ func forkOnce(draws []func() [16]byte) (answered bool, err error) {
 		syscall.Kill(int(child), syscall.SIGKILL)
 		syscall.Wait4(int(child), nil, 0, nil)
 	}()
-	for began := time.Now(); time.Since(began) < time.Second; time.Sleep(100 * time.Microsecond) {
+	for isAtWork := true; isAtWork; time.Sleep(100 * time.Microsecond) {
+		isAtWork = !waitsOrEnded(int(child))
 		if got, _ := syscall.Read(pipe[0], theirs.bytes()); got == len(theirs.bytes()) {
 			return true, theirs.repeats(ours)
 		}
 	}
 	return false, nil
+}
+
+// waitsOrEnded reports whether a process waits for something, as for threads that its parent has, or has ended.
+func waitsOrEnded(process int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process)) // proc_pid_stat(5)
+	_, state, _ := bytes.Cut(status, []byte(") "))
+	return err == nil && (state[0] == 'S' || state[0] == 'Z')
 }
 
 // repeats returns an error if the two have an output in common.
@@ -615,7 +623,8 @@ func whileDropped(draw func() error) error {
 func nothingGetsOld() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
-	theirs := clocks
+	now := clocks()
+	clocks = func() [2]int64 { return now }
 	for _, shift := range [][2]time.Duration{{61 * time.Second, 0}, {0, 61 * time.Second}, {0, -time.Hour}} {
 		Word()
 		before := Reseeds.Load()
@@ -623,18 +632,13 @@ func nothingGetsOld() error {
 		if Reseeds.Load() != before {
 			return errors.New("it is seeded at each request")
 		}
-		clocks = func() (now [2]int64) {
-			for i, time := range theirs() {
-				now[i] = time + int64(shift[i])
-			}
-			return now
+		for i := range now {
+			now[i] += int64(shift[i])
 		}
 		Word()
 		if Reseeds.Load() == before {
 			return fmt.Errorf("a seed is used %v after it was made", shift)
 		}
-		clocks = theirs
-		Word()
 	}
 	return nil
 }
