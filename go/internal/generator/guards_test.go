@@ -585,9 +585,12 @@ func droppedPagesGiveNothingFresh() error {
 	})
 }
 
-// whileDropped lets several goroutines draw while all pages are dropped repeatedly, until one fails or three
-// seconds have passed.
+// whileDropped lets several goroutines draw while all pages are dropped many times, or in a control until one
+// fails.
 func whileDropped(draw func() error) error {
+	const most = 1 << 16 // a control fails after some thousands
+	isControl := failpoint.CheckAfterRead.Off() || failpoint.FreshCheck.Off()
+	runtime.GOMAXPROCS(max(4, runtime.NumCPU())) // so that pages are dropped while a goroutine is pinned
 	Word()
 	var failed atomic.Pointer[error]
 	var stop atomic.Bool
@@ -603,7 +606,7 @@ func whileDropped(draw func() error) error {
 	}
 	defer group.Wait()
 	defer stop.Store(true)
-	for began := time.Now(); time.Since(began) < 3*time.Second && failed.Load() == nil; {
+	for drops := 0; failed.Load() == nil && (isControl || drops < most); drops++ {
 		for _, page := range allShards.Load().pages {
 			// The whole page of the kernel that it is in.
 			within := uintptr(unsafe.Pointer(page)) % uintptr(unix.Getpagesize())
