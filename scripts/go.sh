@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests the Go module: with the race detector, with each guard turned off for its control, without
-# assembly, on the systems it is built for; what staticcheck and govulncheck find; and that its
-# assembly is what the generator writes. What cannot run here is ignored with the reason.
+# Tests the Go module: with each guard turned off for its control, without assembly, and in short under the race
+# detector; on the systems it is built for; what staticcheck and govulncheck find; and that its assembly is what
+# the generator writes. What cannot run here is ignored with the reason.
 set -euo pipefail
 cd "$(dirname "$0")/../go"
 source ../scripts/ignored.sh
@@ -81,7 +81,7 @@ tested go test -timeout 30m -v -tags squall_testing ./internal/generator
 tested go test -timeout 30m -v -tags purego ./...
 if command -v cc > /dev/null; then
     tested env CGO_ENABLED=1 go test -timeout 30m -v -race -short ./...
-    tested env CGO_ENABLED=1 go test -timeout 30m -v -race -tags squall_testing ./internal/generator
+    tested env CGO_ENABLED=1 go test -timeout 30m -v -race -short -tags squall_testing ./internal/generator
 else
     missing "the race detector" "there is no C compiler"
 fi
