@@ -342,8 +342,8 @@ def test_the_words_are_freed_with_the_bit_generator(make):
     rng.random(10)
     del rng, bit_generator
     gc.collect()
-    # This variable, and the argument.
-    assert sys.getrefcount(words) == 2
+    # This variable and the argument, which Python 3.14 and later may not count.
+    assert sys.getrefcount(words) <= 2
 
 
 def test_a_bit_generator_has_words_once():
