@@ -6,6 +6,7 @@ The parent forks, then draws the numbers that were waiting, and looks for them i
 import ctypes
 import os
 import re
+import signal
 
 import pytest
 
@@ -14,6 +15,20 @@ from helpers import end_child, need
 
 # Fewer than wait in a buffer. One of them may be somewhere by chance.
 WORDS = 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def readable_children():
+    child = os.fork()
+    if child == 0:
+        end_child(signal.pause)
+    try:
+        open(f"/proc/{child}/mem", "rb").close()
+    except PermissionError:
+        pytest.skip("the kernel does not let this process read its children's memory (ptrace(2))")
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def memory(process):
