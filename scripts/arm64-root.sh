@@ -37,7 +37,7 @@ fi
 
 debootstrap=$(PATH=$PATH:/usr/sbin command -v debootstrap) || fail "debootstrap is missing: install it"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Origin: Debian" "Label: Debian" \
-    "Component: main" "Created-By: Packages" 2> /dev/null | head -n 1)
+    "Component: main" "Created-By: Packages" 2> /dev/null | sed -n 1p)
 [ -n "$mirror" ] || fail "apt has no mirror of Debian among its sources: run apt-get update on Debian"
 
 part=$cache/part

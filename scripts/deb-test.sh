@@ -19,7 +19,7 @@ done
 # The release that this machine runs, from where its apt gets it: what is built here runs there.
 release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $release" "Component: main" \
-    "Created-By: Packages" | head -n 1)
+    "Created-By: Packages" | sed -n 1p)
 [ -n "$release" ] && [ -n "$mirror" ] || {
     missing "Debian packages" "apt does not know where this system comes from"
     exit

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests the Go module: with the race detector, with each guard turned off for its control, without
-# assembly, on the systems it is built for; what staticcheck and govulncheck find; and that its
-# assembly is what the generator writes. What cannot run here is ignored with the reason.
+# Tests the Go module: with each guard turned off for its control, without assembly, and in short under the race
+# detector; on the systems it is built for; what staticcheck and govulncheck find; and that its assembly is what
+# the generator writes. What cannot run here is ignored with the reason.
 set -euo pipefail
 cd "$(dirname "$0")/../go"
 source ../scripts/ignored.sh
@@ -76,12 +76,15 @@ formatted() {
 say formatted
 say go vet ./...
 say go vet -tags squall_testing ./...
-tested go test -timeout 30m -v ./...
-tested go test -timeout 30m -v -tags squall_testing ./internal/generator
-tested go test -timeout 30m -v -tags purego ./...
+say go vet -tags purego ./...
+# Without vet, which go test would run again for each configuration.
+tests=(go test -vet=off -timeout 30m -v)
+tested "${tests[@]}" ./...
+tested "${tests[@]}" -tags squall_testing ./internal/generator
+tested "${tests[@]}" -tags purego ./...
 if command -v cc > /dev/null; then
-    tested env CGO_ENABLED=1 go test -timeout 30m -v -race -short ./...
-    tested env CGO_ENABLED=1 go test -timeout 30m -v -race -tags squall_testing ./internal/generator
+    tested env CGO_ENABLED=1 "${tests[@]}" -race -short ./...
+    tested env CGO_ENABLED=1 "${tests[@]}" -race -short -tags squall_testing ./internal/generator
 else
     missing "the race detector" "there is no C compiler"
 fi
@@ -91,8 +94,8 @@ if command -v qemu-aarch64 > /dev/null; then
     # An emulated CPU without a kernel of its own has none of the guards. Neoverse N1 has no RNDR.
     assembly=(./internal/aes256 ./internal/drbg ./internal/registers)
     emulated=(GOARCH=arm64 "GOFLAGS=$GOFLAGS -exec=qemu-aarch64")
-    tested env "${emulated[@]}" go test -timeout 30m -v "${assembly[@]}"
-    tested env "${emulated[@]}" QEMU_CPU=neoverse-n1 go test -timeout 30m -v "${assembly[@]}"
+    tested env "${emulated[@]}" "${tests[@]}" "${assembly[@]}"
+    tested env "${emulated[@]}" QEMU_CPU=neoverse-n1 "${tests[@]}" "${assembly[@]}"
 else
     ignored "the Go module's assembly for arm64" "qemu-aarch64 is not installed"
 fi

@@ -15,6 +15,9 @@ const hasAssembly = true
 
 var hasRandom = numberSource == sourceCyclesAndRandom
 
+// isPaused reports whether the random instruction gave no word lately, and is not asked for a while.
+func isPaused() bool { return randomPause.left.Load() != 0 }
+
 // FIPS 197 appendix A.3: the words of the key schedule.
 const schedule = "" +
 	"603deb1015ca71be2b73aef0857d7781" + "1f352c073b6108d72d9810a30914dff4" +

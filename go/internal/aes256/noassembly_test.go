@@ -6,3 +6,5 @@ const (
 	hasAssembly = false
 	hasRandom   = false
 )
+
+func isPaused() bool { return false }

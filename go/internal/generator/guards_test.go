@@ -29,7 +29,8 @@ import (
 )
 
 // Each guard is tested twice, in separate processes: with the guard nothing repeats and nothing is stale,
-// and without it the same trial must fail. So a trial that cannot fail is found.
+// and without it the same trial must fail. So a trial that cannot fail is found. Short tests, as under the race
+// detector, run each trial once, with the guard.
 
 // trials return nil if the guard held, and otherwise an error.
 var trials = map[string]func() error{
@@ -62,12 +63,17 @@ var trials = map[string]func() error{
 const (
 	trialVariable = "SQUALL_TRIAL"
 	offVariable   = "SQUALL_OFF"
-	// skipped is the exit code of a trial that this machine cannot run, failed of one whose guard did not hold.
-	skipped, failed = 77, 78
+	// skipped is the exit code of a trial that this machine cannot run, failed of one whose guard did not hold,
+	// lacking of one for which the machine lacks a device or an instruction.
+	skipped, failed, lacking = 77, 78, 79
 )
 
-// errSkip is returned by a trial that this machine cannot run.
-var errSkip = errors.New("not on this machine")
+var (
+	// errSkip is returned by a trial that this machine cannot run.
+	errSkip = errors.New("not on this machine")
+	// errLacks is returned if it lacks a device or an instruction, so that no privilege would help.
+	errLacks = fmt.Errorf("%w: it lacks", errSkip)
+)
 
 func TestMain(m *testing.M) {
 	name := os.Getenv(trialVariable)
@@ -83,6 +89,9 @@ func TestMain(m *testing.M) {
 	}
 	err := trials[name]()
 	switch {
+	case errors.Is(err, errLacks):
+		fmt.Println(err)
+		os.Exit(lacking)
 	case errors.Is(err, errSkip):
 		fmt.Println(err)
 		os.Exit(skipped)
@@ -178,9 +187,17 @@ func TestGuards(t *testing.T) {
 		{"works", "Droppable", ""},
 		{"works", "GenerationAddress", ""},
 	}
+	seen := map[string]bool{}
 	for _, c := range cases {
+		if testing.Short() && seen[c.trial] {
+			continue
+		}
+		seen[c.trial] = true
 		t.Run(strings.Join([]string{c.trial, c.off, "control", c.control}, " "), func(t *testing.T) {
 			code, said := runTrial(t, c.trial, c.off)
+			if code == lacking {
+				t.Skip(said)
+			}
 			if code == skipped {
 				if os.Getenv("SQUALL_REQUIRE_GUARDS") != "" && !(isRace && strings.HasPrefix(c.trial, "fork")) {
 					t.Fatalf("required, but skipped: %s", said)
@@ -190,7 +207,7 @@ func TestGuards(t *testing.T) {
 			if code != 0 {
 				t.Fatalf("with the guard, exit code %d: %s", code, said)
 			}
-			if c.control == "" {
+			if c.control == "" || testing.Short() {
 				return
 			}
 			// A failure that needs unlucky timing does not occur in every run.
@@ -256,10 +273,22 @@ func reseedKernel() error {
 	return nil
 }
 
+// needsGeneration returns errSkip if the kernel does not show its generation.
+func needsGeneration() error {
+	Word() // the first seeding decides
+	if !guard.Decide().CanSeeGeneration() {
+		return fmt.Errorf("%w: the kernel does not show its generation", errSkip)
+	}
+	return nil
+}
+
 // After a reseed of the kernel the next number comes from a new seed.
 func nothingOutlivesAReseed() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
+	if err := needsGeneration(); err != nil {
+		return err
+	}
 	for range 20 {
 		for _, draw := range []func() [16]byte{word8, fill16} {
 			draw()
@@ -323,6 +352,9 @@ func whileReseeding(draw func([]byte), first, last int) (r reseeding, err error)
 func startedOver(draw func([]byte)) error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
+	if err := needsGeneration(); err != nil {
+		return err
+	}
 	for turn := 1; turn <= quarters; turn++ {
 		within, kept := 0, 0
 		for attempt := 0; within < 20 && attempt < 1000; attempt++ {
@@ -483,12 +515,20 @@ func forkOnce(draws []func() [16]byte) (answered bool, err error) {
 		syscall.Kill(int(child), syscall.SIGKILL)
 		syscall.Wait4(int(child), nil, 0, nil)
 	}()
-	for began := time.Now(); time.Since(began) < time.Second; time.Sleep(100 * time.Microsecond) {
+	for isAtWork := true; isAtWork; time.Sleep(100 * time.Microsecond) {
+		isAtWork = !waitsOrEnded(int(child))
 		if got, _ := syscall.Read(pipe[0], theirs.bytes()); got == len(theirs.bytes()) {
 			return true, theirs.repeats(ours)
 		}
 	}
 	return false, nil
+}
+
+// waitsOrEnded reports whether a process waits for something, as for threads that its parent has, or has ended.
+func waitsOrEnded(process int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process)) // proc_pid_stat(5)
+	_, state, _ := bytes.Cut(status, []byte(") "))
+	return err == nil && (state[0] == 'S' || state[0] == 'Z')
 }
 
 // repeats returns an error if the two have an output in common.
@@ -551,9 +591,12 @@ func droppedPagesGiveNothingFresh() error {
 	})
 }
 
-// whileDropped lets several goroutines draw while all pages are dropped repeatedly, until one fails or three
-// seconds have passed.
+// whileDropped lets several goroutines draw while all pages are dropped many times, or in a control until one
+// fails.
 func whileDropped(draw func() error) error {
+	const most = 1 << 16 // a control fails after some thousands
+	isControl := failpoint.CheckAfterRead.Off() || failpoint.FreshCheck.Off()
+	runtime.GOMAXPROCS(max(4, runtime.NumCPU())) // so that pages are dropped while a goroutine is pinned
 	Word()
 	var failed atomic.Pointer[error]
 	var stop atomic.Bool
@@ -569,7 +612,7 @@ func whileDropped(draw func() error) error {
 	}
 	defer group.Wait()
 	defer stop.Store(true)
-	for began := time.Now(); time.Since(began) < 3*time.Second && failed.Load() == nil; {
+	for drops := 0; failed.Load() == nil && (isControl || drops < most); drops++ {
 		for _, page := range allShards.Load().pages {
 			// The whole page of the kernel that it is in.
 			within := uintptr(unsafe.Pointer(page)) % uintptr(unix.Getpagesize())
@@ -589,7 +632,8 @@ func whileDropped(draw func() error) error {
 func nothingGetsOld() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
-	theirs := clocks
+	now := clocks()
+	clocks = func() [2]int64 { return now }
 	for _, shift := range [][2]time.Duration{{61 * time.Second, 0}, {0, 61 * time.Second}, {0, -time.Hour}} {
 		Word()
 		before := Reseeds.Load()
@@ -597,18 +641,13 @@ func nothingGetsOld() error {
 		if Reseeds.Load() != before {
 			return errors.New("it is seeded at each request")
 		}
-		clocks = func() (now [2]int64) {
-			for i, time := range theirs() {
-				now[i] = time + int64(shift[i])
-			}
-			return now
+		for i := range now {
+			now[i] += int64(shift[i])
 		}
 		Word()
 		if Reseeds.Load() == before {
 			return fmt.Errorf("a seed is used %v after it was made", shift)
 		}
-		clocks = theirs
-		Word()
 	}
 	return nil
 }
@@ -616,27 +655,29 @@ func nothingGetsOld() error {
 // Only one goroutine at a time uses a page.
 func onePageIsOneGoroutines() error {
 	runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
-	const goroutines = 16
-	for range 20 {
-		drawn := make([][]uint64, goroutines)
+	const goroutines, draws = 16, 50_000
+	rounds := 20
+	if isRace {
+		rounds = 2 // each takes ten times as long
+	}
+	for range rounds {
+		drawn := make([][draws][16]byte, goroutines)
 		var group sync.WaitGroup
 		for i := range drawn {
 			group.Go(func() {
-				words := make([]uint64, 50_000)
-				for j := range words {
-					words[j] = Word()
+				for j := range drawn[i] {
+					drawn[i][j] = fill16()
 				}
-				drawn[i] = words
 			})
 		}
 		group.Wait()
-		seen := make(map[uint64]bool, goroutines*50_000)
-		for _, words := range drawn {
-			for _, word := range words {
-				if seen[word] {
-					return fmt.Errorf("%#x was given to two", word)
+		seen := make(map[[16]byte]bool, goroutines*draws)
+		for _, all := range drawn {
+			for _, one := range all {
+				if seen[one] {
+					return fmt.Errorf("%x was given to two", one)
 				}
-				seen[word] = true
+				seen[one] = true
 			}
 		}
 	}
@@ -667,15 +708,19 @@ func clonesDiffer(draws ...func() [16]byte) error {
 	return drawInClones(draws, aStop)
 }
 
-// needsBursts returns errSkip if this machine has no bursts.
+// needsBursts returns errLacks or errSkip if this machine has no bursts.
 func needsBursts() error {
 	policy := guard.Decide()
 	Word()
 	rule, _ := ruleFor(policy, policy.Generation())
-	if rule != guard.PadAfterPause && !failpoint.DelayedNotification.Off() {
-		return fmt.Errorf("%w: no bursts on this CPU", errSkip)
+	switch {
+	case rule == guard.PadAfterPause || failpoint.DelayedNotification.Off():
+		return nil
+	case guard.BestCounter() == guard.NoCounter || !aes256.HasRandom():
+		return fmt.Errorf("%w a counter that tells of its CPU, or a random instruction", errLacks)
+	default:
+		return fmt.Errorf("%w: no bursts", errSkip)
 	}
-	return nil
 }
 
 // If no refill is an anchor, every request has a pad: clones differ even without a detected stop.
@@ -728,7 +773,7 @@ func padsOfOneTickDiffer() error {
 // inAHiddenVM imitates a clone of a VM that only a vmgenid reveals.
 func inAHiddenVM() error {
 	if !guard.Decide().HasVMGenID && !failpoint.VMGenID.Off() {
-		return fmt.Errorf("%w: no vmgenid", errSkip)
+		return fmt.Errorf("%w a vmgenid", errLacks)
 	}
 	return drawInClones([]func() [16]byte{fill16}, aStop)
 }

@@ -33,9 +33,9 @@ def duplicates(bit_generator):
 class TestSquall:
     def test_words_differ(self):
         one, other = sq.Squall(), sq.Squall()
-        drawn = one.random_raw(10_000).tolist() + other.random_raw(10_000).tolist()
+        drawn = one.random_raw(2_000).tolist() + other.random_raw(2_000).tolist()
         drawn += [one.random_raw() for _ in range(1000)]
-        # The probability of a repeat among 21,000 words is 2**-36.
+        # The probability of a repeat among 5,000 words is 2**-40.
         assert not repeated(drawn)
 
     def test_all_bits_vary(self):
@@ -84,7 +84,7 @@ class TestSquall:
         """Each has a page of guarded memory, which is given back."""
         drawn = []
         for _ in range(100):
-            drawn += [np.random.Generator(sq.Squall()).random() for _ in range(50)]
+            drawn += [np.random.Generator(sq.Squall()).random(2).tobytes() for _ in range(50)]
         assert not repeated(drawn)
         kept = [sq.Squall() for _ in range(2000)]
         assert not repeated(each.random_raw() for each in kept)
@@ -342,8 +342,8 @@ def test_the_words_are_freed_with_the_bit_generator(make):
     rng.random(10)
     del rng, bit_generator
     gc.collect()
-    # This variable, and the argument.
-    assert sys.getrefcount(words) == 2
+    # This variable and the argument, which Python 3.14 and later may not count.
+    assert sys.getrefcount(words) <= 2
 
 
 def test_a_bit_generator_has_words_once():
