@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -14,6 +14,7 @@ use serde_json::Value;
 use squall_lab::debian::{Cache, KernelName};
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_testing::workspace::write_program;
 use squall_tools::Failure;
 
 pub const TESTS: &[Test] = tests![
@@ -282,9 +283,7 @@ impl Workspace {
     }
 
     fn program(&self, name: &str, text: &str) {
-        let path = self.path("bin").join(name);
-        fs::write(&path, text).expect("a program");
-        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("a program");
+        write_program(&self.path("bin").join(name), text);
     }
 
     fn package(&self, name: &str, version: &str, depends: &str, files: &[&str]) {
