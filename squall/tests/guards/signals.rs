@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use crate::Verdict;
 use crate::drops::page_size;
 use crate::outputs::{Draw, judge};
+use crate::{Verdict, kernel_lists};
 
 static ACTION: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -100,6 +100,20 @@ pub fn draw_in_a_draw() -> Verdict {
     judge(collect())
 }
 
+/// Draws until a draw is of zeros, because a handler took its bytes. That may take long where this thread
+/// shares its CPU with the one that sends signals.
+pub fn draw_in_a_draw_until_zeros() -> Verdict {
+    in_handler(|| {
+        std::hint::black_box(squall::array::<16>());
+    });
+    interrupt_while(|step| {
+        while squall::array() != [0; 16] {
+            step();
+        }
+    });
+    Verdict::Broken("a draw of zeros".to_owned())
+}
+
 /// The thread's and the process's first draw happens in a handler.
 pub fn first_draw_in_a_handler() -> Verdict {
     DRAWS.store(
@@ -121,7 +135,12 @@ pub fn first_draw_on_a_small_stack() -> Verdict {
     // SAFETY: getauxval has no preconditions.
     let frame = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
     // 8 KiB, or more on CPUs whose registers alone take more than 3 KiB.
-    let len = libc::SIGSTKSZ.max(frame + 5 * 1024);
+    let mut len = libc::SIGSTKSZ.max(frame + 5 * 1024);
+    // Without AES instructions ChaCha20 serves, which takes more in builds that are not optimised. The
+    // engine is not asked, because that would be part of the first draw.
+    if cfg!(debug_assertions) && !kernel_lists("aes") {
+        len += 16 << 10;
+    }
     // SAFETY: a new mapping, of which the first page is taken away again, and which stays.
     unsafe {
         let memory = libc::mmap(
