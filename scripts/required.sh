@@ -17,9 +17,11 @@ has aes vaes avx2 && engines+=,vaes256
 has aes vaes avx512f avx512bw && engines+=,vaes512
 echo "SQUALL_REQUIRE_ENGINES=$engines"
 
-# Forced kernel reseeds need root; seeing them needs Linux 6.11.
+# Forced kernel reseeds need root, and not that of a user namespace; seeing them needs Linux 6.11 and its vDSO.
 oldest=$(printf '%s\n' 6.11 "$(uname -r)" | sort -V | head -n 1)
-if [ "$(id -u)" -eq 0 ] && [ "$oldest" = 6.11 ] && [ "$(uname -m)" = x86_64 ]; then
+read -r _ _ users < /proc/self/uid_map
+if [ "$(id -u)" -eq 0 ] && [ "$users" = 4294967295 ] && [ "$oldest" = 6.11 ] && [ "$(uname -m)" = x86_64 ] &&
+    grep -qF '[vdso]' /proc/self/maps; then
     echo "SQUALL_REQUIRE_GUARDS=1"
 fi
 

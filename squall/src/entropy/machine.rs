@@ -114,8 +114,9 @@ mod tests {
         ThisMachine.random(&mut out);
         let words: std::collections::HashSet<[u8; 8]> = out.as_chunks().0.iter().copied().collect();
         match cpu::random_state() {
-            cpu::NoiseSource::Works => assert_eq!(words.len(), 4),
-            _ => assert_eq!(out, [0; HARDWARE_LEN]),
+            cpu::NoiseSource::Absent => assert_eq!(out, [0; HARDWARE_LEN]),
+            // Zeros stand for a word that the instruction did not return.
+            _ => assert!(words.len() == 4 || words.contains(&[0; 8])),
         }
     }
 }

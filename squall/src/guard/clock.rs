@@ -2,13 +2,18 @@
 
 use crate::failpoint::{self, Failpoint};
 
+/// The time since a test advanced the clock; 0 before.
 #[cfg(feature = "testing")]
-static ADVANCE: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
+static FROZEN: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
 
 /// Seconds since boot, including time suspended, or since some other fixed moment.
 pub(crate) fn seconds() -> u64 {
     if failpoint::is_off(Failpoint::SeedAge) {
         return 1;
+    }
+    #[cfg(feature = "testing")]
+    if let frozen @ 1.. = FROZEN.load(core::sync::atomic::Ordering::Relaxed) {
+        return frozen;
     }
     let mut now = libc::timespec {
         tv_sec: 0,
@@ -16,16 +21,13 @@ pub(crate) fn seconds() -> u64 {
     };
     // SAFETY: `now` is writable.
     unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut now) };
-    let seconds = now.tv_sec as u64;
-    #[cfg(feature = "testing")]
-    let seconds = seconds + ADVANCE.load(core::sync::atomic::Ordering::Relaxed);
-    seconds
+    now.tv_sec as u64
 }
 
-/// Advances the clock.
+/// Advances the clock, which stands still from then on.
 #[cfg(feature = "testing")]
-pub fn advance(seconds: u64) {
-    ADVANCE.fetch_add(seconds, core::sync::atomic::Ordering::Relaxed);
+pub fn advance(by: u64) {
+    FROZEN.store(seconds() + by, core::sync::atomic::Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -49,6 +51,8 @@ mod tests {
             advance(5000);
             let later = seconds();
             assert!((now + 5000..=uptime() + 5000).contains(&later));
+            advance(7);
+            assert_eq!(seconds(), later + 7);
         }
     }
 }

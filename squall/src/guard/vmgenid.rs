@@ -112,6 +112,8 @@ mod tests {
     #[test]
     fn a_device_is_a_link_that_is_not_the_module() {
         let directory = std::env::temp_dir().join(format!("squall-vmgenid-{}", std::process::id()));
+        // A process that was killed may have had this number, and left the directory.
+        let _ = fs::remove_dir_all(&directory);
         fs::create_dir(&directory).expect("a temporary directory");
         let path = CString::new(directory.as_os_str().as_encoded_bytes()).unwrap();
         let has_device = || has_device(&path);

@@ -104,7 +104,8 @@ pub(crate) fn engine() -> Engine {
         Some(engine) => engine,
         None => {
             let best = Engine::best();
-            ENGINE.store(best as u8, Ordering::Relaxed);
+            // Not in place of an engine that the program has chosen meanwhile.
+            let _ = ENGINE.compare_exchange(0, best as u8, Ordering::Relaxed, Ordering::Relaxed);
             best
         }
     }

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use squall::CloneGuard;
 use squall::testing::Failpoint::CloneDeviceCheck;
 use squall::testing::{
-    KEY_OFFSETS_FOR_TESTING, reseeds_for_testing, set_gap_for_testing, switch_off_for_testing,
-    vmclock_for_testing, vmgenid_page_for_testing,
+    KEY_OFFSETS_FOR_TESTING, set_gap_for_testing, switch_off_for_testing, vmclock_for_testing,
+    vmgenid_page_for_testing,
 };
 
 use crate::Verdict;
 use crate::outputs::{Draw, exit_status_of, fork, judge, receive, send, wait};
-use crate::reseeds::KernelRng;
+use crate::reseeds::{KernelRng, repeat_until_no_reseed};
 use crate::stack::words_of_page;
 
 /// Compares the draws of this process and two copies of it, 200 times; the first copy runs `between`
@@ -65,6 +65,7 @@ fn draw_of_words<W: Into<u64>, const N: usize>(words: [W; N]) -> Draw {
 
 /// Without any signal of clones, requests are made different in each copy.
 pub fn no_signal() -> Verdict {
+    without_signal();
     copies_draw(draws, || {})
 }
 
@@ -172,10 +173,11 @@ pub fn stopped_in_a_burst_before_reseed() -> Verdict {
     let signal = Signal::vmclock();
     set_gap_for_testing(GAP);
     let mut count = 1;
-    repeat_until_no_reseed(burst, || {
+    let change_signal = || {
         count += 1;
         signal.set(count);
-    })
+    };
+    repeat_until_no_reseed(change_signal, || copies_draw(burst, || {}))
 }
 
 /// With pads, bytes come from the buffer and leave the generator's state unchanged.
@@ -236,9 +238,12 @@ pub fn pad_schedule() -> Verdict {
     }
 }
 
-/// A path of this process for a file.
+/// A path of this process for a file, where there is none.
 fn scratch(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("squall-vmclock-{}-{name}", std::process::id()))
+    let path = std::env::temp_dir().join(format!("squall-vmclock-{}-{name}", std::process::id()));
+    // A process that was killed may have had this number, and left the file.
+    let _ = std::fs::remove_file(&path);
+    path
 }
 
 fn c_path(path: &Path) -> CString {
@@ -407,34 +412,19 @@ fn draws_differ_until_reseed(signal: &Signal) -> Verdict {
     let rng = KernelRng::open();
     squall::u32();
     let mut count = 1;
-    let before_reseed = repeat_until_no_reseed(draws, || {
+    let change_signal = || {
         count += 1;
         signal.set(count);
-    });
+    };
+    let compare_copies = || copies_draw(draws, || {});
+    let before_reseed = repeat_until_no_reseed(change_signal, compare_copies);
     if let Verdict::Broken(how) = before_reseed {
         return Verdict::Broken(format!("before the kernel reseeded: {how}"));
     }
     // After the reseed, copies repeat again, as nothing makes them differ.
-    match repeat_until_no_reseed(draws, || rng.reseed()) {
+    match repeat_until_no_reseed(|| rng.reseed(), compare_copies) {
         Verdict::Broken(_) => Verdict::Held,
         _ => Verdict::Broken("still different after the kernel reseeded".to_owned()),
-    }
-}
-
-/// Compares copies after `event`, and again if the kernel reseeded by itself meanwhile.
-fn repeat_until_no_reseed<const N: usize>(
-    draw: fn() -> [Draw; N],
-    mut event: impl FnMut(),
-) -> Verdict {
-    loop {
-        event();
-        squall::u32();
-        let before = reseeds_for_testing();
-        let verdict = copies_draw(draw, || {});
-        squall::u32();
-        if reseeds_for_testing() == before {
-            return verdict;
-        }
     }
 }
 

@@ -17,12 +17,22 @@ pub fn page_size() -> usize {
 
 /// Empties this thread's page, so that the next draw seeds it.
 pub fn drop_page() {
-    let page = page_address_for_testing() as *mut libc::c_void;
-    // SAFETY: the page is this thread's own, and made to be dropped at any moment.
-    unsafe {
-        libc::munlock(page, 4096);
-        assert_eq!(libc::madvise(page, 4096, libc::MADV_DONTNEED), 0);
-    }
+    let page = page_address_for_testing();
+    unlock(page);
+    drop_at(page);
+}
+
+/// Takes back mlock(2), which squall calls before Linux 6.11: a locked page cannot be dropped.
+fn unlock(page: usize) {
+    // SAFETY: unlocking changes no contents.
+    unsafe { libc::munlock(page as *const libc::c_void, 4096) };
+}
+
+/// Drops a page as the kernel may do at any moment.
+fn drop_at(page: usize) {
+    // SAFETY: the page is mapped, and made to be dropped.
+    let status = unsafe { libc::madvise(page as *mut libc::c_void, 4096, libc::MADV_DONTNEED) };
+    assert_eq!(status, 0);
 }
 
 /// Drops this thread's page over and over from another thread while `work` runs.
@@ -34,15 +44,13 @@ fn drop_page_while<T>(work: impl FnOnce() -> T) -> T {
 /// Drops a page over and over from another thread while `work` runs, which gets the number of drops.
 pub fn drop_while<T>(page: usize, work: impl FnOnce(&AtomicU64) -> T) -> T {
     assert_ne!(page, 0);
+    unlock(page);
     let is_done = &AtomicBool::new(false);
     let drops = &AtomicU64::new(0);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             while !is_done.load(Ordering::Relaxed) {
-                // SAFETY: the page is mapped; dropping it is what the kernel may do.
-                let status =
-                    unsafe { libc::madvise(page as *mut libc::c_void, 4096, libc::MADV_DONTNEED) };
-                assert_eq!(status, 0);
+                drop_at(page);
                 drops.fetch_add(1, Ordering::Relaxed);
                 // Many times what a seeding takes: most drops hit requests, not seedings.
                 for _ in 0..3000 {
@@ -103,6 +111,8 @@ pub fn large_until_served_from_an_empty_page() -> Verdict {
 }
 
 fn judge_large(enough: u64, lens: &[usize], between: fn()) -> Verdict {
+    // Those bytes are known of an AES engine. Without AES instructions, another one would serve.
+    squall::hazmat::use_engine(Engine::best_aes()).expect("this CPU has it");
     let empty = first_bytes_from_an_empty_page();
     let mut out = vec![0; *lens.iter().max().expect("a length")];
     drop_page_while(|| {

@@ -3,8 +3,8 @@
 //! A case is a scenario under some failpoints. It runs in its own process and returns a verdict:
 //! the promise held, or it was broken. A case with every guard on must hold. Its control, the same
 //! scenario with one guard off, must break, or the scenario proves nothing. Cases that this machine
-//! cannot run are ignored and counted in the summary. If `SQUALL_REQUIRE_GUARDS` is set, or
-//! `SQUALL_REQUIRE_ENGINES` names the engine, such a case runs and fails.
+//! cannot run are ignored and counted in the summary. If `SQUALL_REQUIRE_GUARDS` is set and the kernel
+//! lists what the case needs, or if `SQUALL_REQUIRE_ENGINES` names the engine, such a case runs and fails.
 
 mod aes256;
 mod buffered;
@@ -48,6 +48,8 @@ enum Need {
     PidNamespace,
     /// The privilege to make device nodes.
     DeviceNodes,
+    /// The privilege to see in which system call a child is.
+    ChildsCalls,
     /// getrandom in the vDSO (Linux 6.11).
     Generation,
     /// A cycle counter that is read together with the CPU's number.
@@ -72,6 +74,7 @@ impl Need {
             Need::Reseed => (*CAN_RESEED, "RNDRESEEDCRNG needs CAP_SYS_ADMIN"),
             Need::PidNamespace => (*CAN_UNSHARE, "CLONE_NEWPID needs CAP_SYS_ADMIN"),
             Need::DeviceNodes => (clones::can_make_devices(), "mknod needs CAP_MKNOD"),
+            Need::ChildsCalls => (*CAN_SEE_CALLS, "the kernel hides a child's system calls"),
             Need::Generation => (status().has_vdso_getrandom, "no getrandom in the vDSO"),
             Need::Counter => (
                 status().counter_shows_stops,
@@ -82,7 +85,7 @@ impl Need {
                 "no random instruction",
             ),
             Need::HypervisorAnnouncement => {
-                (has_hypervisor_flag(), "no hypervisor announces itself")
+                (kernel_lists("hypervisor"), "no hypervisor announces itself")
             }
             Need::Steps => (cfg!(target_arch = "x86_64"), "no trap flag"),
             Need::ClearedRegisters => (
@@ -94,22 +97,45 @@ impl Need {
         (!is_met && !self.is_required()).then_some(reason)
     }
 
-    /// Whether a case that lacks it must run, and so fails. Tests cannot choose the CPU's engines, nor
-    /// whether the machine is a VM.
+    /// Whether a case that lacks it must run, and so fails. Tests cannot choose what the CPU has, whether
+    /// the machine is a VM, and which capabilities they have.
     fn is_required(self) -> bool {
-        match self {
-            Need::Engine(engine) => std::env::var("SQUALL_REQUIRE_ENGINES")
-                .is_ok_and(|names| names.split(',').any(|name| name == engine.to_string())),
+        let is_there = match self {
+            Need::Engine(engine) => {
+                return std::env::var("SQUALL_REQUIRE_ENGINES")
+                    .is_ok_and(|names| names.split(',').any(|name| name == engine.to_string()));
+            }
+            Need::Reseed | Need::PidNamespace => has_capability(CAP_SYS_ADMIN),
+            Need::DeviceNodes => has_capability(CAP_MKNOD),
+            Need::ChildsCalls => has_capability(CAP_SYS_PTRACE),
+            Need::Counter => kernel_lists("rdpid") || kernel_lists("rdtscp"),
+            Need::RandomInstruction => kernel_lists("rdrand"),
             Need::HypervisorAnnouncement => false,
-            _ => std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some(),
-        }
+            Need::Generation | Need::Steps | Need::ClearedRegisters => true,
+        };
+        is_there && std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some()
     }
 }
 
-/// Whether a hypervisor announces itself, according to the kernel.
-fn has_hypervisor_flag() -> bool {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    cpu.split_whitespace().any(|flag| flag == "hypervisor")
+/// Whether the kernel lists this feature of the CPU.
+fn kernel_lists(feature: &str) -> bool {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    cpus.split_whitespace().any(|word| word == feature)
+}
+
+/// Numbers of include/uapi/linux/capability.h.
+const CAP_SYS_PTRACE: u32 = 19;
+const CAP_SYS_ADMIN: u32 = 21;
+const CAP_MKNOD: u32 = 27;
+
+/// Whether this process has the capability with this number.
+fn has_capability(number: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let set = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    set.is_some_and(|set| set >> number & 1 == 1)
 }
 
 /// The status of this machine when it is treated as a VM with late notification of clones.
@@ -122,6 +148,7 @@ static MACHINE: LazyLock<Status> = LazyLock::new(|| {
 });
 static CAN_RESEED: LazyLock<bool> = LazyLock::new(reseeds::KernelRng::can_be_reseeded);
 static CAN_UNSHARE: LazyLock<bool> = LazyLock::new(forks::can_make_pid_namespaces);
+static CAN_SEE_CALLS: LazyLock<bool> = LazyLock::new(sandbox::can_see_calls);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Expect {
@@ -268,7 +295,7 @@ const CASES: &[Case] = &[
     case("reseed/by-time/only-where-hidden", reseeds::by_time_only_where_hidden, &[], Held).reseeds_kernel(),
     case("reseed/by-time/only-where-hidden/probe", reseeds::by_time_only_where_hidden, &[GenerationAddress], Held).reseeds_kernel(),
     case("reseed/refills-double", reseeds::refills_double, &[HypervisorAnnouncement, Vmgenid, GenerationAddress], Held),
-    case("reseed/refills-double/control", reseeds::refills_that_take_too_long, &[BareMetal, Vmgenid, NoKvm, GenerationAddress], Broken).needs(&[Need::Counter]),
+    case("reseed/refills-double/control", reseeds::refills_that_take_too_long, &[BareMetal, Vmgenid, NoKvm, GenerationAddress], Broken).needs(&[Need::Counter, Need::RandomInstruction]),
     case("drop/small", drops::small, &[], Held),
     case("drop/small/no-pad", drops::small, &[UnnotifiedCloneGuard], Held),
     case("drop/small/control", drops::small_until_zeros, &[UnnotifiedCloneGuard, CheckAfterRead], Broken),
@@ -281,7 +308,7 @@ const CASES: &[Case] = &[
     case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
     case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
     case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[UnnotifiedCloneGuard], Held),
-    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[UnnotifiedCloneGuard, ReentryLock], Broken),
+    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw_until_zeros, &[UnnotifiedCloneGuard, ReentryLock], Broken).needs(GENERATION),
     case("signal/first-draw-on-a-small-stack", signals::first_draw_on_a_small_stack, &[], Held),
     case("signal/first-draw-on-a-small-stack/no-root-page", signals::first_draw_on_a_small_stack, &[RootPage], Held),
     case("signal/first-draw-in-a-handler", signals::first_draw_in_a_handler, &[], Held),
@@ -323,7 +350,7 @@ const CASES: &[Case] = &[
     case("clone/delayed", clones::delayed, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
     case("clone/delayed/probe", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, GenerationAddress], Held).needs(GENERATION),
     case("clone/delayed/no-instruction", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction], Held).needs(GENERATION),
-    case("clone/delayed/no-counter", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CycleCounter], Held).needs(GENERATION),
+    case("clone/delayed/no-counter", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CycleCounter], Held).needs(&[Need::Generation, Need::RandomInstruction]),
     case("clone/delayed/cycles-alone", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomWordsDiffer, HealthTests], Held).needs(GENERATION),
     case("clone/delayed/no-aes", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CachedSchedule], Held).needs(GENERATION),
     case("clone/delayed/plain-memory", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, WipeOnFork], Held).needs(GENERATION),
@@ -342,7 +369,7 @@ const CASES: &[Case] = &[
     case("buffered/reseed/control", buffered::a_reseed_empties_the_buffer, &[GenerationCheck], Broken).reseeds_kernel().needs(GENERATION),
     case("buffered/vmclock", buffered::vmclock_changes, &[ForkGuard], Held),
     case("buffered/vmclock/control", buffered::vmclock_never_changes, &[ForkGuard], Broken).needs(GENERATION),
-    case("buffered/drop", buffered::drops, &[], Held),
+    case("buffered/drop", buffered::drops, &[], Held).needs(GENERATION),
     case("buffered/drop/control", buffered::drops_until_zero, &[CheckAfterRead], Broken).needs(GENERATION),
     case("fork/simulation", forks::simulations, STRICT, Held),
     case("fork/simulation/control", forks::simulations, UNGUARDED, Broken),
@@ -354,7 +381,7 @@ const CASES: &[Case] = &[
     case("clone/burst/unknown-hypervisor", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, Kvm, StopDetection], Held).needs(GENERATION),
     case("clone/burst/no-instruction", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, RandomInstruction], Held).needs(BURSTS),
     case("clone/burst/no-signal", clones::stopped_in_a_burst_without_signal, &[ForkGuard, Vmgenid, BareMetal, NoKvm], Held).needs(&[Need::Counter]),
-    case("clone/burst/no-signal/control", clones::stopped_in_a_burst_without_signal, &[ForkGuard, Vmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(&[Need::Counter]),
+    case("clone/burst/no-signal/control", clones::stopped_in_a_burst_without_signal, &[ForkGuard, Vmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(&[Need::Counter, Need::Engine(NATIVE)]),
     case("clone/burst/reseed-pending", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm], Held).needs(BURSTS),
     case("clone/burst/reseed-pending/control", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm, StopDetection], Broken).needs(BURSTS),
     case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
@@ -388,7 +415,7 @@ const CASES: &[Case] = &[
     case("seed/child-begins-anew", seeds::child_begins_anew, &[], Held),
     case("seed/child-begins-anew/plain-memory", seeds::child_begins_anew, &[DroppableMemory, WipeOnFork], Held),
     case("seed/child-begins-anew/control", seeds::child_begins_anew, &[ForkGuard], Broken),
-    case("seed/events-are-inputs", seeds::events_are_inputs, &[], Held).reseeds_kernel(),
+    case("seed/events-are-inputs", seeds::events_are_inputs, &[], Held).reseeds_kernel().needs(GENERATION),
     case("seed/quick-refills-are-no-inputs", seeds::quick_refills_are_no_inputs, &[HypervisorAnnouncement, Vmgenid, CycleCounter], Held),
     case("seed/quick-refills-are-no-inputs/control", seeds::quick_refills_are_no_inputs, &[HypervisorAnnouncement, Vmgenid], Broken),
     case("health/stuck-instruction", seeds::stuck_instruction, &[RandomWordsDiffer], Held).needs(&[Need::RandomInstruction]),
@@ -430,8 +457,8 @@ const CASES: &[Case] = &[
     case("sandbox/not-known-to-be-ready", sandbox::not_known_to_be_ready, &[], Held),
     case("sandbox/no-source", sandbox::no_source, &[], Held),
     case("sandbox/no-source-aborts", sandbox::no_source_aborts, &[], Held),
-    case("sandbox/no-source-aborts/stderr-locked", sandbox::no_source_aborts_with_stderr_locked, &[], Held),
-    case("sandbox/no-source-aborts/stderr-locked/control", sandbox::eprintln_with_stderr_locked, &[], Broken),
+    case("sandbox/no-source-aborts/stderr-locked", sandbox::no_source_aborts_with_stderr_locked, &[], Held).needs(&[Need::ChildsCalls]),
+    case("sandbox/no-source-aborts/stderr-locked/control", sandbox::eprintln_with_stderr_locked, &[], Broken).needs(&[Need::ChildsCalls]),
 ];
 
 const SCENARIO: &str = "SQUALL_GUARD_CASE";

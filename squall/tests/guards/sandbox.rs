@@ -151,7 +151,7 @@ fn ends_with_stderr_locked(draw: fn()) -> Verdict {
 /// has only one thread.
 fn end_or_futex(pid: libc::pid_t) -> Option<libc::c_int> {
     let is_stuck = || {
-        let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap();
+        let call = call_of(pid).expect("the case needs that it can be read");
         call.split(' ').next() == Some(&libc::SYS_futex.to_string())
     };
     loop {
@@ -168,6 +168,24 @@ fn end_or_futex(pid: libc::pid_t) -> Option<libc::c_int> {
             _ => return Some(status),
         }
     }
+}
+
+/// The system call in which a process is, with its arguments (proc_pid_syscall(5)).
+fn call_of(pid: libc::pid_t) -> std::io::Result<String> {
+    std::fs::read_to_string(format!("/proc/{pid}/syscall"))
+}
+
+/// Whether the kernel shows in which system call a child is: Yama may forbid it.
+pub fn can_see_calls() -> bool {
+    let child = fork(|| {
+        // SAFETY: pause has no preconditions.
+        unsafe { libc::pause() };
+    });
+    let can_see = call_of(child).is_ok();
+    // SAFETY: a child of ours, which is waited for.
+    unsafe { libc::kill(child, libc::SIGKILL) };
+    exit_status_of(child);
+    can_see
 }
 
 fn put_at_stderr(pipe: &PipeWriter) {

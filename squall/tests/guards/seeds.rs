@@ -10,7 +10,10 @@ use crate::Verdict;
 use crate::clones::{Signal, without_signal};
 use crate::drops::drop_page;
 use crate::outputs::{fork, judge, receive, send, wait};
-use crate::reseeds::KernelRng;
+use crate::reseeds::{KernelRng, repeat_until_no_reseed};
+
+/// Number of the root's event for a refill of a thread's buffer.
+const REFILL: usize = 6;
 
 /// Processes whose state has nothing in common draw different bytes, seeded by the sources that the
 /// failpoints leave.
@@ -40,6 +43,7 @@ pub fn fresh_draws_differ() -> Verdict {
 
 /// The first draw of a process where it needs a bootstrap.
 pub fn begins_with_bootstrap() -> Verdict {
+    without_signal();
     squall::u32();
     let status = squall::status();
     let has_signal = status.clone_guard != CloneGuard::NoSignal;
@@ -54,18 +58,21 @@ pub fn begins_with_bootstrap() -> Verdict {
 pub fn child_begins_anew() -> Verdict {
     const START: usize = 1;
     let roots_begun = || events_for_testing()[START] + squall::status().bootstraps;
-    let (reader, writer) = pipe().unwrap();
-    squall::u32();
-    let before = roots_begun();
-    wait(fork(|| {
-        squall::u32();
-        send(&writer, &[[u8::from(roots_begun() > before); 16]]);
-    }));
-    drop(writer);
-    match receive(reader)[0][0] {
-        1 => Verdict::Held,
-        _ => Verdict::Broken("the child draws from its parent's root".to_owned()),
-    }
+    let fork_and_draw = || {
+        let (reader, writer) = pipe().unwrap();
+        let before = roots_begun();
+        wait(fork(|| {
+            squall::u32();
+            send(&writer, &[[u8::from(roots_begun() > before); 16]]);
+        }));
+        drop(writer);
+        match receive(reader)[0][0] {
+            1 => Verdict::Held,
+            _ => Verdict::Broken("the child draws from its parent's root".to_owned()),
+        }
+    };
+    // A reseed may mean a clone, after which the root begins anew too.
+    repeat_until_no_reseed(|| (), fork_and_draw)
 }
 
 /// Checks that the root is bootstrapped again after `change`, before it serves.
@@ -109,9 +116,11 @@ pub fn generation_bootstraps() -> Verdict {
 pub fn events_are_inputs() -> Verdict {
     let rng = KernelRng::open();
     let clock = Signal::vmclock();
-    let draw_long_enough = || {
-        let started = std::time::Instant::now();
-        while started.elapsed().as_millis() < 20 {
+    // Not every refill becomes an input.
+    let draw_until_refill = || {
+        let before = events_for_testing()[REFILL];
+        let mut draws = 0..10_000_000;
+        while events_for_testing()[REFILL] == before && draws.next().is_some() {
             squall::u64();
         }
     };
@@ -124,7 +133,7 @@ pub fn events_are_inputs() -> Verdict {
         (4, "clone", &|| clock.set(2)),
         (3, "reseed", &|| rng.reseed()),
         (5, "emptied page", &drop_page),
-        (6, "refill", &draw_long_enough),
+        (REFILL, "refill", &draw_until_refill),
     ];
     squall::u32();
     for (number, name, cause_event) in events {
@@ -141,7 +150,6 @@ pub fn events_are_inputs() -> Verdict {
 /// Refills in quick succession are no inputs of the root. To a counter that stands still, all refills
 /// are.
 pub fn quick_refills_are_no_inputs() -> Verdict {
-    const REFILL: usize = 6;
     without_signal();
     for _ in 0..10_000 {
         squall::u64();

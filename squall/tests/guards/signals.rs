@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use crate::Verdict;
 use crate::drops::page_size;
 use crate::outputs::{Draw, judge};
+use crate::{Verdict, kernel_lists};
 
 static ACTION: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Runs `action` on every SIGUSR1.
+/// Runs `action` on every SIGUSR1, on this thread's alternate stack.
 pub fn in_handler(action: fn()) {
     extern "C" fn handler(_: libc::c_int) {
         // SAFETY: only `in_handler` writes it, and functions and pointers have one size.
@@ -16,6 +16,11 @@ pub fn in_handler(action: fn()) {
         action();
     }
     ACTION.store(action as *mut (), Ordering::Relaxed);
+    // Without AES instructions ChaCha20 serves, which takes more stack in builds that are not optimised.
+    // The engine is not asked, because that would be part of the first draw.
+    if cfg!(debug_assertions) && !kernel_lists("aes") {
+        use_alternate_stack(libc::SIGSTKSZ + (16 << 10));
+    }
     // SAFETY: a handler that calls what is async-signal-safe; zeros are a valid mask.
     unsafe {
         let mut signal: libc::sigaction = std::mem::zeroed();
@@ -100,6 +105,20 @@ pub fn draw_in_a_draw() -> Verdict {
     judge(collect())
 }
 
+/// Draws until a draw is of zeros, because a handler took its bytes. That may take long where this thread
+/// shares its CPU with the one that sends signals.
+pub fn draw_in_a_draw_until_zeros() -> Verdict {
+    in_handler(|| {
+        std::hint::black_box(squall::array::<16>());
+    });
+    interrupt_while(|step| {
+        while squall::array() != [0; 16] {
+            step();
+        }
+    });
+    Verdict::Broken("a draw of zeros".to_owned())
+}
+
 /// The thread's and the process's first draw happens in a handler.
 pub fn first_draw_in_a_handler() -> Verdict {
     DRAWS.store(
@@ -117,11 +136,16 @@ pub fn first_draw_in_a_handler() -> Verdict {
 /// The first draw happens in a handler, on the smallest alternate stack that programs commonly use,
 /// with nothing mapped below it.
 pub fn first_draw_on_a_small_stack() -> Verdict {
-    let page = page_size();
     // SAFETY: getauxval has no preconditions.
     let frame = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
     // 8 KiB, or more on CPUs whose registers alone take more than 3 KiB.
-    let len = libc::SIGSTKSZ.max(frame + 5 * 1024);
+    use_alternate_stack(libc::SIGSTKSZ.max(frame + 5 * 1024));
+    first_draw_in_a_handler()
+}
+
+/// Makes handlers of this thread run on a stack of this size, with nothing mapped below it.
+fn use_alternate_stack(len: usize) {
+    let page = page_size();
     // SAFETY: a new mapping, of which the first page is taken away again, and which stays.
     unsafe {
         let memory = libc::mmap(
@@ -141,5 +165,4 @@ pub fn first_draw_on_a_small_stack() -> Verdict {
         };
         assert_eq!(libc::sigaltstack(&stack, std::ptr::null_mut()), 0);
     }
-    first_draw_in_a_handler()
 }

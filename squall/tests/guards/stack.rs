@@ -17,6 +17,7 @@ use crate::Verdict;
 use crate::aes256::{KEY_WORDS, round_keys};
 use crate::ctr;
 use crate::drops::drop_page;
+use crate::reseeds::repeat_until_no_reseed;
 
 /// Words of the generator's state: a key and V.
 const STATE_WORDS: usize = 6;
@@ -54,13 +55,16 @@ pub fn no_keys_left(engine: Engine) -> Verdict {
 /// the key, but shows what such a request leaves.
 pub fn no_counters_left() -> Verdict {
     squall::hazmat::use_engine(crate::NATIVE).unwrap();
-    squall::fill(&mut [0; 300]);
-    let before = state();
-    let stack = stack_after(|| squall::fill(&mut [0; 300]));
-    match find(&stack, &[counters(&before), counters(&state())].concat()) {
-        None => Verdict::Held,
-        Some(depth) => Verdict::Broken(format!("V found at a depth of {depth} bytes")),
-    }
+    let search = || {
+        squall::fill(&mut [0; 300]);
+        let before = state();
+        let stack = stack_after(|| squall::fill(&mut [0; 300]));
+        match find(&stack, &[counters(&before), counters(&state())].concat()) {
+            None => Verdict::Held,
+            Some(depth) => Verdict::Broken(format!("V found at a depth of {depth} bytes")),
+        }
+    };
+    repeat_until_no_reseed(|| (), search)
 }
 
 /// V of this state, as stored and as a number.

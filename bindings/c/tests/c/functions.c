@@ -63,7 +63,7 @@ static void check_numbers(void)
 }
 
 /* Rolls a die 60,000 times and expects each of six sides 10,000 times: the chi-squared sum has 5
- * degrees of freedom, and exceeds 50 once in 10^9. */
+ * degrees of freedom, and exceeds 75 once in 10^14. */
 static void check_die(uint64_t (*side)(void))
 {
     double counts[6] = {0}, squares = 0;
@@ -74,7 +74,7 @@ static void check_die(uint64_t (*side)(void))
     }
     for (int at = 0; at < 6; at++)
         squares += (counts[at] - 10000) * (counts[at] - 10000) / 10000;
-    CHECK(squares < 50);
+    CHECK(squares < 75);
 }
 
 static uint64_t die(void)
