@@ -19,7 +19,7 @@ use squall_tools::Failure;
 use tempfile::TempDir;
 
 /// Number of runs with machines at the same time.
-const TURNS: usize = 2;
+const TURNS: usize = 3;
 
 /// Longest time to wait for anything, on a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(1200);

@@ -19,11 +19,12 @@ const LIMIT: Duration = Duration::from_secs(7200);
 /// Modules for encrypted devices over memory, with only the kernel's built-in ciphers.
 pub const BARE: &[&str] = &["brd", "dm-crypt", "dm-integrity", "dm-zero"];
 
-/// The same with the usual modes of AES, what authenticates sectors, the modules that cryptsetup needs
+/// The same with the usual modes of AES, its instructions, what authenticates sectors, the modules that cryptsetup needs
 /// to encrypt Adiantum keys, and a file system.
 pub const USUAL: &[&str] = &[
     "adiantum",
     "aegis128",
+    "aesni_intel",
     "algif_aead",
     "algif_skcipher",
     "authenc",
@@ -46,8 +47,8 @@ pub const USUAL: &[&str] = &[
 pub const MEASURED: &str = "[0-9]+";
 
 /// A command that loads those of these modules which a table might need.
-pub const LOAD_USUAL: &str = "modprobe -a adiantum aegis128 authenc chacha20poly1305 chacha_generic \
-    dm-crypt dm-integrity dm-zero essiv gcm ghash_generic nhpoly1305 poly1305_generic xts";
+pub const LOAD_USUAL: &str = "modprobe -a adiantum aegis128 aesni_intel authenc chacha20poly1305 \
+    chacha_generic dm-crypt dm-integrity dm-zero essiv gcm ghash_generic nhpoly1305 poly1305_generic xts";
 
 /// A command that prints the names of all device mapper devices, one per line.
 pub const NAMES: &str = "dmsetup info -c --noheadings -o name | tr -d ' '";
