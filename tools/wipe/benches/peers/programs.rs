@@ -93,7 +93,8 @@ fn nwipe(device: &Path) -> Contestant {
              unshare --mount bash -e -c 'keep=$(mktemp -d); mount --bind /dev $keep; \
              mount -t tmpfs none /dev; cp -a $keep/{{null,zero,urandom,random}} $keep/{name} /dev/; \
              mkdir /dev/pts; umount $keep; rmdir $keep; \
-             nwipe --autonuke --nogui --nowait --noblank --method=prng --prng=chacha20 --rounds=1 --verify=off {path}'",
+             nwipe --autonuke --nogui --nowait --noblank --method=prng --prng=chacha20 --rounds=1 --verify=off \
+             --PDFreportpath=noPDF {path}'",
             name = device.file_name().unwrap_or_default().to_string_lossy(),
         ),
     )
