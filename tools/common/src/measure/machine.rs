@@ -5,7 +5,7 @@ use std::fs;
 /// The hypervisor's name if the CPU is emulated rather than virtualised.
 const EMULATOR: &str = "QEMU";
 
-/// The CPU's name, family and model, and the number of visible cores.
+/// The CPU's name, family and model, and the number of CPUs that programs see.
 pub fn cpu() -> String {
     let info = file("/proc/cpuinfo");
     let field = |name: &str| {
@@ -15,8 +15,11 @@ pub fn cpu() -> String {
             .map_or("unknown", |(_, value)| value.trim())
     };
     let [name, family, model] = ["model name", "cpu family", "model"].map(field);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{name}, family {family} model {model}, {cores} cores visible")
+    let cpus = match std::thread::available_parallelism() {
+        Ok(count) if count.get() > 1 => format!("{count} CPUs"),
+        _ => "1 CPU".into(),
+    };
+    format!("{name}, family {family} model {model}, {cpus} visible")
 }
 
 /// The kernel's release, as in `uname -r`.
