@@ -69,7 +69,9 @@ run() {
     # shellcheck disable=SC2016 # expanded by the session
     setsid /bin/sh -c 'echo $$ >"$1.session"; exec /bin/sh "$1.command"' sh "$1" \
         </dev/null >"$1.stdout" 2>"$1.stderr" 4>&-
-    echo $? >"$1.status"
+    status=$?
+    # Or else it was forgotten.
+    [ ! -e "$1.command" ] || echo "$status" >"$1.status"
     echo >&4
 }
 
@@ -82,8 +84,12 @@ poll() {
         fi
     done
     read -r status <"$job.status"
-    # shellcheck disable=SC2046 # words
-    set -- $(stat -c %s "$job.stdout" "$job.stderr")
+    if ! said=$(stat -c %s "$job.stdout" "$job.stderr" 2>&1); then
+        answer 1
+        return
+    fi
+    # shellcheck disable=SC2086 # words
+    set -- $said
     yes "$status $1 $2"
     # What it left running may still write.
     head -c "$1" "$job.stdout" >&3
