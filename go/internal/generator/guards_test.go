@@ -105,10 +105,11 @@ func TestMain(m *testing.M) {
 // runTrial runs a trial with these guards off and returns its exit code and output.
 func runTrial(t *testing.T, name, off string) (int, string) {
 	t.Helper()
-	patience, end := context.WithTimeout(t.Context(), 10*time.Minute)
+	patience, end := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer end()
 	command := exec.CommandContext(patience, os.Args[0])
 	command.Env = append(os.Environ(), trialVariable+"="+name, offVariable+"="+off)
+	command.WaitDelay = time.Minute // for a child that lives on with its output
 	output, err := command.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -508,6 +509,7 @@ func forkOnce(draws []func() [16]byte) (answered bool, err error) {
 	}
 	ours.draw(draws)
 	if child == 0 {
+		syscall.RawSyscall(syscall.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0)
 		syscall.RawSyscall(syscall.SYS_WRITE, uintptr(pipe[1]), uintptr(unsafe.Pointer(ours)), unsafe.Sizeof(*ours))
 		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 	}
@@ -515,7 +517,8 @@ func forkOnce(draws []func() [16]byte) (answered bool, err error) {
 		syscall.Kill(int(child), syscall.SIGKILL)
 		syscall.Wait4(int(child), nil, 0, nil)
 	}()
-	for isAtWork := true; isAtWork; time.Sleep(100 * time.Microsecond) {
+	isAtWork := true
+	for began := time.Now(); isAtWork && time.Since(began) < time.Minute; time.Sleep(100 * time.Microsecond) {
 		isAtWork = !waitsOrEnded(int(child))
 		if got, _ := syscall.Read(pipe[0], theirs.bytes()); got == len(theirs.bytes()) {
 			return true, theirs.repeats(ours)
@@ -591,8 +594,8 @@ func droppedPagesGiveNothingFresh() error {
 	})
 }
 
-// whileDropped lets several goroutines draw while all pages are dropped many times, or in a control until one
-// fails.
+// whileDropped lets several goroutines draw while all pages are dropped many times, each after a draw, or in a
+// control until one fails.
 func whileDropped(draw func() error) error {
 	const most = 1 << 16 // a control fails after some thousands
 	isControl := failpoint.CheckAfterRead.Off() || failpoint.FreshCheck.Off()
@@ -600,6 +603,7 @@ func whileDropped(draw func() error) error {
 	Word()
 	var failed atomic.Pointer[error]
 	var stop atomic.Bool
+	var drawn atomic.Int64
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -607,12 +611,17 @@ func whileDropped(draw func() error) error {
 				if err := draw(); err != nil {
 					failed.Store(&err)
 				}
+				drawn.Add(1)
 			}
 		})
 	}
 	defer group.Wait()
 	defer stop.Store(true)
-	for drops := 0; failed.Load() == nil && (isControl || drops < most); drops++ {
+	for drops, before := 0, int64(-1); failed.Load() == nil && (isControl || drops < most); drops++ {
+		for drawn.Load() == before && failed.Load() == nil {
+			time.Sleep(time.Microsecond) // lets others have this CPU
+		}
+		before = drawn.Load()
 		for _, page := range allShards.Load().pages {
 			// The whole page of the kernel that it is in.
 			within := uintptr(unsafe.Pointer(page)) % uintptr(unix.Getpagesize())
