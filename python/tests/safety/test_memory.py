@@ -67,14 +67,22 @@ def found_at_a_fork(draw, count):
     return [sum(word in found for word in words) for found in memories]
 
 
+def not_at_a_fork(draw):
+    """Check that no next word of `draw` is in a child's memory, and return how many are in the parent's."""
+    here, there = found_at_a_fork(draw, WORDS)
+    if there:
+        # By chance once in 2**33 runs, but not twice.
+        here, there = found_at_a_fork(draw, WORDS)
+    assert there == 0
+    return here
+
+
 @pytest.mark.parametrize(
     "draw", [lambda: squall.token_bytes(8), lambda: squall.randbelow(2**64).to_bytes(8, "little")]
 )
 def test_squalls_are_not_there(draw):
     draw()
-    here, there = found_at_a_fork(draw, WORDS)
-    assert there < 2
-    if here < WORDS // 2:
+    if not_at_a_fork(draw) < WORDS // 2:
         pytest.skip("each request is made different in each clone here, so no number waits as it is served")
 
 
@@ -82,9 +90,7 @@ def test_those_of_numpy_are_not_there():
     sq = need("squall.random")
     words = sq.Squall()
     words.random_raw()
-    here, there = found_at_a_fork(lambda: words.random_raw().to_bytes(8, "little"), WORDS)
-    assert there < 2
-    if here < WORDS // 2:
+    if not_at_a_fork(lambda: words.random_raw().to_bytes(8, "little")) < WORDS // 2:
         pytest.skip("numbers do not wait in a buffer here")
 
 
@@ -100,10 +106,15 @@ def test_the_words_are_erased_as_they_are_served():
     sq = need("squall.random")
     words = sq.Squall()
     words.random_raw()
-    # In another form than they were in the buffer.
-    drawn = [words.random_raw() ^ 0xFFFF for _ in range(WORDS)]
-    found = memory(os.getpid())
-    assert sum((word ^ 0xFFFF).to_bytes(8, "little") in found for word in drawn) < 2
+
+    def left():
+        # In another form than they were in the buffer.
+        drawn = [words.random_raw() ^ 0xFFFF for _ in range(WORDS)]
+        found = memory(os.getpid())
+        return sum((word ^ 0xFFFF).to_bytes(8, "little") in found for word in drawn)
+
+    # By chance one is there once in 2**33 runs, but not twice.
+    assert left() == 0 or left() == 0
 
 
 MASK = 0x55
