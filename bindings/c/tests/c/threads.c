@@ -1,5 +1,5 @@
-/* Two threads draw at once while a signal handler in each draws as well. No 64-bit numbers may come
- * twice. By chance one does in 2^-28 of runs, and two do in 2^-57. */
+/* Two threads draw at once while a signal handler in each draws as well. At most one of the
+ * numbers of 64 bits may come twice: by chance one does in 2^-28 of runs, and two do in 2^-57. */
 
 #define _POSIX_C_SOURCE 200809L
 
