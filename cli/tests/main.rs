@@ -26,9 +26,7 @@ fn main() -> ExitCode {
         counters::count();
         return ExitCode::SUCCESS;
     }
-    if wipe::terminal::is_asked_to_silence() {
-        wipe::terminal::silence();
-    }
+    wipe::terminal::silence_if_asked();
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
         wipe::interrupted::TESTS,

@@ -1,6 +1,7 @@
 //! `squall wipe` on a real terminal: keys, a terminal that changes its size, and what is left behind at every exit.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -20,6 +21,7 @@ pub const TESTS: &[Test] = tests![
     a_narrower_terminal_has_no_broken_lines,
     the_terminal_is_as_before_at_every_exit,
     nothing_turns_echo_off_after_a_second_signal,
+    a_worker_that_is_not_ended_first_turns_echo_off,
     a_stopped_run_gives_the_terminal_back,
     a_drive_is_skipped_by_a_key,
 ];
@@ -177,40 +179,75 @@ fn the_terminal_is_as_before_at_every_exit() {
     }
 }
 
-/// A worker that turns echo off at every moment cannot do it after this program has restored the terminal.
+/// A worker that turns echo off at every moment cannot do it after its parent has restored the terminal.
 fn nothing_turns_echo_off_after_a_second_signal() {
+    let mut parent = Command::new(this_program());
+    parent.arg(PARENT_OF_SILENCER);
+    assert!(echoes_after(
+        parent,
+        Signal::HUP,
+        &[Signal::INT, Signal::TERM]
+    ));
+}
+
+/// The control: the parent does not end its worker before it restores the terminal.
+fn a_worker_that_is_not_ended_first_turns_echo_off() {
+    let script = "exec 3<&0; \"$0\" \"$1\" <&3 & trap 'stty echo; exit 1' TERM; wait";
+    let stays_off = |_| {
+        let mut parent = Command::new("sh");
+        parent
+            .args(["-c", script])
+            .arg(this_program())
+            .arg(SILENCER);
+        !echoes_after(parent, Signal::TERM, &[Signal::TERM])
+    };
+    assert!((0..100).any(stays_off));
+}
+
+/// Whether the terminal echoes after `parent`, whose worker turns echo off and which handles `last` from then on, was
+/// ended by `signals`.
+fn echoes_after(mut parent: Command, last: Signal, signals: &[Signal]) -> bool {
     let mut terminal = Emulator::new(24, 80);
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    let child = terminal.start(command.arg(SILENCER));
+    let child = terminal.start(&mut parent);
     terminal.wait_until_echo_is(false);
-    terminal.wait_until(|_| handles(child.id(), Signal::HUP));
-    for signal in [Signal::INT, Signal::TERM] {
-        kill_process(Pid::from_child(&child), signal).expect("the run is there");
+    terminal.wait_until(|_| handles(child.id(), last));
+    for signal in signals {
+        kill_process(Pid::from_child(&child), *signal).expect("the run is there");
     }
     assert_eq!(terminal.end(child), Some(1));
-    assert!(terminal.echoes());
+    terminal.echoes()
 }
 
-/// The argument that makes this program such a worker.
+fn this_program() -> PathBuf {
+    std::env::current_exe().expect("this program")
+}
+
+/// The arguments that make this program such a worker, and such a parent.
 const SILENCER: &str = "silencer";
+const PARENT_OF_SILENCER: &str = "parent-of-silencer";
 
-pub fn is_asked_to_silence() -> bool {
-    std::env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == SILENCER)
+/// Does not return if this program is asked to turn echo off.
+pub fn silence_if_asked() {
+    let asked = std::env::args_os().nth(1).unwrap_or_default();
+    if asked == SILENCER {
+        silence();
+    }
+    if asked == PARENT_OF_SILENCER {
+        let ended = in_child::run(|| {
+            let _interrupt = Interrupt::watch("").expect("signals");
+            silence()
+        });
+        unreachable!("{ended:?}");
+    }
 }
 
-/// Turns echo off, again and again, as [`in_child`] runs work.
-pub fn silence() {
-    let ended = in_child::run(|| {
-        let _interrupt = Interrupt::watch("").expect("signals");
-        loop {
-            let mut quiet = tcgetattr(stdin()).expect("a terminal");
-            quiet.local_modes.remove(LocalModes::ECHO);
-            tcsetattr(stdin(), OptionalActions::Now, &quiet).expect("it is silenced");
-        }
-    });
-    unreachable!("{ended:?}");
+/// Turns echo off, again and again.
+fn silence() -> ! {
+    loop {
+        let mut quiet = tcgetattr(stdin()).expect("a terminal");
+        quiet.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(stdin(), OptionalActions::Now, &quiet).expect("it is silenced");
+    }
 }
 
 /// Whether the process handles a signal, which it does last of those that interrupt a run.
