@@ -1,6 +1,6 @@
 #!/usr/bin/busybox sh
-# The first program of a guest: prepares the system, and executes the requests of the lab. busybox's shell runs
-# its utilities without starting programs, which is slow on an emulated machine.
+# The first program of a guest: prepares the system, and executes the requests of the lab. Its shell is busybox's,
+# which has its utilities built in: to start a program takes long on an emulated machine.
 #
 # Requests come over the virtio port as lines `WORD NUMBER VALUE`, one at a time. Each is answered by a line
 # `yes VALUE` or `no REASON`:

@@ -66,7 +66,8 @@ pub fn fails(guest: &mut Guest, command: &str) -> String {
 /// Waits until a command succeeds, in the guest.
 #[track_caller]
 pub fn wait_until_ok(guest: &mut Guest, command: &str) {
-    let waiting = format!("until (\n{command}\n) >/dev/null 2>&1; do sleep 0.1; done");
-    let output = guest.sh_within(&waiting, TIMEOUT);
-    output.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)));
+    ok(
+        guest,
+        &format!("until (\n{command}\n) >/dev/null 2>&1; do sleep 0.1; done"),
+    );
 }
