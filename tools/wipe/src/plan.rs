@@ -19,7 +19,7 @@ pub fn text(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> Stri
 /// The plan below a table of the targets.
 pub fn text_below_table(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> String {
     let methods = expected_methods(targets, purge);
-    beside_the_table(targets, &methods) + &summary(targets, plan, purge, &methods)
+    additions_to_table(targets, &methods) + &summary(targets, plan, purge, &methods)
 }
 
 /// How a target is expected to erase itself, or why it cannot; `None` if it cannot be asked.
@@ -43,7 +43,7 @@ fn blocks(targets: &[Target], methods: &[ExpectedMethod]) -> String {
 }
 
 /// What a table does not show: a block for each of `targets` that hides something, or can erase itself.
-fn beside_the_table(targets: &[Target], methods: &[ExpectedMethod]) -> String {
+fn additions_to_table(targets: &[Target], methods: &[ExpectedMethod]) -> String {
     let mut text = String::new();
     for (target, method) in targets.iter().zip(methods) {
         let mut lines = String::new();
@@ -223,7 +223,7 @@ mod tests {
         let targets = [plain, card];
         let methods = expected_methods(&targets, None);
         assert_eq!(
-            beside_the_table(&targets, &methods),
+            additions_to_table(&targets, &methods),
             "/dev/mmcblk9\n  erase     perhaps supported: secure discard (--purge)\n"
         );
         let mut text = String::new();
