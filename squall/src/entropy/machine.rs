@@ -68,6 +68,8 @@ impl Machine for ThisMachine {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     /// A machine that does not override `noise`.
@@ -114,12 +116,10 @@ mod tests {
             let mut out = [0; HARDWARE_LEN];
             ThisMachine.random(&mut out);
             let words = out.as_chunks().0.iter().copied();
-            words.collect::<std::collections::HashSet<[u8; 8]>>()
+            words.collect::<HashSet<[u8; 8]>>()
         };
         // Zeros stand for a word that the instruction did not return; it is then left out for a while.
-        let is_whole = |words: std::collections::HashSet<[u8; 8]>| {
-            words.len() == 4 && !words.contains(&[0; 8])
-        };
+        let is_whole = |words: HashSet<[u8; 8]>| words.len() == 4 && !words.contains(&[0; 8]);
         match cpu::random_state() {
             cpu::NoiseSource::Absent => assert_eq!(draw(0), [[0; 8]].into()),
             cpu::NoiseSource::Works => assert!((0..10_000).map(draw).any(is_whole)),
