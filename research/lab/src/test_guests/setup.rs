@@ -102,7 +102,7 @@ pub struct Setup<'a> {
     pub programs: &'a [&'a Path],
     /// Memory in MiB, which also holds files and the output of commands.
     pub memory_mib: usize,
-    /// Number of CPUs.
+    /// Number of CPUs. An emulated machine with two takes half again as much time of the host's CPUs.
     pub cpus: usize,
     /// Additions to the kernel's command line.
     pub command_line: &'a str,
@@ -120,7 +120,7 @@ impl Default for Setup<'_> {
             drives: Vec::new(),
             programs: &[],
             memory_mib: 512,
-            cpus: 2,
+            cpus: 1,
             command_line: "",
             vmgenid: None,
             acpi_tables: Vec::new(),

@@ -262,15 +262,19 @@ fn only_ecb_has_several_names(list: &List) {
 /// The list loads the modules that it asks for, and leaves out what no module provides.
 fn the_list_depends_on_the_available_modules() {
     let workspace = Workspace::new();
-    let mut session = workspace.boot_for_many_tables(BARE, false);
+    let modules = [BARE, &["twofish_generic"][..]].concat();
+    let mut session = workspace.boot_for_many_tables(&modules, false);
+    let loader = session.ok("cat /proc/sys/kernel/modprobe");
+    session.ok("modprobe -a dm-crypt dm-integrity dm-zero");
+    session.load_no_more();
     let (bare, _) = listed(&mut session, "");
     assert_eq!(
         algorithms(&bare),
         BTreeSet::from(BUILT_IN.map(str::to_owned))
     );
 
-    let modules = [BARE, &["twofish_generic"][..]].concat();
-    let mut session = workspace.boot_for_many_tables(&modules, false);
+    session.ok("modprobe -r dm-crypt dm-integrity dm-zero");
+    session.write("/proc/sys/kernel/modprobe", &loader);
     let loaded = session.ok("cat /proc/modules");
     assert!(!loaded.contains("twofish") && !loaded.contains("dm_crypt"));
     let (list, _) = listed(&mut session, "");

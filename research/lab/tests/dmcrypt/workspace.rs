@@ -88,13 +88,12 @@ impl Workspace {
         })
     }
 
-    /// A guest with these modules, and with all crypto modules if `crypto`. It has one CPU, and no
-    /// mitigations that would slow every table down.
+    /// A guest with these modules, and with all crypto modules if `crypto`. It has no mitigations, which would slow
+    /// every table down.
     pub fn boot_for_many_tables(&self, modules: &[&str], crypto: bool) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules,
             crypto,
-            cpus: 1,
             command_line: "init_on_alloc=0 mitigations=off",
             ..Setup::default()
         })
@@ -105,6 +104,16 @@ impl Workspace {
         self.boot_of(Setup {
             modules,
             drives,
+            ..Setup::default()
+        })
+    }
+
+    /// A guest with two CPUs and with only these modules. Its memory bounds what Argon2id takes.
+    pub fn boot_to_derive_keys(&self, modules: &[&str]) -> GuestSession<'_> {
+        self.boot_of(Setup {
+            modules,
+            cpus: 2,
+            memory_mib: 256,
             ..Setup::default()
         })
     }

@@ -98,6 +98,8 @@ fn setup<'a>(
         programs,
         vmgenid,
         acpi_tables,
+        // Programs use the module while it is loaded and unloaded.
+        cpus: 2,
         ..Setup::default()
     }
 }
