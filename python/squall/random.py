@@ -49,8 +49,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _must_be_new(bit_generator):
-    """Complain of a second ``__init__``: generators would go on drawing from the words of the first."""
-    if bit_generator.capsule is not None:
+    """Complain of a second ``__init__``, in any thread: generators would go on drawing from the words of the first."""
+    this = object()
+    if vars(bit_generator).setdefault("_initialised_by", this) is not this:
         raise TypeError("a bit generator cannot be initialised twice: make a new one")
 
 
