@@ -14,6 +14,7 @@ import functools
 import math
 import operator
 import os
+import sys
 import weakref
 
 # First, because it says what is missing without NumPy.
@@ -31,6 +32,10 @@ from ._squall import fill_one_time_uniforms as _fill_one_time_uniforms
 from ._squall import token_bytes as _token_bytes
 
 __all__ = ["AES256", "Generator", "SeedSequence", "Squall", "default_rng"]
+
+# Dask's `Generator.permutation` takes the package of its bit generator for an array library. A module with
+# ``__getattr__`` would do too, but before Python 3.15 it makes each ``squall.NAME`` slower.
+sys.modules[__package__].arange = np.arange
 
 _PERIOD = 1 << 128
 _JUMP = 1 << 64
