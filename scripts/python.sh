@@ -4,7 +4,7 @@
 # What cannot run here is ignored with the reason.
 #
 #     scripts/python.sh                      with python3
-#     PYTHON=python3.14 scripts/python.sh    with another one
+#     PYTHON=python3.14 scripts/python.sh    with another one, also a free-threaded one, python3.14t
 set -euo pipefail
 cd "$(dirname "$0")/../python"
 source ../scripts/ignored.sh
@@ -20,12 +20,17 @@ if ! command -v "$python" > /dev/null || is_before 11; then
     ignored "squall for Python" "there is no Python 3.11 or later"
     exit
 fi
+flags=$("$python" -c 'import sys; print(sys.abiflags)')
+if [[ $flags = *t* ]] && is_before 14; then
+    ignored "squall for free-threaded Python" "PyO3 needs 3.14 for it"
+    exit
+fi
 if ! "$python" -c "import ensurepip, venv" 2> /dev/null; then
     missing "squall for Python" "python3-venv is not installed"
     exit
 fi
 
-here=$target/python/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+here=$target/python/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')$flags
 
 # has ENVIRONMENT PACKAGE...: whether the virtual environment, which is made if there is none, has the packages, or
 # gets them.

@@ -9,8 +9,8 @@
 # Debian; without, a line says that it is left out. With WHEELS_AARCH64=made it is also left out if that directory
 # was not made before.
 #
-# There are no wheels for free-threaded Python, because neither Debian nor PyPI has one to try them in. One for
-# 3.15 builds (PyO3's feature abi3t-py315, tag cp315-abi3.abi3t) and works in Python 3.15 with the GIL.
+# A free-threaded Python cannot use that wheel. One is built for it too if PYTHON_FREE_THREADED names it, 3.14 or
+# later, or a python3.14t is on the PATH. Debian has none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/ignored.sh
@@ -37,6 +37,13 @@ trap 'rm -rf "$part"' EXIT
 PATH=$path:$PATH "$tools/bin/maturin" sdist --manifest-path python/Cargo.toml --out "$part"
 cpu=$(uname -m)
 PATH=$path:$PATH "${build[@]}" --target "$cpu-unknown-linux-gnu" --out "$part"
+
+free_threaded=${PYTHON_FREE_THREADED:-$(command -v python3.14t || true)}
+if [ -n "$free_threaded" ]; then
+    PATH=$path:$PATH "${build[@]}" --target "$cpu-unknown-linux-gnu" --interpreter "$free_threaded" --out "$part"
+else
+    ignored "the wheel for free-threaded Python" "there is no python3.14t"
+fi
 
 if [ "$cpu" = x86_64 ]; then
     if [ "$(id -u)" -ne 0 ]; then

@@ -11,8 +11,9 @@ import squall.random
 
 
 def uniform_(tensor: torch.Tensor) -> torch.Tensor:
-    """Fill a contiguous float64 tensor on the CPU with numbers from 0 to below 1, in place."""
-    squall.random.default_rng().random(out=tensor.numpy())
+    """Fill a contiguous tensor of float32 or float64 on the CPU with numbers from 0 to below 1, in place."""
+    array = tensor.numpy()
+    squall.random.default_rng().random(dtype=array.dtype, out=array)
     return tensor
 
 
@@ -20,4 +21,4 @@ if __name__ == "__main__":
     mask = torch.empty(1 << 20, dtype=torch.uint8)
     squall.fill(mask)
     print(mask)
-    print(uniform_(torch.empty(2, 3, dtype=torch.float64)))
+    print(uniform_(torch.empty(2, 3)))

@@ -135,12 +135,3 @@ def status():
     from json import loads
 
     return loads(_squall.status())
-
-
-def __getattr__(name):
-    # Dask's `Generator.permutation` takes the package of its bit generator for an array library.
-    if name == "arange":
-        from numpy import arange
-
-        return arange
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

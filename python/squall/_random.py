@@ -35,7 +35,7 @@ class Random(_random.SystemRandom):
         """Shuffle the sequence `x` in place.
 
         A list in C, unless a subclass has its own ``random`` or ``getrandbits``: an exception of a signal handler
-        leaves it partly shuffled.
+        leaves it as it was, and threads that shuffle one list lose no item.
         """
         if type(x) is list and self._randbelow is _squall.randbelow:
             _squall.shuffle(x)

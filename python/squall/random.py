@@ -14,6 +14,7 @@ import functools
 import math
 import operator
 import os
+import sys
 import weakref
 
 # First, because it says what is missing without NumPy.
@@ -32,6 +33,10 @@ from ._squall import token_bytes as _token_bytes
 
 __all__ = ["AES256", "Generator", "SeedSequence", "Squall", "default_rng"]
 
+# Dask's `Generator.permutation` takes the package of its bit generator for an array library. A module with
+# ``__getattr__`` would do too, but before Python 3.15 it makes each ``squall.NAME`` slower.
+sys.modules[__package__].arange = np.arange
+
 _PERIOD = 1 << 128
 _JUMP = 1 << 64
 
@@ -49,8 +54,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _must_be_new(bit_generator):
-    """Complain of a second ``__init__``: generators would go on drawing from the words of the first."""
-    if bit_generator.capsule is not None:
+    """Complain of a second ``__init__``, in any thread: generators would go on drawing from the words of the first."""
+    this = object()
+    if vars(bit_generator).setdefault("_initialised_by", this) is not this:
         raise TypeError("a bit generator cannot be initialised twice: make a new one")
 
 

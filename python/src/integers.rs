@@ -98,20 +98,24 @@ const TURN: usize = 1 << 14;
 
 /// Shuffle a list in place: Fisher and Yates, as in Knuth, "The Art of Computer Programming", volume 2,
 /// algorithm 3.4.2P.
+///
+/// The items are taken at once and put back at once, so that no other thread's shuffle of the list loses one, with
+/// the GIL or without. What others append meanwhile stays at the end.
 #[pyfunction]
 #[pyo3(signature = (list, /))]
 pub fn shuffle(py: Python<'_>, list: &Bound<'_, PyList>) -> PyResult<()> {
-    for at in (1..list.len()).rev() {
+    let before = list.to_tuple();
+    let mut items: Vec<_> = before.iter_borrowed().collect();
+    for at in (1..items.len()).rev() {
         if at % TURN == 0 {
             py.check_signals()?;
             py.detach(|| ());
         }
         let other = below_u64(at as u64 + 1, word)? as usize;
-        let (one, two) = (list.get_item(at)?, list.get_item(other)?);
-        list.set_item(at, two)?;
-        list.set_item(other, one)?;
+        items.swap(at, other);
     }
-    Ok(())
+    let length = items.len();
+    list.set_slice(0, length, PyList::new(py, items)?.as_any())
 }
 
 /// Return the bytes of a UUID of version 4 (RFC 9562 section 5.4), big-endian.

@@ -52,7 +52,8 @@ const BLOCK: usize = 16;
 #[pyclass(frozen, module = "squall")]
 pub struct Stream {
     keystream: Keystream<Aes256>,
-    /// Number of the next byte. Whoever has the lock keeps the GIL, so that a fork finds it free.
+    /// Number of the next byte. Whoever has the lock stays attached to the interpreter, so that a fork, which waits
+    /// for the GIL or until all threads have stopped, finds it free.
     position: Mutex<u128>,
 }
 

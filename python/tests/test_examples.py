@@ -6,7 +6,6 @@ import importlib.util
 import math
 import pathlib
 import random
-import sys
 from fractions import Fraction
 
 import pytest
@@ -112,14 +111,3 @@ def test_sizes_of_verified_data():
     for text in ["9", "0", "-8"]:
         with pytest.raises(argparse.ArgumentTypeError, match="multiple of 8"):
             size(text)
-
-
-def test_a_tensor(monkeypatch):
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        pytest.skip("PyTorch is not installed")
-    tensor = example("tensor")
-    filled = tensor.uniform_(tensor.torch.zeros(1000, dtype=tensor.torch.float64))
-    assert 0 < filled.min() and filled.max() < 1
-    assert sys.modules["torch"] is tensor.torch

@@ -133,10 +133,71 @@ def test_generators_that_end_in_other_threads():
     assert not made
 
 
-def test_without_the_gil():
-    """The module says that it does not need the GIL, so a free-threaded Python leaves it off."""
+def need_no_gil():
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("this Python is not free-threaded")
+
+
+def test_without_the_gil():
+    """The module says that it does not need the GIL, so a free-threaded Python leaves it off."""
+    need_no_gil()
     # In an interpreter where nothing else can have switched it on.
     assert run_python("import squall, sys; print(sys._is_gil_enabled())") == "False\n"
     assert not repeated(in_threads(lambda _: [squall.token_bytes(16) for _ in range(2_000)]))
+
+
+def shuffled_in_threads(rng):
+    """Return the items that a list of 500 still has after threads have shuffled it."""
+    items = list(range(500))
+
+    def draw(_):
+        for _ in range(200):
+            rng.shuffle(items)
+        return []
+
+    in_threads(draw)
+    return set(items)
+
+
+def test_threads_shuffle_one_list():
+    assert len(shuffled_in_threads(squall.Random())) == 500
+
+
+def test_control_pythons_shuffle_loses_items():
+    """It swaps them one by one, which the GIL makes safe and nothing else."""
+    need_no_gil()
+    assert len(shuffled_in_threads(random.SystemRandom())) < 500
+
+
+def bytes_in_threads(draw):
+    # Long ones, which take much longer than the way to them.
+    return in_threads(lambda _: [draw(60_000)[:16] for _ in range(500)])
+
+
+def test_the_lock_keeps_words_apart():
+    sq = need("squall.random")
+    assert not repeated(bytes_in_threads(sq.default_rng(5).bytes))
+
+
+def test_control_words_without_the_lock_repeat():
+    need_no_gil()
+    sq = need("squall.random")
+    words = sq.AES256(5)
+    assert repeated(bytes_in_threads(words._words.bytes))
+
+
+def test_only_one_thread_initialises_a_bit_generator():
+    sq = need("squall.random")
+    for kind in [sq.Squall, sq.AES256]:
+        for _ in range(50):
+            words = kind.__new__(kind)
+
+            def initialise(_, words=words):
+                try:
+                    words.__init__()
+                except TypeError:
+                    return []
+                return [1]
+
+            assert in_threads(initialise) == [1]
+            words.random_raw(10)
