@@ -7,6 +7,25 @@
 // Guides, "AES encryption/decryption"). No function has a stack frame. Each function erases
 // the registers that it used after the comment "erase"; the control in package registers leaves that out.
 
+// While a function has a key, PSTATE.DIT is set: Arm promises only then that the time of its instructions does
+// not depend on data. The signals that may interrupt it do not change that, and Go does not preempt assembly.
+
+// BEGIN_CONSTANT_TIME sets PSTATE.DIT, if the CPU has it. R8 keeps what it was.
+#define BEGIN_CONSTANT_TIME \
+	MOVD  $(1<<24), R8; \
+	MOVBU ·hasDIT(SB), R9; \
+	CBZ   R9, begun; \
+	MRS   DIT, R8; \
+	TBNZ  $24, R8, begun; \
+	MSR   $1, DIT; \
+begun:
+
+// END_CONSTANT_TIME restores PSTATE.DIT.
+#define END_CONSTANT_TIME \
+	TBNZ $24, R8, ended; \
+	MSR  $0, DIT; \
+ended:
+
 // Registers: R0 the round keys, R1 what is left of dst, R2 its length in bytes; V0 to V11 blocks, V16 to V30
 // the round keys, V12 the number of the next block, its upper half first, V13 the number 1.
 
@@ -69,6 +88,7 @@
 
 // func keystream(keys *[240]byte, counter *[16]byte, dst []byte)
 TEXT ·keystream(SB), NOSPLIT, $0-40
+	BEGIN_CONSTANT_TIME
 	MOVD keys+0(FP), R0
 	MOVD counter+8(FP), R3
 	MOVD dst_base+16(FP), R1
@@ -148,6 +168,7 @@ done:
 	// erase
 	ZERO_ALL
 	ZERO_NUMBERS
+	END_CONSTANT_TIME
 	RET
 
 	// One block at a time.
@@ -174,6 +195,7 @@ counted:
 
 // func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64) (missing uint64)
 TEXT ·pad(SB), NOSPLIT, $0-64
+	BEGIN_CONSTANT_TIME
 	MOVD keys+0(FP), R0
 	MOVD dst_base+8(FP), R1
 	MOVD dst_len+16(FP), R2
@@ -270,6 +292,7 @@ done:
 	// erase
 	ZERO_ALL
 	ZERO_NUMBERS
+	END_CONSTANT_TIME
 	RET
 
 // SHIFTED_SUM makes word i of key the XOR of its words 0 to i. V7 is zero.
@@ -308,6 +331,7 @@ done:
 //
 // func expand(key *[32]byte, keys *[240]byte)
 TEXT ·expand(SB), NOSPLIT, $0-16
+	BEGIN_CONSTANT_TIME
 	MOVD key+0(FP), R0
 	MOVD keys+8(FP), R1
 	VLD1 (R0), [V0.B16, V1.B16]
@@ -328,6 +352,7 @@ TEXT ·expand(SB), NOSPLIT, $0-16
 	EVEN(0x40)
 	// erase
 	ZERO_BLOCKS
+	END_CONSTANT_TIME
 	RET
 
 // func xorNoise(out *[3]uint64, words uint64) (missing uint64)

@@ -12,7 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var numberSource = detectSource()
+var (
+	numberSource = detectSource()
+	// hasDIT tells the assembly whether the CPU has PSTATE.DIT.
+	hasDIT = cpu.ARM64.HasDIT
+)
 
 // detect finds what the assembly uses.
 func detect() []Engine {

@@ -18,3 +18,8 @@ func Look(file *File)
 //
 //go:noescape
 func load(file *File)
+
+// HasConstantTime reports whether PSTATE.DIT is set on this thread. The CPU must have it.
+//
+//go:noescape
+func HasConstantTime() bool

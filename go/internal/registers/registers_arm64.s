@@ -160,3 +160,10 @@ TEXT ·load(SB), NOSPLIT, $0-8
 	FMOVQ 1920(R0), F30
 	FMOVQ 1984(R0), F31
 	RET
+
+// func HasConstantTime() bool
+TEXT ·HasConstantTime(SB), NOSPLIT, $0-1
+	MRS  DIT, R0
+	LSR  $24, R0
+	MOVB R0, ret+0(FP)
+	RET

@@ -1,6 +1,6 @@
 //! A cache of QEMU, Linux kernels with their headers, compilers, and programs for guests, outside of
 //! the source tree. They are Debian packages, fetched by the machine's own apt without root, and
-//! unpacked without being installed.
+//! unpacked without being installed. One kernel is built from Debian's source by a script.
 //!
 //! The cache's directory has:
 //!
@@ -170,11 +170,12 @@ impl Cache {
         let place = self.place(item);
         item.check(&place)?.ok_or_else(|| {
             let fault = if place.exists() {
-                format!("the {item} in the cache were built from another list of packages")
+                format!("the {item} in the cache were made for another version of the lab")
             } else {
                 format!("the cache has no {item}")
             };
-            Failure::Runtime(format!("{}: {fault}: run `make lab-deps`", place.display()))
+            let maker = item.maker();
+            Failure::Runtime(format!("{}: {fault}: run `{maker}`", place.display()))
         })
     }
 

@@ -1,5 +1,5 @@
 //! The guards, the preload library, the provider, the command and the Go module on real kernels of arm64, with
-//! pages of 4 and 16 KiB.
+//! pages of 4, 16 and 64 KiB.
 
 pub mod clones;
 pub mod preload;
@@ -12,7 +12,7 @@ use squall_lab::debian::KernelName;
 use squall_tools::Interrupt;
 
 use crate::common::commands::contains;
-use crate::common::needs::ARM64;
+use crate::common::needs::{ARM64, ARM64_64K};
 use crate::common::{Turn, required};
 use crate::go::GO_MODULE;
 use squall_testing::suite::Test;
@@ -21,6 +21,7 @@ use squall_testing::tests;
 pub const TESTS: &[Test] = tests![
     guards_of_linux_6_12: [ARM64],
     guards_of_linux_6_12_with_large_pages: [ARM64],
+    guards_of_linux_6_12_with_64k_pages: [ARM64, ARM64_64K],
     guards_of_the_newest_linux: [ARM64],
     guards_of_the_newest_linux_with_large_pages: [ARM64],
     doors_of_the_newest_linux_with_large_pages: [ARM64],
@@ -52,17 +53,31 @@ fn run(runner: &GuestRunner, files: &[(&str, &Path)], script: &str) -> ScriptOut
     output
 }
 
+/// Tests the guards. In a time namespace the vDSO's data is at another place: there it tests that squall finds
+/// the kernel's generation.
+const GUARDS: &str = r#"
+/guards --color never || failed=1
+[ "$(/in_time_namespace cut -d . -f 1 /proc/uptime)" -gt 86400 ] || failed=1
+/in_time_namespace /guards --color never reseed/seen-by || failed=1
+[ -z "$failed" ]
+"#;
+
 fn guards(kernel: KernelName) {
     let _turn = Turn::take();
     let runner = runner(kernel);
     let guards = required(Artifact::Test("squall", "guards", "testing").build());
-    let output = run(&runner, &[("guards", &guards)], "/guards --color never");
+    let in_time_namespace = required(runner.c_program("in_time_namespace"));
+    let files: [(&str, &Path); 2] = [
+        ("guards", &guards),
+        ("in_time_namespace", &in_time_namespace),
+    ];
+    let output = run(&runner, &files, GUARDS);
     let lines = output.console.lines();
     for line in lines.filter(|line| line.contains("... ignored")) {
         let is_known = LACKING.iter().any(|reason| line.contains(reason));
         assert!(is_known, "{line}");
     }
-    contains(&output.console, &["test result: ok. "]);
+    assert_eq!(output.console.matches("test result: ok. ").count(), 2);
 }
 
 fn guards_of_linux_6_12() {
@@ -71,6 +86,10 @@ fn guards_of_linux_6_12() {
 
 fn guards_of_linux_6_12_with_large_pages() {
     guards(KernelName::Arm64V6_12Pages16K);
+}
+
+fn guards_of_linux_6_12_with_64k_pages() {
+    guards(KernelName::Arm64V6_12Pages64K);
 }
 
 fn guards_of_the_newest_linux() {

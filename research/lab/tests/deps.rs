@@ -560,7 +560,7 @@ fn tools_from_another_list_are_fetched_again() {
         let place = tree.to_str().expect("a path");
         let expected = [
             place,
-            "built from another list of packages",
+            "made for another version of the lab",
             "make lab-deps",
         ];
         contains(&message(workspace.cache().tools()), &expected);

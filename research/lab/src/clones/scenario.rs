@@ -43,8 +43,8 @@ impl Scenario {
         }
     }
 
-    /// Whether machines with these CPUs have the scenario. On arm64 squall serves no bursts, its Go module
-    /// is crypto/rand, and the lab has no nginx.
+    /// Whether machines with these CPUs have the scenario. On arm64 squall serves no bursts, and the
+    /// lab has no nginx and no Go programs.
     pub fn runs_on(self, architecture: Architecture) -> bool {
         let is_for_all = matches!(
             self,

@@ -168,13 +168,22 @@ impl Item {
         }
     }
 
-    /// The lists of packages and files from which its tree is made, where they may change.
+    /// The lists of packages, files or options from which its tree is made, where they may change.
     pub fn list(self) -> Vec<String> {
         match self {
             Item::Tools => tools::list(),
             Item::Nginx => nginx::list(),
             Item::Compiler => compiler::list(),
-            Item::Qemu(_) | Item::Kernel(_) | Item::Headers(_) => Vec::new(),
+            Item::Kernel(name) => name.options(),
+            Item::Qemu(_) | Item::Headers(_) => Vec::new(),
+        }
+    }
+
+    /// What puts it into the cache.
+    pub fn maker(self) -> &'static str {
+        match self {
+            Item::Kernel(name) => name.maker(),
+            _ => "make lab-deps",
         }
     }
 

@@ -43,6 +43,9 @@ const UNUSED: [&str; 9] = [
     "kernel/sound",
 ];
 
+/// The options of the kernel with pages of 64 KiB.
+const OPTIONS_64K: &str = include_str!("kernel-64k.config");
+
 /// The kernels of the lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KernelName {
@@ -60,13 +63,15 @@ pub enum KernelName {
     Arm64Newest,
     /// The same with pages of 16 KiB.
     Arm64NewestPages16K,
+    /// 6.12 for arm64 with pages of 64 KiB, which `scripts/arm64-kernel-64k.sh` builds from Debian's source.
+    Arm64V6_12Pages64K,
 }
 
 impl KernelName {
     /// The kernels for x86-64, which `squall-lab deps` fetches unless it is told otherwise.
     pub const ALL: [KernelName; 3] = [KernelName::V6_1, KernelName::V6_12, KernelName::Newest];
 
-    /// The kernels for arm64.
+    /// Debian's kernels for arm64.
     pub const ARM64: [KernelName; 4] = [
         KernelName::Arm64V6_12,
         KernelName::Arm64V6_12Pages16K,
@@ -84,6 +89,7 @@ impl KernelName {
             KernelName::Arm64V6_12Pages16K => "6.12-arm64-16k",
             KernelName::Arm64Newest => "newest-arm64",
             KernelName::Arm64NewestPages16K => "newest-arm64-16k",
+            KernelName::Arm64V6_12Pages64K => "6.12-arm64-64k",
         }
     }
 
@@ -112,16 +118,35 @@ impl KernelName {
         }
     }
 
-    /// The package that depends on the kernel's latest version.
-    fn package(self) -> &'static str {
+    /// The package that depends on the kernel's latest version. None if Debian has only the kernel's source.
+    fn package(self) -> Option<&'static str> {
         match self {
-            KernelName::V6_1 => "linux-image-amd64",
-            KernelName::V6_12 | KernelName::Newest => "linux-image-cloud-amd64",
-            KernelName::Arm64V6_12 | KernelName::Arm64Newest => "linux-image-cloud-arm64",
+            KernelName::V6_1 => Some("linux-image-amd64"),
+            KernelName::V6_12 | KernelName::Newest => Some("linux-image-cloud-amd64"),
+            KernelName::Arm64V6_12 | KernelName::Arm64Newest => Some("linux-image-cloud-arm64"),
             KernelName::Arm64V6_12Pages16K | KernelName::Arm64NewestPages16K => {
-                "linux-image-arm64-16k"
+                Some("linux-image-arm64-16k")
             }
+            KernelName::Arm64V6_12Pages64K => None,
         }
+    }
+
+    /// What puts it into the cache.
+    pub(super) fn maker(self) -> &'static str {
+        match self.package() {
+            Some(_) => "make lab-deps",
+            None => "scripts/arm64-kernel-64k.sh",
+        }
+    }
+
+    /// The options that it was built with. Empty for Debian's kernels, which have their own.
+    pub(super) fn options(self) -> Vec<String> {
+        let text = match self.package() {
+            Some(_) => "",
+            None => OPTIONS_64K,
+        };
+        let options = text.lines().filter(|line| line.starts_with("CONFIG_"));
+        options.map(str::to_owned).collect()
     }
 
     /// The package that depends on the headers of the kernel's latest version.
@@ -205,7 +230,14 @@ fn is_module(file: &str, name: &str) -> bool {
 /// without those that only an installation needs.
 pub fn packages(name: KernelName, archive: &Archive) -> Result<Vec<Package>, Failure> {
     let is_part = |package: &str| PREFIXES.iter().any(|prefix| package.starts_with(prefix));
-    closure(name.package(), name.suite(), is_part, archive)
+    let package = name.package().ok_or_else(|| {
+        Failure::Runtime(format!(
+            "Debian has no kernel {}: run {}",
+            name.name(),
+            name.maker()
+        ))
+    })?;
+    closure(package, name.suite(), is_part, archive)
 }
 
 /// `first` and those of its dependencies in `suite`, and of theirs, that are a part of the same.

@@ -10,6 +10,9 @@ const LAB: &str = "SQUALL_REQUIRE_LAB";
 /// Set by scripts/test-arm64.sh, which fetches it.
 const REQUIRE_ARM64: &str = "SQUALL_REQUIRE_ARM64";
 
+/// Set by the same, after it has built the kernel.
+const REQUIRE_ARM64_64K: &str = "SQUALL_REQUIRE_ARM64_64K";
+
 /// QEMU and a kernel.
 pub const MACHINES: Need = Need {
     check: || kernel_image().map(drop).map_err(message),
@@ -66,4 +69,14 @@ pub const ARM64: Need = Need {
         }
     },
     required_by: REQUIRE_ARM64,
+};
+
+/// The kernel with pages of 64 KiB, which takes long to build.
+pub const ARM64_64K: Need = Need {
+    check: || {
+        let cache = Cache::open(None).map_err(message)?;
+        let kernel = cache.kernel(KernelName::Arm64V6_12Pages64K);
+        kernel.map(drop).map_err(message)
+    },
+    required_by: REQUIRE_ARM64_64K,
 };
