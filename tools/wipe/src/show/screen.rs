@@ -10,9 +10,9 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use rustix::termios::tcgetwinsize;
-use squall_tools::columns::{columns, lines};
+use squall_tools::columns::{columns, hanging, lines};
 use squall_tools::text::in_a_line;
-use squall_tools::{Failure, units};
+use squall_tools::{Failure, output, units};
 
 use crate::event::EventKind;
 use crate::record::Job;
@@ -108,36 +108,57 @@ impl Screen {
             bar.set_position(row.reading.done);
             bar.set_message(line.to_owned());
         }
-        let mut totals = run.totals().texts();
-        if shown.len() < run.rows.len() {
-            totals.insert(1, format!("{} not shown", run.rows.len() - shown.len()));
-        }
-        if self.has_keys {
-            totals.push("s skips a drive".into());
-        }
-        if self.watches {
-            totals.insert(1, "waits for drives until q".into());
-        }
-        let totals = totals.join(", ");
+        let hidden = run.rows.len() - shown.len();
+        let totals = || self.line_of_totals(run, hidden, columns);
         self.totals
-            .set_message(self.question.clone().unwrap_or(totals));
+            .set_message(self.question.clone().unwrap_or_else(totals));
     }
 
-    /// Draws the last events anew, on a terminal with so many lines that has changed its size.
-    fn begin_anew(&mut self, lines: usize) {
+    /// The totals of `run`, of which so many rows are hidden, and the keys. What matters least is left out first, if it
+    /// does not fit.
+    fn line_of_totals(&self, run: &Run, hidden: usize, columns: usize) -> String {
+        let mut totals = run.totals().ranked();
+        if hidden > 0 {
+            totals.insert(1, (1, format!("{hidden} not shown")));
+        }
+        if self.watches {
+            totals.insert(1, (0, "waits for drives until q".into()));
+        }
+        if self.has_keys {
+            totals.push((0, "s skips a drive".into()));
+        }
+        loop {
+            let texts: Vec<_> = totals.iter().map(|(_, text)| &text[..]).collect();
+            let line = texts.join(", ");
+            let last = totals.iter().map(|(rank, _)| *rank).max();
+            match last {
+                Some(last) if last > 0 && line.chars().count() > columns => {
+                    totals.retain(|(rank, _)| *rank < last);
+                }
+                _ => return line,
+            }
+        }
+    }
+
+    /// Draws the last events anew, on a terminal that has changed to this size.
+    fn begin_anew(&mut self, (columns, lines): (usize, usize)) {
         /// Moves to the first line, and erases everything.
         const ERASE: &str = "\x1b[H\x1b[2J";
         let _ = self.all.clear();
         let _ = tell(ERASE);
         let room = lines.saturating_sub(self.bars.len() + 2);
-        for line in self.said.iter().skip(self.said.len().saturating_sub(room)) {
+        let said = self.said.iter();
+        let said: String = said.map(|line| fitted(line, columns)).collect();
+        let lines: Vec<_> = said.lines().collect();
+        for line in &lines[lines.len().saturating_sub(room)..] {
             let _ = self.all.println(line);
         }
     }
 
     /// Prints a line above the bars.
     fn say(&mut self, line: String) {
-        let _ = self.all.println(&line);
+        let (columns, _) = self.size.unwrap_or_else(size);
+        let _ = self.all.println(fitted(&line, columns).trim_end());
         if self.said.len() == KEPT {
             self.said.pop_front();
         }
@@ -189,12 +210,9 @@ impl View for Screen {
     }
 
     fn tick(&mut self, _now: Timestamp, _age: Duration, run: &Run) -> Result<(), Failure> {
-        let size = tcgetwinsize(rustix::stdio::stderr()).ok();
-        let size = size.map(|size| (size.ws_col.into(), size.ws_row.into()));
-        let size = size.filter(|(columns, lines)| *columns > 0 && *lines > 0);
-        let size = size.unwrap_or(USUAL);
+        let size = size();
         if self.size.replace(size).is_some_and(|before| before != size) {
-            self.begin_anew(size.1);
+            self.begin_anew(size);
         }
         self.show(run, size);
         Ok(())
@@ -202,7 +220,7 @@ impl View for Screen {
 
     fn end(&mut self, _now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure> {
         self.clear();
-        tell(&table::table(job, &run.totals()))
+        tell(&table::table(job, &run.totals(), output::error_width()))
     }
 }
 
@@ -211,6 +229,19 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// Columns and lines of the terminal.
+fn size() -> (usize, usize) {
+    let size = tcgetwinsize(rustix::stdio::stderr()).ok();
+    let size = size.map(|size| (size.ws_col.into(), size.ws_row.into()));
+    let size = size.filter(|(columns, lines)| *columns > 0 && *lines > 0);
+    size.unwrap_or(USUAL)
+}
+
+/// An event in lines that fit.
+fn fitted(line: &str, columns: usize) -> String {
+    hanging(line, 2, Some(columns))
 }
 
 fn style(template: &str) -> ProgressStyle {
