@@ -2,7 +2,9 @@
 //! events above them.
 //!
 //! When a terminal becomes narrower, it may break the lines on it, so that nobody knows where they are. After each
-//! change of its size, the screen is drawn anew from its top, with the last events.
+//! change of its size, the screen is drawn anew from its top, with the last events. Many terminals keep what is erased
+//! so among the lines above the screen. The bars, as high as they are if the terminal has broken them, are therefore
+//! erased before.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -140,12 +142,19 @@ impl Screen {
         }
     }
 
-    /// Draws the last events anew, on a terminal that has changed to this size.
-    fn begin_anew(&mut self, (columns, lines): (usize, usize)) {
-        /// Moves to the first line, and erases everything.
-        const ERASE: &str = "\x1b[H\x1b[2J";
+    /// Learns the size of the terminal. If it has changed, draws the last events anew.
+    fn fit(&mut self) -> (usize, usize) {
+        let now = size();
+        if let Some(before) = self.size.replace(now).filter(|before| *before != now) {
+            self.begin_anew(before.0, now);
+        }
+        now
+    }
+
+    /// Draws the last events anew, on a terminal that had `before` so many columns, and has this size now.
+    fn begin_anew(&mut self, before: usize, (columns, lines): (usize, usize)) {
         let _ = self.all.clear();
-        let _ = tell(ERASE);
+        let _ = tell(&erase(self.bars.len() + 1, before, columns));
         let room = lines.saturating_sub(self.bars.len() + 2);
         let said = self.said.iter();
         let said: String = said.map(|line| fitted(line, columns)).collect();
@@ -157,7 +166,7 @@ impl Screen {
 
     /// Prints a line above the bars.
     fn say(&mut self, line: String) {
-        let (columns, _) = self.size.unwrap_or_else(size);
+        let (columns, _) = self.fit();
         let _ = self.all.println(fitted(&line, columns).trim_end());
         if self.said.len() == KEPT {
             self.said.pop_front();
@@ -210,10 +219,7 @@ impl View for Screen {
     }
 
     fn tick(&mut self, _now: Timestamp, _age: Duration, run: &Run) -> Result<(), Failure> {
-        let size = size();
-        if self.size.replace(size).is_some_and(|before| before != size) {
-            self.begin_anew(size);
-        }
+        let size = self.fit();
         self.show(run, size);
         Ok(())
     }
@@ -237,6 +243,17 @@ fn size() -> (usize, usize) {
     let size = size.map(|size| (size.ws_col.into(), size.ws_row.into()));
     let size = size.filter(|(columns, lines)| *columns > 0 && *lines > 0);
     size.unwrap_or(USUAL)
+}
+
+/// Erases the screen, after so many lines of bars were erased that had been drawn for `before` columns. Each filled its
+/// line, so a terminal that has `now` fewer columns and breaks lines has more of them, above the cursor.
+fn erase(bars: usize, before: usize, now: usize) -> String {
+    let broken = (bars * before).div_ceil(now.max(1));
+    let rest = match broken.saturating_sub(bars) {
+        0 => String::new(),
+        above => format!("\x1b[{above}A\x1b[J"),
+    };
+    rest + "\x1b[H\x1b[2J"
 }
 
 /// An event in lines that fit.
@@ -293,5 +310,19 @@ fn name(row: &Row) -> String {
             ['…'].into_iter().chain(last).collect()
         }
         _ => row.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four lines of 160 columns are 640 cells, which are 13 lines of 50 columns, of which 4 are erased already.
+    #[test]
+    fn broken_bars_are_erased_before_the_screen() {
+        assert_eq!(erase(4, 160, 50), "\x1b[9A\x1b[J\x1b[H\x1b[2J");
+        for (before, now) in [(50, 160), (80, 80)] {
+            assert_eq!(erase(4, before, now), "\x1b[H\x1b[2J");
+        }
     }
 }
