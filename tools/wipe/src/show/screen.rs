@@ -153,8 +153,10 @@ impl Screen {
 
     /// Draws the last events anew, on a terminal that had `before` so many columns, and has this size now.
     fn begin_anew(&mut self, before: usize, (columns, lines): (usize, usize)) {
+        let (first, then) = erase(self.bars.len() + 1, before, columns);
+        let _ = tell(&first);
         let _ = self.all.clear();
-        let _ = tell(&erase(self.bars.len() + 1, before, columns));
+        let _ = tell(&then);
         let room = lines.saturating_sub(self.bars.len() + 2);
         let said = self.said.iter();
         let said: String = said.map(|line| fitted(line, columns)).collect();
@@ -245,15 +247,17 @@ fn size() -> (usize, usize) {
     size.unwrap_or(USUAL)
 }
 
-/// Erases the screen, after so many lines of bars were erased that had been drawn for `before` columns. Each filled its
-/// line, so a terminal that has `now` fewer columns and breaks lines has more of them, above the cursor.
-fn erase(bars: usize, before: usize, now: usize) -> String {
+/// What to print before so many lines of bars are erased, and what to erase the screen after that. Each bar filled a line
+/// of `before` columns and runs into the next, so a terminal that breaks lines anew has other lines of `now` columns. If
+/// it has more, they are above those that are erased. If it has fewer, what is above the bars would be erased, too.
+fn erase(bars: usize, before: usize, now: usize) -> (String, String) {
     let broken = (bars * before).div_ceil(now.max(1));
     let rest = match broken.saturating_sub(bars) {
         0 => String::new(),
         above => format!("\x1b[{above}A\x1b[J"),
     };
-    rest + "\x1b[H\x1b[2J"
+    let missing = "\n".repeat(bars.saturating_sub(broken));
+    (missing, rest + "\x1b[H\x1b[2J")
 }
 
 /// An event in lines that fit.
@@ -317,12 +321,18 @@ fn name(row: &Row) -> String {
 mod tests {
     use super::*;
 
-    /// Four lines of 160 columns are 640 cells, which are 13 lines of 50 columns, of which 4 are erased already.
+    /// Four lines of 160 columns are 640 cells, which are 13 lines of 50 columns, of which 4 are erased already. Four
+    /// lines of 50 columns are 2 of 120.
     #[test]
-    fn broken_bars_are_erased_before_the_screen() {
-        assert_eq!(erase(4, 160, 50), "\x1b[9A\x1b[J\x1b[H\x1b[2J");
-        for (before, now) in [(50, 160), (80, 80)] {
-            assert_eq!(erase(4, before, now), "\x1b[H\x1b[2J");
+    fn broken_bars_are_erased_and_nothing_above_them() {
+        const SCREEN: &str = "\x1b[H\x1b[2J";
+        for (before, now, first, rest) in [
+            (160, 50, "", "\x1b[9A\x1b[J"),
+            (50, 120, "\n\n", ""),
+            (80, 80, "", ""),
+        ] {
+            let expected = (first.into(), format!("{rest}{SCREEN}"));
+            assert_eq!(erase(4, before, now), expected);
         }
     }
 }
