@@ -7,7 +7,8 @@
 // command that begins an operation or leaves its failure. While there is a file `hold`, an operation stays half
 // done; with a file `fail` it fails; with a file `frozen` the ATA drive's commands are frozen. The serial number in the
 // ATA drive's own IDENTIFY DEVICE is ONE; with a file `other` it is TWO, as of another drive in the same dock, whose own
-// serial number stays; with a file `nameless` there is none. Each question about an operation takes it an eighth further;
+// serial number stays; with a file `nameless` there is none. With a file `magnetic` the SCSI drive rotates and has no
+// block erase, and tells what it has only while no operation is under way or has failed. Each question about an operation takes it an eighth further;
 // at its end the contents are zeros.
 
 #include <endian.h>
@@ -135,7 +136,7 @@ static uint8_t inquiry(const uint8_t *cdb, const struct data *data, uint8_t *sen
     }
     switch (cdb[2]) {
     case 0x00:
-        page[3] = is_ata ? 3 : 2;
+        page[3] = is_ata ? 4 : 3;
         page[5] = 0x80;
         page[6] = is_ata ? 0x89 : 0xb1;
         page[7] = 0xb1;
@@ -153,6 +154,10 @@ static uint8_t inquiry(const uint8_t *cdb, const struct data *data, uint8_t *sen
     case 0xb1:
         page[3] = 0x3c;
         page[5] = 1; // not rotating
+        if (is_set("magnetic")) {
+            page[4] = 7200 >> 8;
+            page[5] = 7200 & 0xff;
+        }
         break;
     default:
         return check(sense, 5, 0x24, 0);
@@ -180,13 +185,18 @@ static uint8_t transfer(uint64_t lba, uint32_t count, const struct data *data, b
     return GOOD;
 }
 
+// Whether SANITIZE has a service action. There is no cryptographic erase.
+static bool has_service(uint8_t service) {
+    return service == 1 || (service == 2 && !is_set("magnetic")) || service == 0x1f;
+}
+
 static uint8_t sanitize(const uint8_t *cdb, uint8_t *sense) {
     note_block(cdb, 10);
     bool was_begun;
     switch (cdb[1] & 0x1f) {
     case 0x01:
     case 0x02:
-        was_begun = begin(cdb[1] & 0x20);
+        was_begun = has_service(cdb[1] & 0x1f) && begin(cdb[1] & 0x20);
         break;
     case 0x1f:
         was_begun = operation.state == FAILED && operation.may_be_left;
@@ -201,11 +211,13 @@ static uint8_t sanitize(const uint8_t *cdb, uint8_t *sense) {
     return GOOD;
 }
 
-// REPORT SUPPORTED OPERATION CODES, of one command with its service action. There is no cryptographic erase.
+// REPORT SUPPORTED OPERATION CODES, of one command with its service action.
 static uint8_t supported(const uint8_t *cdb, const struct data *data, uint8_t *sense) {
     if (is_ata || (cdb[1] & 0x1f) != 0x0c || (cdb[2] & 7) != 2)
         return check(sense, 5, 0x20, 0);
-    bool has = cdb[3] == 0x48 && (cdb[5] == 1 || cdb[5] == 2 || cdb[5] == 0x1f);
+    if (is_set("magnetic") && operation.state != IDLE)
+        return trouble(sense);
+    bool has = cdb[3] == 0x48 && has_service(cdb[5]);
     uint8_t answer[4] = { 0, has ? 3 : 1, 0, 10 };
     give(data, answer, sizeof answer);
     return GOOD;

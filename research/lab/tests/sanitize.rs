@@ -20,6 +20,7 @@ pub const TESTS: &[Test] = tests![
     a_scsi_drive_sanitizes_itself: [GUESTS, C_COMPILER],
     an_ata_drive_sanitizes_itself: [GUESTS, C_COMPILER],
     an_nvme_drive_sanitizes_itself: [GUESTS, C_COMPILER],
+    a_magnetic_drive_that_failed_overwrites_itself: [GUESTS, C_COMPILER],
     a_scsi_drive_goes_on_after_a_power_cut: [GUESTS, C_COMPILER],
     an_nvme_drive_goes_on_after_a_power_cut: [GUESTS, C_COMPILER],
     qemus_drives_are_refused: [GUESTS],
@@ -165,6 +166,8 @@ struct Expected {
     means: &'static str,
     begin: &'static str,
     leave_failure: &'static str,
+    /// What a plan says of an operation under way.
+    at_work: &'static str,
 }
 
 fn a_scsi_drive_sanitizes_itself() {
@@ -174,6 +177,7 @@ fn a_scsi_drive_sanitizes_itself() {
         means: "scsi-sanitize-block",
         begin: "48 a2 00 00 00 00 00 00 00 00",
         leave_failure: "48 1f 00 00 00 00 00 00 00 00",
+        at_work: "SCSI SANITIZE with an operation that the drive does not tell",
     };
     foreseen(&mut session, expected.means);
     goes_on_alone(&mut session, &expected);
@@ -194,6 +198,7 @@ fn an_ata_drive_sanitizes_itself() {
         means: "ata-sanitize-block",
         begin: "85 07 20 00 12 00 10 42 72 00 45 00 6b 40 b4 00",
         leave_failure: "85 07 20 00 00 00 01 00 00 00 00 00 00 40 b4 00",
+        at_work: "ATA sanitize with an operation that the drive does not tell",
     };
     foreseen(&mut session, expected.means);
     a_frozen_drive_keeps_its_contents(&mut session);
@@ -207,6 +212,41 @@ fn an_ata_drive_sanitizes_itself() {
     );
     another_drive_in_the_dock_is_refused(&mut session, &expected);
     a_nameless_drive_sanitizes_itself_again(&mut session, &expected);
+}
+
+/// A drive that rotates has failed in an operation, and tells nothing else before one succeeds.
+fn a_magnetic_drive_that_failed_overwrites_itself() {
+    const SERIAL: &str = "TCMU-SAS";
+    const BEGIN: &str = "48 a1 00 00 00 00 00 00 08 00";
+    let workspace = Workspace::new();
+    let mut guest = workspace.boot(&MODULES, Vec::new());
+    guest.ok(&format!(
+        "mkdir /tmp/{SERIAL} && touch /tmp/{SERIAL}/magnetic"
+    ));
+    let mut session = Session::attach(&workspace, guest, "scsi", SERIAL);
+    foreseen(&mut session, "scsi-sanitize-overwrite");
+    session.set("fail", true);
+    session.set("hold", true);
+    let running = session.start("killed", "--purge");
+    session.until_half(&running);
+    session.kill(running);
+    session.set("hold", false);
+    let failed = "its last sanitize operation failed, and until one succeeds it serves no reads";
+    // Each question takes the drive further.
+    let drive = id(SERIAL);
+    let plan = format!("squall wipe --yes --dry-run {drive} 2>&1 | grep '{failed}'");
+    session.guest.wait_until_ok(&plan);
+    session.set("fail", false);
+    assert_eq!(session.commands(), [BEGIN]);
+
+    refused(&mut session, "block", "only by crypto erase or overwrite");
+    let plan = format!("squall wipe --yes --dry-run --purge {drive}");
+    let plan = session.guest.ok(&plan);
+    let perhaps = "perhaps supported: SCSI SANITIZE with overwrite (--purge)";
+    assert!(plan.contains(perhaps), "{plan}");
+    let ran = session.guest.wipe("freed", "--purge", &[SERIAL]);
+    assert_eq!(ran.success().outcome(0), "verified");
+    assert_eq!(session.commands(), [BEGIN]);
 }
 
 /// The power fails while a drive is at work. It goes on, and the resumed job waits for it.
@@ -270,6 +310,12 @@ fn goes_on_alone(session: &mut Session, expected: &Expected) {
         all.contains("left out:") && all.contains("it is sanitizing itself, and is at 50 %"),
         "{all}"
     );
+    // The user chooses block erase, and the drive tells nothing of what it is at.
+    let drive = id(session.serial);
+    let plan = format!("squall wipe --yes --dry-run --purge=block {drive}");
+    let plan = session.guest.ok(&plan);
+    let at_work = format!("under way, at 50 %: {}; squall waits", expected.at_work);
+    assert!(plan.contains(&at_work), "{plan}");
 
     let resumed = session.guest.restart("killed", SLOWLY);
     session.until_half(&resumed);

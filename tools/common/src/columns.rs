@@ -4,6 +4,8 @@ pub use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement};
 
+use textwrap::{Options, WordSeparator, WordSplitter, wrap};
+
 use crate::text::in_a_line;
 
 /// A table that fits into `width` columns; `None` makes it as wide as its content.
@@ -44,9 +46,44 @@ pub fn lines(table: &mut Table, gap: u16, is_number: impl Fn(usize) -> bool) -> 
     lines.collect()
 }
 
-/// Wraps `text` at `width` columns, except in long words.
+/// Wraps `text` at `width` columns, but not in words.
 pub fn paragraph(text: &str, width: Option<usize>) -> String {
-    let mut table = columns(width);
-    table.add_row([in_a_line(text)]);
-    lines(&mut table, 1, |_| false)
+    hanging(text, 0, width)
+}
+
+/// Like [`paragraph`], with so many blanks before each line but the first.
+pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
+    let text = in_a_line(text);
+    let indent = " ".repeat(indent);
+    // Names and commands are copied: no part of them goes to another line.
+    let options = Options::new(width.unwrap_or(usize::MAX))
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    let lines = wrap(&text, options).into_iter();
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_between_words() {
+        let text = "  name  a well-known /dev/disk/by-id/ata-ST4000NM0035 drive";
+        for (width, expected) in [
+            (None, format!("{text}\n")),
+            (Some(80), format!("{text}\n")),
+            (
+                Some(20),
+                "  name  a well-known\n        /dev/disk/by-id/ata-ST4000NM0035\n        drive\n"
+                    .into(),
+            ),
+        ] {
+            assert_eq!(hanging(text, 8, width), expected, "{width:?}");
+        }
+        assert_eq!(paragraph("one two", Some(4)), "one\ntwo\n");
+        assert_eq!(paragraph("", Some(4)), "\n");
+    }
 }

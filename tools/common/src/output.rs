@@ -1,6 +1,7 @@
 //! Writes to standard output: copes with a reader who leaves, and reports a full disk.
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 
 use rustix::fs::OFlags;
 use serde::Serialize;
@@ -34,7 +35,16 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// The terminal's width in columns; `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+    width_of(rustix::stdio::stdout())
+}
+
+/// Like [`width`], for standard error.
+pub fn error_width() -> Option<usize> {
+    width_of(rustix::stdio::stderr())
+}
+
+fn width_of(output: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(output).ok()?;
     Some(size.ws_col.into()).filter(|columns| *columns > 0)
 }
 

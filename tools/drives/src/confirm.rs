@@ -13,8 +13,9 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 use clap::Args;
-use squall_tools::Failure;
+use squall_tools::columns::paragraph;
 use squall_tools::units::volume;
+use squall_tools::{Failure, output};
 
 use crate::{Purpose, Target, shown};
 
@@ -48,7 +49,8 @@ pub fn check(targets: &[Target], consent: &Consent) -> Result<(), Failure> {
 
 /// Fails unless the user confirms each of `targets` for `purpose`.
 pub fn confirm(targets: &[Target], consent: &Consent, purpose: &Purpose) -> Result<(), Failure> {
-    confirm_on(&io::stdin(), io::stderr(), targets, consent, purpose)
+    let width = output::error_width();
+    confirm_on(&io::stdin(), io::stderr(), width, targets, consent, purpose)
 }
 
 /// Fails unless the user types `expected` as the answer to `question`.
@@ -57,13 +59,14 @@ pub fn by_phrase(question: &str, expected: &str) -> Result<(), Failure> {
     if !answers.is_terminal() {
         return Err(cannot_ask_without_a_terminal());
     }
-    Dialog::new(&answers, io::stderr())?.ask(question, expected)
+    Dialog::new(&answers, io::stderr(), output::error_width())?.ask(question, expected)
 }
 
-/// Like [`confirm`], with questions to `questions` and answers from `answers`.
+/// Like [`confirm`], with questions to `questions`, which may be so wide, and answers from `answers`.
 fn confirm_on(
     answers: &(impl AsFd + IsTerminal),
     questions: impl Write,
+    width: Option<usize>,
     targets: &[Target],
     consent: &Consent,
     purpose: &Purpose,
@@ -78,7 +81,7 @@ fn confirm_on(
     if !answers.is_terminal() {
         return Err(cannot_ask_without_a_terminal());
     }
-    let mut dialog = Dialog::new(answers, questions)?;
+    let mut dialog = Dialog::new(answers, questions, width)?;
     if !named.is_empty() {
         dialog.confirm_together(&named, unnamed.is_empty(), purpose)?;
     }
@@ -174,15 +177,21 @@ fn cannot_ask(error: io::Error) -> Failure {
 pub struct Dialog<Q> {
     answers: BufReader<File>,
     questions: Q,
+    width: Option<usize>,
 }
 
 impl<Q: Write> Dialog<Q> {
-    /// A dialog that writes to `questions` and reads from `answers`.
-    pub fn new(answers: &impl AsFd, questions: Q) -> Result<Dialog<Q>, Failure> {
+    /// A dialog that writes to `questions`, which may be so wide, and reads from `answers`.
+    pub fn new(
+        answers: &impl AsFd,
+        questions: Q,
+        width: Option<usize>,
+    ) -> Result<Dialog<Q>, Failure> {
         let answers = answers.as_fd().try_clone_to_owned().map_err(cannot_ask)?;
         Ok(Dialog {
             answers: BufReader::new(File::from(answers)),
             questions,
+            width,
         })
     }
 
@@ -238,11 +247,13 @@ impl<Q: Write> Dialog<Q> {
         }
     }
 
-    /// The answer to `question`; `None` if the input ended within it.
+    /// The answer to `question`, which is typed behind its last line; `None` if the input ended within it.
     pub fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let lines = question.lines().map(|line| paragraph(line, self.width));
+        let question = lines.collect::<String>();
         let asked = self
             .questions
-            .write_all(question.as_bytes())
+            .write_all(format!("{} ", question.trim_end()).as_bytes())
             .and_then(|()| self.questions.flush());
         asked.map_err(cannot_ask)?;
         let mut answer = Vec::new();

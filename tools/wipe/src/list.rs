@@ -60,8 +60,8 @@ fn entries(all: bool) -> Result<Vec<Entry>, Failure> {
 }
 
 fn entry((target, uses): (Target, Vec<String>)) -> Entry {
-    let erase = purge::expected_method(&target, EraseChoice::Auto, std::slice::from_ref(&target));
-    let erase = erase.and_then(Result::ok);
+    let erase = purge::ask(&target, std::slice::from_ref(&target));
+    let erase = erase.and_then(|erase| erase.known(EraseChoice::Auto).ok());
     Entry {
         name: target.stable_name(),
         bus: target.bus(),

@@ -2,59 +2,119 @@
 
 use jiff::Timestamp;
 use squall_drives::{Hidden, Identity, Kind, Target};
+use squall_tools::columns::hanging;
 use squall_tools::{Failure, text, units};
 
-use crate::purge::{self, EraseChoice};
-use crate::record::{EraseMethod, Plan, Scope};
+use crate::purge::{self, EraseChoice, SupportedErases};
+use crate::record::{EraseMethod, OwnErase, Plan, Scope};
 use crate::show::json::{Event, FORMAT, Line};
 use crate::{content_kind, report, show};
 
-/// The plan as text: a block for each target, and what is done with all of them. `purge` says
-/// whether and how they erase themselves first. Each is asked once.
-pub fn text(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> String {
-    let methods = expected_methods(targets, purge);
-    blocks(targets, &methods) + &summary(targets, plan, purge, &methods)
+/// Targets, what is done with them, and what they told of themselves: each was asked once.
+#[derive(Clone, Copy)]
+pub struct Planned<'a> {
+    pub targets: &'a [Target],
+    pub plan: &'a Plan,
+    /// Whether and how they erase themselves first.
+    pub purge: Option<EraseChoice>,
+    /// What each of them told of its own erase; `None` if it cannot be asked.
+    pub erases: &'a [Option<SupportedErases>],
 }
 
-/// The plan below a table of the targets.
-pub fn text_below_table(targets: &[Target], plan: &Plan, purge: Option<EraseChoice>) -> String {
-    let methods = expected_methods(targets, purge);
-    additions_to_table(targets, &methods) + &summary(targets, plan, purge, &methods)
-}
-
-/// How a target is expected to erase itself, or why it cannot; `None` if it cannot be asked.
-type ExpectedMethod = Option<Result<EraseMethod, String>>;
-
-/// What each of `targets` tells of its own erase, before it is opened.
-fn expected_methods(targets: &[Target], purge: Option<EraseChoice>) -> Vec<ExpectedMethod> {
-    let choice = purge.unwrap_or(EraseChoice::Auto);
-    let ask = |target| purge::expected_method(target, choice, targets);
-    targets.iter().map(ask).collect()
-}
-
-fn blocks(targets: &[Target], methods: &[ExpectedMethod]) -> String {
-    let mut text = String::new();
-    for (target, method) in targets.iter().zip(methods) {
-        block(&mut text, &target.identity);
-        let erase = erase(&target.identity, method).map(|way| way.unwrap_or_else(|why| why));
-        beyond(&mut text, target.hidden(), erase);
+impl Planned<'_> {
+    /// The plan as text, for a terminal of this width: a block for each target, and what is done with all of them.
+    pub fn text(&self, width: Option<usize>) -> String {
+        wrapped(&(self.blocks() + &self.summary()), width)
     }
-    text
-}
 
-/// What a table does not show: a block for each of `targets` that hides something, or can erase itself.
-fn additions_to_table(targets: &[Target], methods: &[ExpectedMethod]) -> String {
-    let mut text = String::new();
-    for (target, method) in targets.iter().zip(methods) {
-        let mut lines = String::new();
-        let way = erase(&target.identity, method).and_then(Result::ok);
-        beyond(&mut lines, target.hidden(), way);
-        if !lines.is_empty() {
-            add(&mut text, &target.identity.path.display().to_string());
-            text += &lines;
+    /// The plan below a table of the targets.
+    pub fn text_below_table(&self, width: Option<usize>) -> String {
+        wrapped(&(self.additions_to_table() + &self.summary()), width)
+    }
+
+    /// The plan as an event, for programs.
+    pub fn event(&self) -> Result<String, Failure> {
+        let choice = self.choice();
+        let means = self
+            .erases
+            .iter()
+            .map(|erase| erase.as_ref()?.known(choice).ok());
+        let event = Event::Plan {
+            format: FORMAT,
+            drives: self.targets.iter().map(|target| &target.identity).collect(),
+            plan: self.plan,
+            purge: self.purge.is_some(),
+            means: means.collect(),
+            hidden: self.targets.iter().map(Target::hidden).collect(),
+        };
+        Line::new(Timestamp::now(), event).text()
+    }
+
+    fn choice(&self) -> EraseChoice {
+        self.purge.unwrap_or(EraseChoice::Auto)
+    }
+
+    /// Each of the targets, with what is known about its own erase: how it is done, or why there is none.
+    fn with_erases(&self) -> impl Iterator<Item = (&Target, Option<Result<String, String>>)> {
+        let choice = self.choice();
+        let all = self.targets.iter().zip(self.erases);
+        all.map(move |(target, told)| {
+            let told = told.as_ref().map(|told| told.words(choice));
+            (target, erase(&target.identity, told))
+        })
+    }
+
+    fn blocks(&self) -> String {
+        let mut text = String::new();
+        for (target, erase) in self.with_erases() {
+            block(&mut text, &target.identity);
+            let erase = erase.map(|way| way.unwrap_or_else(|why| why));
+            beyond(&mut text, target.hidden(), erase);
         }
+        text
     }
-    text
+
+    /// What a table does not show: a block for each of the targets that hides something, or can erase itself.
+    fn additions_to_table(&self) -> String {
+        let mut text = String::new();
+        for (target, erase) in self.with_erases() {
+            let mut lines = String::new();
+            beyond(&mut lines, target.hidden(), erase.and_then(Result::ok));
+            if !lines.is_empty() {
+                add(&mut text, &target.identity.path.display().to_string());
+                text += &lines;
+            }
+        }
+        text
+    }
+
+    /// What is done with all of the targets.
+    fn summary(&self) -> String {
+        let mut text = String::new();
+        let sizes = self.targets.iter().map(|target| target.identity.size);
+        let total = units::volume(sizes.sum());
+        let number = self.targets.len();
+        let noun = if number == 1 { "target" } else { "targets" };
+        add(&mut text, &format!("{number} {noun}, {total} in all"));
+        if self.purge.is_some() {
+            add(&mut text, "Each drive first erases itself.");
+        }
+        add(
+            &mut text,
+            &format!(
+                "to be overwritten {}; {}",
+                content_kind::in_words(&self.plan.passes),
+                verification(self.plan)
+            ),
+        );
+        // Drives that erase themselves need no advice to do that.
+        if self.purge.is_none() {
+            for advice in advice(self.targets, &purge::told(self.targets, self.erases)) {
+                add(&mut text, &format!("note: {advice}"));
+            }
+        }
+        text
+    }
 }
 
 /// What a drive hides, and its erase: what overwriting does not reach, and what may.
@@ -68,61 +128,6 @@ fn beyond(text: &mut String, hidden: Option<Hidden>, erase: Option<String>) {
     if let Some(erase) = erase {
         add(text, &format!("  erase     {erase}"));
     }
-}
-
-/// What is done with all of `targets`.
-fn summary(
-    targets: &[Target],
-    plan: &Plan,
-    purge: Option<EraseChoice>,
-    methods: &[ExpectedMethod],
-) -> String {
-    let mut text = String::new();
-    let total: u64 = targets.iter().map(|target| target.identity.size).sum();
-    let number = targets.len();
-    let noun = if number == 1 { "target" } else { "targets" };
-    add(
-        &mut text,
-        &format!("{number} {noun}, {} in all", units::volume(total)),
-    );
-    if purge.is_some() {
-        add(&mut text, "Each drive first erases itself.");
-    }
-    add(
-        &mut text,
-        &format!(
-            "to be overwritten {}; {}",
-            content_kind::in_words(&plan.passes),
-            verification(plan)
-        ),
-    );
-    // Drives that erase themselves need no advice to do that.
-    if purge.is_none() {
-        for advice in advice(targets, methods) {
-            add(&mut text, &format!("note: {advice}"));
-        }
-    }
-    text
-}
-
-/// The plan as an event, for programs.
-pub fn event(
-    targets: &[Target],
-    plan: &Plan,
-    purge: Option<EraseChoice>,
-) -> Result<String, Failure> {
-    let means = expected_methods(targets, purge)
-        .into_iter()
-        .map(|method| method?.ok());
-    let event = Event::Plan {
-        format: FORMAT,
-        drives: targets.iter().map(|target| &target.identity).collect(),
-        plan,
-        purge: purge.is_some(),
-        means: means.collect(),
-        hidden: targets.iter().map(Target::hidden).collect(),
-    };
-    Line::new(Timestamp::now(), event).text()
 }
 
 fn block(text: &mut String, identity: &Identity) {
@@ -156,15 +161,17 @@ fn block(text: &mut String, identity: &Identity) {
     );
 }
 
-/// What is known about a target's own erase before the target is opened: how it is done, or why there is none.
-fn erase(identity: &Identity, method: &ExpectedMethod) -> Option<Result<String, String>> {
+/// What is known about a target's own erase, of which the drive has `told` this.
+fn erase(
+    identity: &Identity,
+    told: Option<Result<String, String>>,
+) -> Option<Result<String, String>> {
     let is_memory_card = || {
         let name = identity.path.file_name().unwrap_or_default();
         identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
     };
-    match method {
-        Some(Ok(means)) => Some(Ok(format!("supported: {} (--purge)", means.name()))),
-        Some(Err(why)) => Some(Err(format!("not supported: {why}"))),
+    match told {
+        Some(told) => Some(told.map_err(|why| format!("not supported: {why}"))),
         None => is_memory_card().then(|| {
             let name = EraseMethod::SecureDiscard.name();
             Ok(format!("perhaps supported: {name} (--purge)"))
@@ -185,14 +192,29 @@ fn verification(plan: &Plan) -> String {
 }
 
 /// Notes on data that overwriting does not reach, each once.
-fn advice(targets: &[Target], methods: &[ExpectedMethod]) -> Vec<String> {
-    let mut advice: Vec<String> = Vec::new();
-    for (target, method) in targets.iter().zip(methods) {
-        let method = method.clone().and_then(Result::ok);
-        advice.extend(report::flash_advice(&target.identity, method));
-    }
+fn advice(targets: &[Target], erases: &[Option<OwnErase>]) -> Vec<String> {
+    let all = targets.iter().zip(erases);
+    let advice =
+        all.filter_map(|(target, erase)| report::flash_advice(&target.identity, erase.as_ref()));
+    let mut advice: Vec<String> = advice.collect();
     advice.dedup();
     advice
+}
+
+/// Wraps the lines of a plan. What is below a target goes on where its second column begins.
+fn wrapped(plan: &str, width: Option<usize>) -> String {
+    const SECOND_COLUMN: usize = 12;
+    let indent = |line: &str| {
+        if line.starts_with("  ") {
+            SECOND_COLUMN
+        } else {
+            2
+        }
+    };
+    let lines = plan.lines();
+    lines
+        .map(|line| hanging(line, indent(line), width))
+        .collect()
 }
 
 /// Adds one line, even if names in it contain line breaks.
@@ -215,15 +237,37 @@ mod tests {
         target
     }
 
+    fn plan() -> Plan {
+        Plan {
+            passes: vec![ContentKind::ZEROS],
+            verify: Scope::Full,
+            verify_each: false,
+            keep_key: false,
+        }
+    }
+
+    /// A plan for targets that cannot be asked.
+    fn planned<'a>(
+        targets: &'a [Target],
+        plan: &'a Plan,
+        purge: Option<EraseChoice>,
+    ) -> Planned<'a> {
+        Planned {
+            targets,
+            plan,
+            purge,
+            erases: &[const { None }; 2][..targets.len()],
+        }
+    }
+
     #[test]
     fn what_a_table_does_not_show_is_below_it() {
         let lab = Lab::new();
         let card = memory_card(&lab);
         let plain = Target::find(&lab.image("plain", 4096)).expect("a target");
         let targets = [plain, card];
-        let methods = expected_methods(&targets, None);
         assert_eq!(
-            additions_to_table(&targets, &methods),
+            planned(&targets, &plan(), None).additions_to_table(),
             "/dev/mmcblk9\n  erase     perhaps supported: secure discard (--purge)\n"
         );
         let mut text = String::new();
@@ -235,23 +279,47 @@ mod tests {
         assert!(text.starts_with("  hidden    1.00 MB (HPA): "), "{text}");
     }
 
+    /// On narrow terminals no word of a plan is broken, and no line is wider but for a long word.
+    #[test]
+    fn plans_fit() {
+        let lab = Lab::new();
+        let mut card = memory_card(&lab);
+        card.identity.given = "/dev/mmcblk9".into();
+        let targets = [card];
+        let plan = plan();
+        let planned = planned(&targets, &plan, None);
+        let words = |text: &str| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let whole = planned.text(None);
+        assert!(
+            whole.lines().any(|line| line.chars().count() > 160),
+            "{whole}"
+        );
+        for columns in [40, 60, 80, 160] {
+            let text = planned.text(Some(columns));
+            assert!(
+                text.lines().all(|line| line.chars().count() <= columns),
+                "{text}"
+            );
+            assert_eq!(words(&text), words(&whole));
+        }
+    }
+
     /// Drives that erase themselves need no advice to do that.
     #[test]
     fn with_purge_nothing_else_is_advised() {
         let lab = Lab::new();
         let targets = [memory_card(&lab)];
-        let plan = Plan {
-            passes: vec![ContentKind::ZEROS],
-            verify: Scope::Full,
-            verify_each: false,
-            keep_key: false,
-        };
-        let text = text_below_table(&targets, &plan, None);
+        let plan = plan();
+        let text = planned(&targets, &plan, None).text_below_table(None);
         assert!(
             text.contains("`squall wipe --purge /dev/mmcblk9`"),
             "{text}"
         );
-        let text = text_below_table(&targets, &plan, Some(EraseChoice::Auto));
+        let text = planned(&targets, &plan, Some(EraseChoice::Auto)).text_below_table(None);
         assert!(
             text.contains("Each drive first erases itself.") && !text.contains("note:"),
             "{text}"

@@ -23,12 +23,11 @@ use squall_drives::io::{Buffer, Device};
 use squall_drives::{Kind, Target, shown};
 use squall_tools::Failure;
 
-use crate::record::{CommandSet, EraseMethod, Purge};
-use how::{NO_DISCARD, SupportedErases};
-use operation::FROZEN;
+use crate::record::{CommandSet, EraseMethod, OwnErase, Purge};
+use how::{NO_DISCARD, Sanitizing};
 use sanitize::{Sanitizer, State, percent};
 
-pub use how::EraseChoice;
+pub use how::{EraseChoice, SupportedErases};
 
 /// Chooses how each of `targets`, which are open as `devices`, erases itself, if at all. All of
 /// them do if that was `asked` for on the command line; else those for which the user agrees now.
@@ -43,8 +42,12 @@ pub fn choose(
     }
     let opened = targets.iter().zip(devices);
     let how = asked.unwrap_or(EraseChoice::Auto);
-    let found =
-        opened.map(|(target, device)| (target, erase_method(target, device.file(), how, targets)));
+    let found = opened.map(|(target, device)| {
+        (
+            target,
+            supported(target, device.file(), targets).choose(how),
+        )
+    });
     if asked.is_some() {
         let means: Result<Vec<_>, _> = found
             .map(|(target, means)| means.map(Some).map_err(|why| refused(target, &why)))
@@ -82,28 +85,21 @@ fn purges(targets: &[Target], means: &[Option<EraseMethod>]) -> Vec<Option<Purge
     targets.iter().enumerate().map(purge).collect()
 }
 
-/// How `target`, open as `file`, can erase itself, or why it cannot. Nothing but `named` targets may be
-/// erased. Asking changes nothing.
-fn erase_method(
-    target: &Target,
-    file: &File,
-    how: EraseChoice,
-    named: &[Target],
-) -> Result<EraseMethod, String> {
+/// How `target`, open as `file`, can erase itself. Nothing but `named` targets may be erased. Asking changes nothing.
+fn supported(target: &Target, file: &File, named: &[Target]) -> SupportedErases {
     let other = match target.namespace() {
         Some(_) => nvme::Format::of(file).map(|_| EraseMethod::NvmeFormat),
         None if target.identity.kind == Kind::File => Err("it is a file".into()),
         None if discard::is_supported(file) => Ok(EraseMethod::SecureDiscard),
         None => Err(NO_DISCARD.into()),
     };
-    let sanitize = sanitizer(target, file, named).map(|(set, drive)| {
-        let actions = drive.actions()?;
-        match drive.status()?.state {
-            State::Frozen => Err(FROZEN.to_owned()),
-            _ => Ok((set, actions)),
-        }
-    });
-    SupportedErases { sanitize, other }.choose(how)
+    let sanitize = sanitizer(target, file, named);
+    let sanitize = sanitize.map(|(set, drive)| Sanitizing::of(set, &*drive));
+    SupportedErases {
+        sanitize,
+        other,
+        flash: target.identity.flash,
+    }
 }
 
 /// The sanitize commands of `target`, open as `file`; `None` if it is not a whole drive.
@@ -134,19 +130,46 @@ fn sanitizer<'f>(
     }
 }
 
-/// The expected result of [`erase_method`], without opening `target` for writing, which would make other
-/// programs probe it again. `None` if it is neither an NVMe namespace nor a SCSI drive, or cannot be asked.
-pub fn expected_method(
-    target: &Target,
-    how: EraseChoice,
-    named: &[Target],
-) -> Option<Result<EraseMethod, String>> {
+/// How `target` can erase itself, as far as it tells without being opened for writing, which would make other programs
+/// probe it again. `None` if it is neither an NVMe namespace nor a SCSI drive, or cannot be asked. Nothing but `named`
+/// targets may be erased.
+pub fn ask(target: &Target, named: &[Target]) -> Option<SupportedErases> {
     let is_drive = target.identity.kind == Kind::Disk && target.takes_scsi_commands();
     if target.namespace().is_none() && !is_drive {
         return None;
     }
     let file = target.open_to_ask(OFlags::empty())?;
-    Some(erase_method(target, &file, how, named))
+    Some(supported(target, &file, named))
+}
+
+/// Like [`ask`], for each of `targets`, which may all be erased.
+pub fn ask_all(targets: &[Target]) -> Vec<Option<SupportedErases>> {
+    let ask = |target| ask(target, targets);
+    targets.iter().map(ask).collect()
+}
+
+/// What each of `targets` has told of its own erase, for its record.
+pub fn told(targets: &[Target], erases: &[Option<SupportedErases>]) -> Vec<Option<OwnErase>> {
+    let path = |target: &Target| target.identity.path.clone();
+    let told = |(target, erase): (&Target, &Option<SupportedErases>)| {
+        let method = erase.as_ref()?.choose(EraseChoice::Auto);
+        Some(match method {
+            Err(reason) => OwnErase::Unsupported { reason },
+            Ok(means) if means.reaches_all_namespaces() => {
+                let subsystem = target.subsystem();
+                let of_it = targets.iter().filter(|it| it.subsystem() == subsystem);
+                OwnErase::Supported {
+                    means,
+                    targets: of_it.map(path).collect(),
+                }
+            }
+            Ok(means) => OwnErase::Supported {
+                means,
+                targets: vec![path(target)],
+            },
+        })
+    };
+    targets.iter().zip(erases).map(told).collect()
 }
 
 /// Fails if one of `targets`, which are not to erase themselves, is at that or has failed in it: then it

@@ -20,7 +20,7 @@ pub use crate::level::Level;
 pub use crate::machine::Machine;
 pub use plan::Plan;
 
-pub use purge::{Action, CommandSet, EraseMethod, Exchange, Purge, Sanitize};
+pub use purge::{Action, CommandSet, EraseMethod, Exchange, OwnErase, Purge, Sanitize};
 
 /// Name and version of a report's layout.
 pub const FORMAT: &str = "squall-wipe/1";
@@ -101,8 +101,8 @@ pub struct Drive {
     pub health: HealthRecord,
     /// The drive's own erase before the first pass, if one was asked for.
     pub purge: Option<Purge>,
-    /// How the drive can erase itself, if it tells; `squall wipe --purge` has it do that.
-    pub erase: Option<EraseMethod>,
+    /// How the drive can erase itself, or why it cannot; `None` if it cannot be asked.
+    pub own_erase: Option<OwnErase>,
     /// How bytes were transferred; `None` until the drive begins.
     pub transfer: Option<Transfer>,
     /// Remarks: slowness, losses, what overwriting cannot reach.
@@ -284,7 +284,7 @@ impl Drive {
             level: None,
             health: HealthRecord::default(),
             purge: None,
-            erase: None,
+            own_erase: None,
             transfer: None,
             notes: Vec::new(),
         }

@@ -19,6 +19,7 @@ use rustix::thread::CapabilitySet;
 use squall::Engine;
 use squall_drives::io::{Access, Device};
 use squall_drives::{Purpose, Target, confirm, shown};
+use squall_tools::columns::paragraph;
 use squall_tools::in_child::{self, Ended};
 use squall_tools::{Failure, Interrupt, output};
 
@@ -26,10 +27,11 @@ use crate::args::{TransferArguments, WipeArguments};
 use crate::choice::Choice;
 use crate::journal::Journal;
 use crate::keyboard::{self, Keyboard};
+use crate::plan::Planned;
+use crate::purge;
 use crate::record::{Drive, FORMAT, Job, Machine, Plan, Tool};
 use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Supervision, Workers};
-use crate::{plan, purge};
 
 use watch::Known;
 
@@ -119,36 +121,34 @@ fn as_refusal(failure: Failure) -> Failure {
 /// dry or not. `choice` has the targets if they were not named.
 fn show_plan(
     options: &WipeArguments,
-    targets: &[Target],
     choice: Option<&Choice>,
-    plan: &Plan,
+    planned: &Planned<'_>,
 ) -> Result<bool, Failure> {
-    confirm::check(targets, &options.consent)?;
-    let text = || match choice {
+    confirm::check(planned.targets, &options.consent)?;
+    let text = |width| match choice {
         Some(choice) => {
-            choice.text()
-                + &plan::text_below_table(targets, plan, options.purge)
-                + &watch_sentence(options)
+            choice.text(width) + &planned.text_below_table(width) + &watch_sentence(options, width)
         }
-        None => plan::text(targets, plan, options.purge),
+        None => planned.text(width),
     };
     if options.dry_run && options.output.json {
-        output::print(&plan::event(targets, plan, options.purge)?)?;
+        output::print(&planned.event()?)?;
     } else if options.dry_run {
-        output::print(&(text() + "dry run: nothing was written\n"))?;
+        output::print(&(text(output::width()) + "dry run: nothing was written\n"))?;
     } else {
-        say(text().trim_end());
+        say(text(output::error_width()).trim_end());
     }
     Ok(!options.dry_run)
 }
 
 /// What happens to drives that are plugged in later.
-fn watch_sentence(options: &WipeArguments) -> String {
+fn watch_sentence(options: &WipeArguments, width: Option<usize>) -> String {
+    let sentence = format!(
+        "and the same with every {} drive that is plugged in while this runs",
+        options.choice.bus_names()
+    );
     match options.choice.watch {
-        true => format!(
-            "and the same with every {} drive that is plugged in while this runs\n",
-            options.choice.bus_names()
-        ),
+        true => paragraph(&sentence, width),
         false => String::new(),
     }
 }

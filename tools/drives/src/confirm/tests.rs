@@ -62,7 +62,7 @@ fn asked_for(
     let program = File::from(program);
     thread::scope(|scope| {
         let work = scope.spawn(|| {
-            let ended = confirm_on(&program, &program, targets, consent, purpose);
+            let ended = confirm_on(&program, &program, None, targets, consent, purpose);
             (&program).write_all(b"(end)").unwrap();
             ended
         });
@@ -261,7 +261,7 @@ fn nobody_is_asked_without_a_terminal() {
 fn confirmed_by_arguments(targets: &[Target], consent: &Consent) -> Result<(), Failure> {
     let nobody = File::open(Path::new("/dev/null")).unwrap();
     let mut questions = Vec::new();
-    let ended = confirm_on(&nobody, &mut questions, targets, consent, &WIPE);
+    let ended = confirm_on(&nobody, &mut questions, None, targets, consent, &WIPE);
     assert_eq!(questions, b"");
     ended
 }

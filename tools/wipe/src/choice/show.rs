@@ -1,7 +1,6 @@
 //! The drives of `squall wipe --all` as tables: what is to be wiped, and what is left out.
 
 use jiff::Timestamp;
-use rustix::termios::tcgetwinsize;
 use squall_drives::Target;
 use squall_tools::columns::{columns, hide, lines, whole};
 use squall_tools::text::in_a_line;
@@ -12,12 +11,8 @@ use crate::show::json::{Event, Line};
 use crate::show::text::{self, or_none};
 
 impl Choice {
-    /// Both tables, for a terminal.
-    pub fn text(&self) -> String {
-        self.text_in(width())
-    }
-
-    fn text_in(&self, width: Option<usize>) -> String {
+    /// Both tables, for a terminal of this width.
+    pub fn text(&self, width: Option<usize>) -> String {
         let mut text = String::new();
         if !self.left_out.is_empty() {
             text += &format!("left out:\n{}\n", left_out(&self.left_out, width));
@@ -46,12 +41,6 @@ impl Skipped {
             reason: left_out.reason.clone(),
         }
     }
-}
-
-/// The width of the terminal on which the plan is shown.
-fn width() -> Option<usize> {
-    let size = tcgetwinsize(rustix::stdio::stderr()).ok()?;
-    Some(size.ws_col.into()).filter(|columns| *columns > 0)
 }
 
 fn left_out(drives: &[LeftOut], width: Option<usize>) -> String {
@@ -139,7 +128,7 @@ mod tests {
         };
         let mut shown = String::new();
         for columns in [60, 80, 160] {
-            let text = choice.text_in(Some(columns));
+            let text = choice.text(Some(columns));
             assert!(text.lines().all(|line| line.chars().count() <= columns));
             shown += &format!("{columns}\n{text}\n");
         }
@@ -156,7 +145,7 @@ mod tests {
         };
         let is_busy = |target: &Target| target.identity.path.ends_with("busy");
         choice.leave_out(|target| is_busy(target).then(|| "it is sanitizing itself".into()));
-        let text = choice.text_in(None);
+        let text = choice.text(None);
         let (skipped, wiped) = text.split_once("to be wiped:").expect("both tables");
         assert!(
             skipped.contains("/busy") && skipped.contains("it is sanitizing itself"),

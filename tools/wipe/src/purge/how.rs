@@ -2,12 +2,14 @@
 
 use clap::ValueEnum;
 
+use super::operation::FROZEN;
+use super::sanitize::{Actions, Sanitizer, State, percent};
 use crate::record::{Action, CommandSet, EraseMethod};
 
 /// How drives are to erase themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EraseChoice {
-    /// The first that the drive supports: block, crypto, format, discard, overwrite
+    /// The first that the drive supports: block, crypto, format, discard, overwrite; on a magnetic drive block is last
     Auto,
     /// Sanitize: every block is erased
     Block,
@@ -24,24 +26,90 @@ pub enum EraseChoice {
 /// Why most drives cannot erase themselves by a discard.
 pub const NO_DISCARD: &str = "it has no secure discard that the kernel knows of";
 
-/// The ways that a drive has, or why it does not have them.
+/// What a drive tells of its sanitize operations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sanitizing {
+    pub set: CommandSet,
+    pub actions: Actions,
+    /// What the drive is doing.
+    pub state: State,
+}
+
+impl Sanitizing {
+    /// Asks `drive`. Fails with the reason if it cannot sanitize itself now.
+    pub fn of(set: CommandSet, drive: &dyn Sanitizer) -> Result<Sanitizing, String> {
+        let actions = drive.actions()?;
+        match drive.status()?.state {
+            State::Frozen => Err(FROZEN.into()),
+            state => Ok(Sanitizing {
+                set,
+                actions,
+                state,
+            }),
+        }
+    }
+}
+
+/// The ways that a drive has to erase itself, or why it does not have them.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportedErases {
-    /// The command set and the actions of a sanitize operation; `None` for what is no drive that could have
-    /// one.
-    pub sanitize: Option<Result<(CommandSet, Vec<Action>), String>>,
+    /// `None` for what is no drive that could have a sanitize operation.
+    pub sanitize: Option<Result<Sanitizing, String>>,
     /// Format NVM or a secure discard.
     pub other: Result<EraseMethod, String>,
+    /// Whether the drive is flash; `None` if the kernel does not know.
+    pub flash: Option<bool>,
 }
 
 impl SupportedErases {
     /// The way to take, or why there is none.
     pub fn choose(&self, how: EraseChoice) -> Result<EraseMethod, String> {
-        let sanitize = |action| match &self.sanitize {
-            Some(Ok((set, actions))) if actions.contains(&action) => {
-                Ok(EraseMethod::sanitizing(*set, action))
+        match how {
+            EraseChoice::Block => self.sanitize(Action::BlockErase),
+            EraseChoice::Crypto => self.sanitize(Action::CryptoErase),
+            EraseChoice::Overwrite => self.sanitize(Action::Overwrite),
+            EraseChoice::Format => self.only(EraseMethod::NvmeFormat, "it has no Format NVM"),
+            EraseChoice::Discard => {
+                self.only(EraseMethod::SecureDiscard, "it has no secure discard")
             }
-            Some(Ok((_, actions))) => {
-                let names: Vec<_> = actions.iter().map(|action| action.name()).collect();
+            EraseChoice::Auto => {
+                let (first, last) = self.preferred();
+                let mut methods = first
+                    .iter()
+                    .map(|action| self.sanitize(*action))
+                    .chain([self.other.clone()])
+                    .chain(last.iter().map(|action| self.sanitize(*action)));
+                methods
+                    .find_map(Result::ok)
+                    .ok_or_else(|| self.no_method_reason())
+            }
+        }
+    }
+
+    /// The actions to take before any other way of erasing, and those to take after it, in order.
+    fn preferred(&self) -> (&'static [Action], &'static [Action]) {
+        use Action::{BlockErase, CryptoErase, Overwrite};
+        match (
+            self.flash,
+            self.sanitizing().is_none_or(|known| known.actions.are_told),
+        ) {
+            // NIST SP 800-88 Rev. 1, whose tables named techniques, has block erase for flash alone. Magnetic drives
+            // overwrite themselves, or replace their key.
+            (Some(false), true) => (&[CryptoErase], &[Overwrite, BlockErase]),
+            (Some(true), _) | (None, true) => (&[BlockErase, CryptoErase], &[Overwrite]),
+            // Most drives do not encrypt.
+            (Some(false) | None, false) => (&[Overwrite, CryptoErase], &[BlockErase]),
+        }
+    }
+
+    fn sanitize(&self, action: Action) -> Result<EraseMethod, String> {
+        match &self.sanitize {
+            Some(Ok(known)) => {
+                let all = self.possible(known);
+                if all.contains(&action) {
+                    return Ok(EraseMethod::sanitizing(known.set, action));
+                }
+                let names: Vec<_> = all.iter().map(|action| action.name()).collect();
                 Err(format!(
                     "it does not sanitize itself by {}, only by {}",
                     action.name(),
@@ -50,21 +118,64 @@ impl SupportedErases {
             }
             Some(Err(why)) => Err(why.clone()),
             None => Err("only whole drives on NVMe, SCSI and ATA sanitize themselves".into()),
-        };
-        match how {
-            EraseChoice::Block => sanitize(Action::BlockErase),
-            EraseChoice::Crypto => sanitize(Action::CryptoErase),
-            EraseChoice::Overwrite => sanitize(Action::Overwrite),
-            EraseChoice::Format => self.only(EraseMethod::NvmeFormat, "it has no Format NVM"),
-            EraseChoice::Discard => {
-                self.only(EraseMethod::SecureDiscard, "it has no secure discard")
-            }
-            EraseChoice::Auto => sanitize(Action::BlockErase)
-                .or_else(|_| sanitize(Action::CryptoErase))
-                .or_else(|_| self.other.clone())
-                .or_else(|_| sanitize(Action::Overwrite))
-                .map_err(|_| self.no_method_reason()),
         }
+    }
+
+    /// The actions that the drive tells; or else those that drives of its kind have.
+    fn possible(&self, known: &Sanitizing) -> Vec<Action> {
+        let has = |action: &Action| {
+            known.actions.are_told || self.flash != Some(false) || *action != Action::BlockErase
+        };
+        known.actions.all.iter().copied().filter(has).collect()
+    }
+
+    fn sanitizing(&self) -> Option<&Sanitizing> {
+        self.sanitize.as_ref()?.as_ref().ok()
+    }
+
+    /// The way that is known: that of an operation under way, as far as the drive tells; or else the one to take.
+    pub fn known(&self, how: EraseChoice) -> Result<EraseMethod, String> {
+        let chosen = self.choose(how)?;
+        match self.sanitizing() {
+            Some(Sanitizing {
+                state: State::Running { action, .. },
+                set,
+                ..
+            }) => Ok(match action {
+                Some(action) => EraseMethod::sanitizing(*set, *action),
+                None => chosen.found_under_way(),
+            }),
+            _ => Ok(chosen),
+        }
+    }
+
+    /// How the drive erases itself, in words for a plan, or why it does not.
+    pub fn words(&self, how: EraseChoice) -> Result<String, String> {
+        let chosen = self.choose(how)?;
+        let known = self.known(how)?;
+        Ok(match self.sanitizing() {
+            Some(Sanitizing {
+                state: State::Running { action, progress },
+                ..
+            }) => {
+                // SCSI and ATA drives do not tell what they are at, and are only waited for.
+                let then = match action {
+                    Some(_) if known != chosen => format!(", then begins {}", chosen.name()),
+                    _ => String::new(),
+                };
+                format!(
+                    "under way, at {}: {}; squall waits for its end{then}",
+                    percent(*progress),
+                    known.name()
+                )
+            }
+            Some(Sanitizing { actions, .. }) if !actions.are_told => format!(
+                "perhaps supported: {} (--purge); its last operation failed, and until one succeeds it does not tell \
+                 which it has",
+                chosen.name()
+            ),
+            _ => format!("supported: {} (--purge)", chosen.name()),
+        })
     }
 
     fn only(&self, wanted: EraseMethod, without: &str) -> Result<EraseMethod, String> {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use squall_drives::Target;
 use squall_drives::confirm::{Dialog, describe, not_confirmed};
-use squall_tools::Failure;
+use squall_tools::{Failure, output};
 
 use crate::record::EraseMethod;
 
@@ -14,16 +14,17 @@ use crate::record::EraseMethod;
 pub fn choose(
     offers: &[(&Target, Option<EraseMethod>)],
 ) -> Result<Vec<Option<EraseMethod>>, Failure> {
-    choose_on(&io::stdin(), io::stderr(), offers)
+    choose_on(&io::stdin(), io::stderr(), output::error_width(), offers)
 }
 
-/// Like [`choose`], with questions to `questions` and answers from `answers`.
+/// Like [`choose`], with questions to `questions`, which may be so wide, and answers from `answers`.
 fn choose_on(
     answers: &impl AsFd,
     questions: impl Write,
+    width: Option<usize>,
     offers: &[(&Target, Option<EraseMethod>)],
 ) -> Result<Vec<Option<EraseMethod>>, Failure> {
-    let mut dialog = Dialog::new(answers, questions)?;
+    let mut dialog = Dialog::new(answers, questions, width)?;
     let choose = |(target, means): &(&Target, Option<EraseMethod>)| match means {
         Some(means) if is_chosen(&mut dialog, target, *means)? => Ok(Some(*means)),
         _ => Ok(None),
@@ -86,7 +87,7 @@ mod tests {
             users.write_all(answers.as_bytes()).unwrap();
             drop(users);
             let mut seen = Vec::new();
-            let chosen = choose_on(&ours, &mut seen, &offers);
+            let chosen = choose_on(&ours, &mut seen, None, &offers);
             (String::from_utf8(seen).unwrap(), chosen)
         };
         let (seen, chosen) = offered("erase\n\n");

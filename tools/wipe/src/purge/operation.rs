@@ -101,7 +101,7 @@ impl Operation<'_> {
 
     fn start(&self, mode: Mode) -> End {
         match self.drive.actions() {
-            Ok(actions) if actions.contains(&self.action) => {}
+            Ok(actions) if actions.all.contains(&self.action) => {}
             Ok(_) => return End::Failed(format!("it has no {}", self.action.name())),
             Err(why) => return End::Failed(why),
         }

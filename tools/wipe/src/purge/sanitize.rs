@@ -12,7 +12,7 @@ pub const WHOLE: u32 = 1 << 16;
 pub trait Sanitizer {
     /// The actions that the drive has. Fails with the reason if it has none, or if one would reach
     /// something that is not to be erased.
-    fn actions(&self) -> Result<Vec<Action>, String>;
+    fn actions(&self) -> Result<Actions, String>;
 
     /// The drive's own model and serial number, where the kernel may show those of an adapter; otherwise `None`.
     fn own_name(&self) -> Result<Option<String>, String> {
@@ -32,6 +32,25 @@ pub trait Sanitizer {
     /// How long the drive says that an operation takes.
     fn estimate(&self, _action: Action) -> Option<Duration> {
         None
+    }
+}
+
+/// The actions that a drive has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actions {
+    /// Those that it has, or may have if it does not tell.
+    pub all: Vec<Action>,
+    /// Whether the drive tells them. A SCSI drive that is sanitizing itself, or has failed in it, may tell nothing else.
+    pub are_told: bool,
+}
+
+impl Actions {
+    /// Those that a drive tells.
+    pub fn told(all: Vec<Action>) -> Actions {
+        Actions {
+            all,
+            are_told: true,
+        }
     }
 }
 

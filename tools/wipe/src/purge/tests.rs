@@ -2,6 +2,7 @@
 //! behind the commands, sanitize operations.
 
 mod ata;
+mod choice;
 mod machine;
 mod nvme;
 mod operations;
@@ -131,7 +132,7 @@ fn chosen(asked: Option<EraseChoice>, targets: &[Target]) -> Result<Vec<Option<P
 fn what_cannot_erase_itself_is_refused() {
     let lab = Lab::new();
     let targets = [Target::find(&lab.image("image", MIB)).expect("a target")];
-    assert!(expected_method(&targets[0], EraseChoice::Auto, &targets).is_none());
+    assert!(ask(&targets[0], &targets).is_none());
     assert_eq!(chosen(None, &targets).unwrap(), [None]);
     let text = chosen(Some(EraseChoice::Auto), &targets)
         .expect_err("no erase")

@@ -1,5 +1,7 @@
 //! The record of a drive's own erase: how it was done, what was sent to the drive and what it answered.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,20 @@ pub struct Purge {
     pub with: Option<usize>,
     /// What was sent and answered, if the means is a sanitize operation.
     pub sanitize: Option<Sanitize>,
+}
+
+/// What a drive told of its own erase before it was overwritten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum OwnErase {
+    /// `squall wipe --purge` has it erase itself.
+    Supported {
+        means: EraseMethod,
+        /// The targets to name: all namespaces of the job that the erase reaches, or the drive alone.
+        targets: Vec<PathBuf>,
+    },
+    /// `squall wipe --purge` would refuse the drive.
+    Unsupported { reason: String },
 }
 
 /// A sanitize operation, which a drive carries out by itself after it has accepted the command.

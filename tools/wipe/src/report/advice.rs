@@ -1,10 +1,10 @@
 //! Advice for flash: data that overwriting does not reach, and the commands by which the drive erases it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use squall_drives::{Identity, Kind};
 
-use crate::record::{Action, Drive, EraseMethod, Purge};
+use crate::record::{Action, Drive, EraseMethod, OwnErase, Purge};
 
 /// Why overwriting is not enough, and what to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub struct Advice {
 }
 
 /// What overwriting cannot reach on flash, and what to run instead, in one line. `None` if the
-/// target is not flash. It can `erase` itself by these means.
-pub fn flash_advice(identity: &Identity, erase: Option<EraseMethod>) -> Option<String> {
+/// target is not flash. `erase` is what it told of its own erase.
+pub fn flash_advice(identity: &Identity, erase: Option<&OwnErase>) -> Option<String> {
     let Advice { text, commands } = Advice::of(identity, erase)?;
     let commands = commands
         .iter()
@@ -35,7 +35,7 @@ impl Advice {
     pub fn on(drive: &Drive) -> Option<Advice> {
         let target = &drive.target;
         let Some(means) = drive.purge.as_ref().and_then(Purge::done) else {
-            return Advice::of(target, drive.erase);
+            return Advice::of(target, drive.own_erase.as_ref());
         };
         let whole = "everything it holds, including the spare cells";
         let (reach, commands) = match (means, means.action()) {
@@ -65,13 +65,14 @@ impl Advice {
         Some(Advice { text, commands })
     }
 
-    /// Advice on a target that is only overwritten; `None` if it is not flash. It can `erase` itself by these means.
-    pub fn of(identity: &Identity, erase: Option<EraseMethod>) -> Option<Advice> {
+    /// Advice on a target that is only overwritten; `None` if it is not flash. `erase` is what it told of its own erase.
+    pub fn of(identity: &Identity, erase: Option<&OwnErase>) -> Option<Advice> {
         if identity.flash != Some(true) {
             return None;
         }
         let commands = match (erase, identity.kind) {
-            (Some(means), _) => vec![purge(&identity.path, means.name())],
+            (Some(OwnErase::Supported { means, targets }), _) => vec![purge(targets, means.name())],
+            (Some(OwnErase::Unsupported { .. }), _) => Vec::new(),
             (None, Kind::Disk) => disk(&identity.path),
             (None, Kind::Partition) => partition(&identity.path),
             (None, Kind::Loop | Kind::Mapped | Kind::File) => Vec::new(),
@@ -81,7 +82,10 @@ impl Advice {
             _ => "Only the drive itself can erase them, and all of it at once",
         };
         let scope = match (erase, commands.is_empty()) {
-            (Some(_), _) => format!("{scope}; this asks it to:"),
+            (Some(OwnErase::Supported { .. }), _) => format!("{scope}; this asks it to:"),
+            (Some(OwnErase::Unsupported { reason }), _) => {
+                format!("{scope}, and `squall wipe --purge` refuses to ask it: {reason}.")
+            }
             (None, false) => format!("{scope}, if it supports this:"),
             (None, true) => format!("{scope}."),
         };
@@ -93,24 +97,27 @@ impl Advice {
     }
 }
 
-/// The command that has a target erase itself before it is overwritten again, and what that does.
-fn purge(path: &Path, what: &'static str) -> (String, &'static str) {
-    (format!("squall wipe --purge {}", path.display()), what)
+/// The command that has `targets` erase themselves before they are overwritten again, and what that does.
+fn purge(targets: &[PathBuf], what: &'static str) -> (String, &'static str) {
+    let names = targets.iter().map(|path| path.display().to_string());
+    let names: Vec<_> = names.collect();
+    (format!("squall wipe --purge {}", names.join(" ")), what)
 }
 
-/// Commands for a whole drive of which squall knows no erase. They erase all its contents, even what the wipe wrote.
+/// Commands for a whole drive that tells nothing of its own erase. They erase all its contents, even what the wipe wrote.
 fn disk(path: &Path) -> Vec<(String, &'static str)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.starts_with("mmcblk") {
         return vec![
-            purge(path, "erases the blocks in use, then overwrites"),
+            purge(&[path.into()], "erases the blocks in use, then overwrites"),
             (
                 format!("mmc sanitize {}", path.display()),
                 "erases the unused blocks (eMMC)",
             ),
         ];
     }
-    vec![purge(path, "the drive erases itself, then is overwritten")]
+    let what = "the drive erases itself, then is overwritten";
+    vec![purge(&[path.into()], what)]
 }
 
 /// Commands for what a secure discard does not reach.

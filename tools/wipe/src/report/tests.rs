@@ -10,7 +10,9 @@ use squall_testing::schema::Schema;
 
 use super::{Advice, flash_advice, html, job_html, record, whole};
 use crate::journal;
-use crate::record::{ContentKind, EraseMethod, Extent, Job, Level, Note, Outcome, Pass, Purge};
+use crate::record::{
+    ContentKind, EraseMethod, Extent, Job, Level, Note, Outcome, OwnErase, Pass, Purge,
+};
 use crate::show::fixture;
 
 /// Every outcome, and a drive that is under way.
@@ -33,6 +35,13 @@ fn the_schema_knows_every_report() {
         reason: "it no longer answers".into(),
     });
     job.drives.push(dead);
+    job.drives[0].own_erase = Some(OwnErase::Unsupported {
+        reason: "it has no ATA sanitize".into(),
+    });
+    job.drives[1].own_erase = Some(OwnErase::Supported {
+        means: EraseMethod::NvmeSanitizeBlock,
+        targets: vec!["/dev/nvme0n1".into()],
+    });
     let drives = 0..job.drives.len();
     let mut reports: Vec<Value> = drives.map(|drive| json(&job, drive)).collect();
     let mut each = fixture::verification_of(&job, 0);
@@ -228,13 +237,28 @@ fn flash_gets_the_commands_of_its_kind() {
 #[test]
 fn flash_that_can_erase_itself_gets_purge() {
     let mut job = fixture::job();
-    job.drives[2].erase = Some(EraseMethod::NvmeSanitizeCrypto);
+    job.drives[2].own_erase = Some(OwnErase::Supported {
+        means: EraseMethod::NvmeSanitizeCrypto,
+        targets: ["/dev/nvme0n1", "/dev/nvme0n2"].map(Into::into).into(),
+    });
     let page = html(&job, 2);
+    // One command erases all namespaces, and is refused for one alone.
     assert!(
-        page.contains("squall wipe --purge /dev/nvme0n1") && !page.contains("nvme sanitize"),
+        page.contains("squall wipe --purge /dev/nvme0n1 /dev/nvme0n2")
+            && !page.contains("nvme sanitize"),
         "{page}"
     );
     assert!(page.contains("NVMe Sanitize with crypto erase"), "{page}");
+
+    let reason = "it erases all namespaces, and these were not named: 2";
+    job.drives[2].own_erase = Some(OwnErase::Unsupported {
+        reason: reason.into(),
+    });
+    let page = html(&job, 2);
+    assert!(
+        page.contains(reason) && !page.contains("--purge /dev"),
+        "{page}"
+    );
 }
 
 /// An erase that the drive has done is not advised again, and a failed one is reported.

@@ -13,8 +13,8 @@ use crate::args::{MAX_PASSES, WipeArguments};
 use crate::choice::{self, Choice};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
-use crate::purge::EraseChoice;
-use crate::record::{Drive, Job, Plan, Purge, Scope};
+use crate::plan::Planned;
+use crate::record::{Drive, Job, OwnErase, Plan, Purge, Scope};
 use crate::workers::pending;
 use crate::{filesystem, purge, show};
 
@@ -40,7 +40,14 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         let devices = open_all(&targets, &options.transfer)?;
         purge::choose(options.purge, &options.consent, &targets, &devices)?;
     }
-    if !show_plan(options, &targets, choice.as_ref(), &plan)? {
+    let erases = purge::ask_all(&targets);
+    let planned = Planned {
+        targets: &targets,
+        plan: &plan,
+        purge: options.purge,
+        erases: &erases,
+    };
+    if !show_plan(options, choice.as_ref(), &planned)? {
         return Ok(None);
     }
     let directory = match &options.report {
@@ -60,9 +67,10 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         true => vec![None; targets.len()],
         false => purge::choose(options.purge, &options.consent, &targets, &devices)?,
     };
-    let drives = targets.iter().zip(purges);
+    let told = purge::told(&targets, &erases);
+    let drives = targets.iter().zip(purges).zip(told);
     let mut drives: Vec<_> = drives
-        .map(|(target, purge)| new_drive(target, purge))
+        .map(|((target, purge), told)| new_drive(target, purge, told))
         .collect();
     for (drive, asset) in drives.iter_mut().zip(assets) {
         drive.asset = asset;
@@ -98,7 +106,7 @@ fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
         output::print(&choice.event()?)?;
     }
     if let Err(failure) = choice.check(&options.choice) {
-        say(choice.text().trim_end());
+        say(choice.text(output::error_width()).trim_end());
         return Err(failure);
     }
     Ok(choice)
@@ -126,11 +134,14 @@ fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
     })
 }
 
-pub(super) fn new_drive(target: &Target, purge: Option<Purge>) -> Drive {
+pub(super) fn new_drive(
+    target: &Target,
+    purge: Option<Purge>,
+    own_erase: Option<OwnErase>,
+) -> Drive {
     let mut drive = Drive::new(target.identity.clone());
     drive.purge = purge;
-    drive.erase = purge::expected_method(target, EraseChoice::Auto, std::slice::from_ref(target))
-        .and_then(Result::ok);
+    drive.own_erase = own_erase;
     drive.hidden = target.hidden();
     if let Some(hidden) = drive.hidden.and_then(show::text::hidden) {
         drive.note(format!(

@@ -10,10 +10,11 @@ use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, show_pl
 use crate::args::WipeArguments;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
+use crate::plan::Planned;
 use crate::record::{Drive, Outcome, Purge};
-use crate::recorded_drive;
 use crate::show::OutputStyle;
 use crate::workers::pending;
+use crate::{purge, recorded_drive};
 
 /// Prepares the unfinished drives of the job whose journal is at `path`; `None` for a dry run, or if
 /// all drives are finished.
@@ -34,7 +35,13 @@ pub fn prepare(
     }
     let (numbers, targets) = find_attached(&journal, &left)?;
     guards::check(&targets, &PURPOSE)?;
-    if !show_plan(options, &targets, None, &plan)? {
+    let planned = Planned {
+        targets: &targets,
+        plan: &plan,
+        purge: None,
+        erases: &purge::ask_all(&targets),
+    };
+    if !show_plan(options, None, &planned)? {
         return Ok(None);
     }
     confirm::confirm(&targets, &options.consent, &PURPOSE)?;

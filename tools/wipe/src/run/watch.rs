@@ -214,7 +214,10 @@ impl<'a> Arrivals<'a> {
         let failed = |failure: Failure| Reason::Missed(failure.into_text());
         target.has_stable_name = true;
         let (device, purge) = self.open(&target).map_err(failed)?;
-        let (number, keys) = enter(&self.journal, new_drive(&target, purge)).map_err(failed)?;
+        let targets = std::slice::from_ref(&target);
+        let mut told = purge::told(targets, &purge::ask_all(targets));
+        let drive = new_drive(&target, purge, told.remove(0));
+        let (number, keys) = enter(&self.journal, drive).map_err(failed)?;
         Ok(PendingDrive {
             number,
             plan: self.journal.job().plan.clone(),

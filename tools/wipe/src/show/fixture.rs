@@ -235,7 +235,7 @@ fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
             after: Some(health(41, 8)),
         },
         purge: None,
-        erase: None,
+        own_erase: None,
         transfer: Some(Transfer { direct, queue }),
         notes: Vec::new(),
     }

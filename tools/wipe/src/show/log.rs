@@ -80,7 +80,7 @@ impl View for Log<'_> {
 
     fn end(&mut self, now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure> {
         self.line(now, &format!("job {}: ended", job.id))?;
-        (self.out)(&table::table(job, &run.totals()))
+        (self.out)(&table::table(job, &run.totals(), None))
     }
 }
 

@@ -123,21 +123,30 @@ impl Totals {
         (self.seconds >= 1.0 && self.moved > 0).then(|| self.moved as f64 / self.seconds)
     }
 
-    /// All of it for people, in order of importance.
+    /// All of it for people.
     pub fn texts(&self) -> Vec<String> {
+        self.ranked().into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// All of it for people, each with its rank: 0 is what nobody can do without.
+    pub fn ranked(&self) -> Vec<(u8, String)> {
         let finished = self.drives - self.under_way;
-        let mut texts = vec![
-            match self.drives {
-                1 => "1 drive".into(),
-                drives => format!("{finished} of {drives} finished"),
-            },
-            format!("{} moved", units::volume(self.moved)),
-        ];
-        texts.extend(self.now.map(|rate| format!("{} now", units::rate(rate))));
+        let count = match self.drives {
+            1 => "1 drive".into(),
+            drives => format!("{finished} of {drives} finished"),
+        };
         let average = self.average().map(units::rate);
-        texts.extend(average.map(|rate| format!("{rate} average")));
-        texts.extend(text::left(self.left));
-        texts
+        let texts = [
+            (0, Some(count)),
+            (3, Some(format!("{} moved", units::volume(self.moved)))),
+            (2, self.now.map(|rate| format!("{} now", units::rate(rate)))),
+            (4, average.map(|rate| format!("{rate} average"))),
+            (1, text::left(self.left)),
+        ];
+        let known = texts.into_iter();
+        known
+            .filter_map(|(rank, text)| Some((rank, text?)))
+            .collect()
     }
 
     /// CPU seconds for a billion bytes; `None` if too few bytes were moved to tell.

@@ -2,7 +2,9 @@
 //! events above them.
 //!
 //! When a terminal becomes narrower, it may break the lines on it, so that nobody knows where they are. After each
-//! change of its size, the screen is drawn anew from its top, with the last events.
+//! change of its size, the screen is drawn anew from its top, with the last events. Many terminals keep what is erased
+//! so among the lines above the screen. The bars, as high as they are if the terminal has broken them, are therefore
+//! erased before.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,9 +12,9 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use rustix::termios::tcgetwinsize;
-use squall_tools::columns::{columns, lines};
+use squall_tools::columns::{columns, hanging, lines};
 use squall_tools::text::in_a_line;
-use squall_tools::{Failure, units};
+use squall_tools::{Failure, output, units};
 
 use crate::event::EventKind;
 use crate::record::Job;
@@ -108,36 +110,66 @@ impl Screen {
             bar.set_position(row.reading.done);
             bar.set_message(line.to_owned());
         }
-        let mut totals = run.totals().texts();
-        if shown.len() < run.rows.len() {
-            totals.insert(1, format!("{} not shown", run.rows.len() - shown.len()));
-        }
-        if self.has_keys {
-            totals.push("s skips a drive".into());
-        }
-        if self.watches {
-            totals.insert(1, "waits for drives until q".into());
-        }
-        let totals = totals.join(", ");
+        let hidden = run.rows.len() - shown.len();
+        let totals = || self.line_of_totals(run, hidden, columns);
         self.totals
-            .set_message(self.question.clone().unwrap_or(totals));
+            .set_message(self.question.clone().unwrap_or_else(totals));
     }
 
-    /// Draws the last events anew, on a terminal with so many lines that has changed its size.
-    fn begin_anew(&mut self, lines: usize) {
-        /// Moves to the first line, and erases everything.
-        const ERASE: &str = "\x1b[H\x1b[2J";
+    /// The totals of `run`, of which so many rows are hidden, and the keys. What matters least is left out first, if it
+    /// does not fit.
+    fn line_of_totals(&self, run: &Run, hidden: usize, columns: usize) -> String {
+        let mut totals = run.totals().ranked();
+        if hidden > 0 {
+            totals.insert(1, (1, format!("{hidden} not shown")));
+        }
+        if self.watches {
+            totals.insert(1, (0, "waits for drives until q".into()));
+        }
+        if self.has_keys {
+            totals.push((0, "s skips a drive".into()));
+        }
+        loop {
+            let texts: Vec<_> = totals.iter().map(|(_, text)| &text[..]).collect();
+            let line = texts.join(", ");
+            let last = totals.iter().map(|(rank, _)| *rank).max();
+            match last {
+                Some(last) if last > 0 && line.chars().count() > columns => {
+                    totals.retain(|(rank, _)| *rank < last);
+                }
+                _ => return line,
+            }
+        }
+    }
+
+    /// Learns the size of the terminal. If it has changed, draws the last events anew.
+    fn fit(&mut self) -> (usize, usize) {
+        let now = size();
+        if let Some(before) = self.size.replace(now).filter(|before| *before != now) {
+            self.begin_anew(before.0, now);
+        }
+        now
+    }
+
+    /// Draws the last events anew, on a terminal that had `before` so many columns, and has this size now.
+    fn begin_anew(&mut self, before: usize, (columns, lines): (usize, usize)) {
+        let (first, then) = erase(self.bars.len() + 1, before, columns);
+        let _ = tell(&first);
         let _ = self.all.clear();
-        let _ = tell(ERASE);
+        let _ = tell(&then);
         let room = lines.saturating_sub(self.bars.len() + 2);
-        for line in self.said.iter().skip(self.said.len().saturating_sub(room)) {
+        let said = self.said.iter();
+        let said: String = said.map(|line| fitted(line, columns)).collect();
+        let lines: Vec<_> = said.lines().collect();
+        for line in &lines[lines.len().saturating_sub(room)..] {
             let _ = self.all.println(line);
         }
     }
 
     /// Prints a line above the bars.
     fn say(&mut self, line: String) {
-        let _ = self.all.println(&line);
+        let (columns, _) = self.fit();
+        let _ = self.all.println(fitted(&line, columns).trim_end());
         if self.said.len() == KEPT {
             self.said.pop_front();
         }
@@ -189,20 +221,14 @@ impl View for Screen {
     }
 
     fn tick(&mut self, _now: Timestamp, _age: Duration, run: &Run) -> Result<(), Failure> {
-        let size = tcgetwinsize(rustix::stdio::stderr()).ok();
-        let size = size.map(|size| (size.ws_col.into(), size.ws_row.into()));
-        let size = size.filter(|(columns, lines)| *columns > 0 && *lines > 0);
-        let size = size.unwrap_or(USUAL);
-        if self.size.replace(size).is_some_and(|before| before != size) {
-            self.begin_anew(size.1);
-        }
+        let size = self.fit();
         self.show(run, size);
         Ok(())
     }
 
     fn end(&mut self, _now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure> {
         self.clear();
-        tell(&table::table(job, &run.totals()))
+        tell(&table::table(job, &run.totals(), output::error_width()))
     }
 }
 
@@ -211,6 +237,32 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// Columns and lines of the terminal.
+fn size() -> (usize, usize) {
+    let size = tcgetwinsize(rustix::stdio::stderr()).ok();
+    let size = size.map(|size| (size.ws_col.into(), size.ws_row.into()));
+    let size = size.filter(|(columns, lines)| *columns > 0 && *lines > 0);
+    size.unwrap_or(USUAL)
+}
+
+/// What to print before so many lines of bars are erased, and what to erase the screen after that. Each bar filled a line
+/// of `before` columns and runs into the next, so a terminal that breaks lines anew has other lines of `now` columns. If
+/// it has more, they are above those that are erased. If it has fewer, what is above the bars would be erased, too.
+fn erase(bars: usize, before: usize, now: usize) -> (String, String) {
+    let broken = (bars * before).div_ceil(now.max(1));
+    let rest = match broken.saturating_sub(bars) {
+        0 => String::new(),
+        above => format!("\x1b[{above}A\x1b[J"),
+    };
+    let missing = "\n".repeat(bars.saturating_sub(broken));
+    (missing, rest + "\x1b[H\x1b[2J")
+}
+
+/// An event in lines that fit.
+fn fitted(line: &str, columns: usize) -> String {
+    hanging(line, 2, Some(columns))
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -262,5 +314,25 @@ fn name(row: &Row) -> String {
             ['…'].into_iter().chain(last).collect()
         }
         _ => row.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four lines of 160 columns are 640 cells, which are 13 lines of 50 columns, of which 4 are erased already. Four
+    /// lines of 50 columns are 2 of 120.
+    #[test]
+    fn broken_bars_are_erased_and_nothing_above_them() {
+        const SCREEN: &str = "\x1b[H\x1b[2J";
+        for (before, now, first, rest) in [
+            (160, 50, "", "\x1b[9A\x1b[J"),
+            (50, 120, "\n\n", ""),
+            (80, 80, "", ""),
+        ] {
+            let expected = (first.into(), format!("{rest}{SCREEN}"));
+            assert_eq!(erase(4, before, now), expected);
+        }
     }
 }

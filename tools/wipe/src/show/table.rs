@@ -1,6 +1,6 @@
 //! The last table: the outcome of each drive, what the run cost, and what to do next.
 
-use squall_tools::columns::{columns, lines};
+use squall_tools::columns::{columns, hanging, hide, lines, paragraph};
 use squall_tools::text::in_a_line;
 use squall_tools::units;
 
@@ -60,9 +60,10 @@ fn passes(passes: &[ContentKind]) -> String {
     }
 }
 
-/// The table, the totals and the advice.
-pub fn table(job: &Job, totals: &Totals) -> String {
-    let mut text = format!("\n{}{}\n", drives(job), sums(totals));
+/// The table, the totals and the advice, for a terminal of this width.
+pub fn table(job: &Job, totals: &Totals, width: Option<usize>) -> String {
+    let sums = paragraph(&sums(totals), width);
+    let mut text = format!("\n{}{sums}", drives(job, width));
     let mut next = job
         .drives
         .iter()
@@ -70,13 +71,13 @@ pub fn table(job: &Job, totals: &Totals) -> String {
         .peekable();
     if next.peek().is_some() {
         text += "\nWhat to do next:\n";
-        next.for_each(|line| text += &format!("  {line}\n"));
+        next.for_each(|line| text += &hanging(&format!("  {line}"), 4, width));
     }
-    text + &flash(job)
+    text + &flash(job, width)
 }
 
 /// Advice on all drives on flash: the texts, without repetitions, and then the commands to run.
-fn flash(job: &Job) -> String {
+fn flash(job: &Job, terminal: Option<usize>) -> String {
     let mut names = Vec::new();
     let (mut texts, mut commands) = (Vec::new(), Vec::new());
     for drive in &job.drives {
@@ -91,21 +92,47 @@ fn flash(job: &Job) -> String {
         return String::new();
     }
     texts.dedup();
+    // One command may have several namespaces erased.
+    commands.dedup();
     let width = commands.iter().map(|(command, _)| command.len()).max();
     let width = width.unwrap_or(0);
-    let mut all = format!("\nFlash ({}):\n{}\n", names.join(", "), texts.join("\n"));
+    let title = format!("Flash ({}):", names.join(", "));
+    let mut all = String::from("\n");
+    for text in [title].iter().chain(&texts) {
+        all += &paragraph(text, terminal);
+    }
     for (command, what) in &commands {
-        all += &format!("  {:width$}  # {what}\n", in_a_line(command));
+        let command = in_a_line(command);
+        let line = format!("  {command:width$}  # {what}");
+        // A command stays in a line, to be copied.
+        all += &match terminal {
+            Some(terminal) if line.chars().count() > terminal => {
+                hanging(&format!("  # {what}"), 4, Some(terminal)) + &format!("  {command}\n")
+            }
+            _ => line + "\n",
+        };
     }
     all
 }
 
-fn drives(job: &Job) -> String {
+/// The columns that a narrow terminal does without, in this order: rate, time, size, serial number, share.
+const LESS_IMPORTANT: [usize; 5] = [7, 6, 2, 1, 4];
+
+fn drives(job: &Job, width: Option<usize>) -> String {
     let mut table = columns(None);
     let columns = columns_of(job);
     table.set_header(columns.map(|(title, _)| title));
     table.add_rows(job.drives.iter().map(|drive| row(job, drive)));
-    lines(&mut table, 2, |column| columns[column].1)
+    let mut text = lines(&mut table, 2, |column| columns[column].1);
+    for column in LESS_IMPORTANT {
+        let fits = |line: &str| width.is_none_or(|width| line.chars().count() <= width);
+        if text.lines().all(fits) {
+            break;
+        }
+        hide(&mut table, column);
+        text = lines(&mut table, 2, |column| columns[column].1);
+    }
+    text
 }
 
 fn row(job: &Job, drive: &Drive) -> [String; 8] {

@@ -19,10 +19,11 @@ use super::screen::Screen;
 use super::{Show, View, fixture, table};
 use crate::choice::{Choice, LeftOut};
 use crate::event::{Event, EventKind};
+use crate::plan::Planned;
 use crate::progress::{Phase, Progress};
 use crate::purge::EraseChoice;
-use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome};
-use crate::{plan, report, reports};
+use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome, OwnErase};
+use crate::{report, reports};
 
 const MB: u64 = 1_000_000;
 
@@ -214,7 +215,16 @@ fn events_stand_above_the_bars() {
 fn the_last_table_is_as_it_was() {
     let job = fixture::job();
     let totals = totals(job.drives.len());
-    insta::assert_snapshot!("table", table::table(&job, &totals));
+    let mut shown = table::table(&job, &totals, None);
+    for columns in [60, 80] {
+        let text = table::table(&job, &totals, Some(columns));
+        assert!(
+            text.lines().all(|line| line.chars().count() <= columns),
+            "{text}"
+        );
+        shown += &format!("\n{columns}\n{text}");
+    }
+    insta::assert_snapshot!("table", shown);
 }
 
 fn totals(drives: usize) -> Totals {
@@ -238,7 +248,7 @@ fn the_table_of_a_verification_has_what_was_compared() {
     let drive = &mut job.drives[0];
     let verification = drive.verification.as_mut().expect("a verification");
     verification.compared = drive.target.size / 2;
-    let shown = table::table(&job, &totals(1));
+    let shown = table::table(&job, &totals(1), None);
     assert!(
         shown.contains("compared") && shown.contains(" 50.0 %"),
         "{shown}"
@@ -329,7 +339,20 @@ fn beside_the_run() -> Vec<String> {
     let target = Target::find(&lab.image("image", 4096)).expect("a target");
     let mut job = fixture::job();
     job.drives[0].purge = Some(fixture::sanitized());
-    let plan = plan::event(&[target], &job.plan, Some(EraseChoice::Auto)).expect("a plan");
+    job.drives[0].own_erase = Some(OwnErase::Unsupported {
+        reason: "it has no ATA sanitize".into(),
+    });
+    job.drives[1].own_erase = Some(OwnErase::Supported {
+        means: EraseMethod::NvmeSanitizeBlock,
+        targets: vec!["/dev/nvme0n1".into()],
+    });
+    let planned = Planned {
+        targets: &[target],
+        plan: &job.plan,
+        purge: Some(EraseChoice::Auto),
+        erases: &[None],
+    };
+    let plan = planned.event().expect("a plan");
     let mut other = Target::find(&lab.image("other", 4096)).expect("a target");
     other.identity = fixture::job().drives[0].target.clone();
     let choice = Choice {

@@ -7,7 +7,7 @@ use squall_drives::commands::nvme::{Admin, Command, LOG_PAGE, log_page, status_n
 use squall_drives::io::Buffer;
 
 use super::{Controller, command, identify, structure};
-use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
+use crate::purge::sanitize::{Actions, Answered, Mode, Sanitizer, Sent, State, Status};
 use crate::record::Action;
 
 /// Time for the drive to accept a command, in milliseconds. The operation itself takes longer.
@@ -107,7 +107,7 @@ impl<'a> Subsystem<'a> {
 }
 
 impl Sanitizer for Subsystem<'_> {
-    fn actions(&self) -> Result<Vec<Action>, String> {
+    fn actions(&self) -> Result<Actions, String> {
         /// Offset of the sanitize capabilities (SANICAP), and what their bits mean.
         const SANICAP: usize = 328;
         const BITS: [(u8, Action); 3] = [
@@ -123,7 +123,7 @@ impl Sanitizer for Subsystem<'_> {
             return Err("its controller has no Sanitize".into());
         }
         self.check_namespaces(&controller)?;
-        Ok(actions)
+        Ok(Actions::told(actions))
     }
 
     fn status(&self) -> Result<Status, String> {

@@ -5,7 +5,7 @@ use squall_drives::commands::ata::{Command, Registers, text as text_of, words};
 use squall_drives::commands::scsi::{Data, Scsi};
 
 use super::{digits, send, vital_product_data};
-use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
+use crate::purge::sanitize::{Actions, Answered, Mode, Sanitizer, Sent, State, Status};
 use crate::record::Action;
 
 /// Values of FEATURE in SANITIZE DEVICE.
@@ -151,7 +151,7 @@ mod reason {
 const NO_SANITIZE: &str = "it has no ATA sanitize";
 
 impl Sanitizer for Disk<'_> {
-    fn actions(&self) -> Result<Vec<Action>, String> {
+    fn actions(&self) -> Result<Actions, String> {
         const BITS: [(u16, Action); 3] = [
             (1 << 15, Action::BlockErase),
             (1 << 13, Action::CryptoErase),
@@ -162,7 +162,7 @@ impl Sanitizer for Disk<'_> {
         let actions: Vec<_> = has.map(|(_, action)| action).collect();
         match actions.is_empty() {
             true => Err(NO_SANITIZE.into()),
-            false => Ok(actions),
+            false => Ok(Actions::told(actions)),
         }
     }
 

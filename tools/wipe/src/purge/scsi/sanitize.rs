@@ -4,7 +4,7 @@ use squall_drives::commands::scsi::{Data, Scsi};
 use squall_drives::commands::sense::{Sense, code, key};
 
 use super::{digits, send};
-use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
+use crate::purge::sanitize::{Actions, Answered, Mode, Sanitizer, Sent, State, Status};
 use crate::record::Action;
 
 /// Operation codes.
@@ -35,8 +35,9 @@ const PARAMETERS: [u8; 8] = [1, 0, 0, 4, 0, 0, 0, 0];
 pub struct LogicalUnit<'a>(pub &'a dyn Scsi);
 
 impl LogicalUnit<'_> {
-    /// Whether the drive has a service action of SANITIZE, by REPORT SUPPORTED OPERATION CODES.
-    fn has(&self, service: u8) -> Result<bool, String> {
+    /// Whether the drive has a service action of SANITIZE, by REPORT SUPPORTED OPERATION CODES. `None` if it does not
+    /// tell before it has sanitized itself.
+    fn has(&self, service: u8) -> Result<Option<bool>, String> {
         const REPORT_SUPPORTED_OPERATION_CODES: u8 = 0x0c;
         const ONE_COMMAND_WITH_SERVICE_ACTION: u8 = 0b010;
         const LEN: u8 = 64;
@@ -58,8 +59,7 @@ impl LogicalUnit<'_> {
         let reply = send(self.0, &block, Data::In(&mut data))?;
         match (reply.is_good(), reply.sense) {
             (true, _) => {}
-            // It has SANITIZE, and tells no more before the end of the operation.
-            (false, Some(sense)) if is_of_sanitize(&sense) => return Ok(true),
+            (false, Some(sense)) if is_of_sanitize(&sense) => return Ok(None),
             (false, _) => return Err("it does not report whether it has SANITIZE".into()),
         }
         /// Whether it is supported (SUPPORT), and which logical units it affects (MLU).
@@ -69,7 +69,7 @@ impl LogicalUnit<'_> {
         if support == SUPPORTED && units & OTHERS != 0 {
             return Err("its SANITIZE reaches other logical units, too".into());
         }
-        Ok(support == SUPPORTED)
+        Ok(Some(support == SUPPORTED))
     }
 
     fn send(&self, service: u8, flags: u8, parameters: &[u8]) -> Sent {
@@ -122,18 +122,20 @@ impl LogicalUnit<'_> {
 }
 
 impl Sanitizer for LogicalUnit<'_> {
-    fn actions(&self) -> Result<Vec<Action>, String> {
-        let mut actions = Vec::new();
+    fn actions(&self) -> Result<Actions, String> {
+        let mut actions = Actions::told(Vec::new());
         for (action, service) in [
             (Action::BlockErase, service::BLOCK_ERASE),
             (Action::CryptoErase, service::CRYPTOGRAPHIC_ERASE),
             (Action::Overwrite, service::OVERWRITE),
         ] {
-            if self.has(service)? {
-                actions.push(action);
+            let answer = self.has(service)?;
+            actions.are_told &= answer.is_some();
+            if answer.unwrap_or(true) {
+                actions.all.push(action);
             }
         }
-        match actions.is_empty() {
+        match actions.all.is_empty() {
             true => Err("it has no SANITIZE".into()),
             false => Ok(actions),
         }

@@ -9,7 +9,7 @@ use super::world::{ACTIONS, World, run};
 use super::{ata, nvme, scsi};
 use crate::purge::nvme::sanitize::Subsystem;
 use crate::purge::operation::{End, NO_ANSWER, NO_PROGRESS, Surroundings};
-use crate::purge::sanitize::{Answered, Mode, Sanitizer, Sent, State, Status};
+use crate::purge::sanitize::{Actions, Answered, Mode, Sanitizer, Sent, State, Status};
 use crate::purge::scsi::ata::Disk;
 use crate::purge::scsi::sanitize::LogicalUnit;
 use crate::record::Action;
@@ -43,7 +43,7 @@ fn each(test: impl Fn(&dyn Sanitizer, &RefCell<Machine>)) {
 fn each_action_is_sent_once_and_waited_for() {
     for action in ACTIONS {
         each(|drive, machine| {
-            assert_eq!(drive.actions().unwrap(), ACTIONS);
+            assert_eq!(drive.actions().unwrap().all, ACTIONS);
             let world = World::new();
             assert_eq!(run(drive, &world, action, false), End::Done);
             assert_eq!(machine.borrow().begun, [(action, true)]);
@@ -207,7 +207,7 @@ fn a_reset_drive_is_asked_again() {
     let drive = scsi::Drive::default();
     let unit = LogicalUnit(&drive);
     drive.attentions.set(3);
-    assert_eq!(unit.actions().unwrap(), ACTIONS);
+    assert_eq!(unit.actions().unwrap().all, ACTIONS);
     drive.attentions.set(3);
     assert_eq!(
         unit.start(Action::BlockErase, Mode::Unrestricted).result,
@@ -247,8 +247,8 @@ struct Silent<'a> {
 }
 
 impl Sanitizer for Silent<'_> {
-    fn actions(&self) -> Result<Vec<Action>, String> {
-        Ok(ACTIONS.into())
+    fn actions(&self) -> Result<Actions, String> {
+        Ok(Actions::told(ACTIONS.into()))
     }
 
     fn status(&self) -> Result<Status, String> {

@@ -1,15 +1,14 @@
-//! Tests what may not sanitize itself, and which way is chosen of those that a drive has.
+//! Tests what may not sanitize itself.
 
 use super::machine::Doing;
 use super::world::{ACTIONS, World, run};
 use super::{ata, nvme, scsi};
-use crate::purge::how::{EraseChoice, SupportedErases};
 use crate::purge::nvme::sanitize::Subsystem;
 use crate::purge::operation::End;
-use crate::purge::sanitize::{Sanitizer, State};
+use crate::purge::sanitize::{Actions, Sanitizer, State};
 use crate::purge::scsi::ata::Disk;
 use crate::purge::scsi::sanitize::LogicalUnit;
-use crate::record::{Action, CommandSet, EraseMethod};
+use crate::record::Action;
 
 fn refusal(drive: &dyn Sanitizer) -> String {
     drive.actions().expect_err("it is refused")
@@ -26,8 +25,8 @@ fn all_namespaces_are_named_or_empty() {
             ..nvme::Controller::default()
         };
         let may = |named: &[u32]| Subsystem::new(&controller, named.to_vec()).actions();
-        assert_eq!(may(&[1, 7, 9]).unwrap(), ACTIONS);
-        assert_eq!(may(&[9, 2, 7, 1]).unwrap(), ACTIONS);
+        assert_eq!(may(&[1, 7, 9]).unwrap().all, ACTIONS);
+        assert_eq!(may(&[9, 2, 7, 1]).unwrap().all, ACTIONS);
         let why = may(&[1]).unwrap_err();
         assert!(why.contains("these were not named: 7, 9"), "{why}");
         let why = may(&[7, 9]).unwrap_err();
@@ -72,14 +71,17 @@ fn actions_are_those_that_the_drive_reports() {
             ..nvme::Controller::default()
         };
         let subsystem = Subsystem::new(&controller, vec![1]);
-        assert_eq!(subsystem.actions().unwrap(), expected);
+        assert_eq!(subsystem.actions().unwrap().all, expected);
     }
     let drive = scsi::Drive {
         services: vec![1, 3],
         ..scsi::Drive::default()
     };
     let expected = [Action::CryptoErase, Action::Overwrite];
-    assert_eq!(LogicalUnit(&drive).actions().unwrap(), expected);
+    assert_eq!(
+        LogicalUnit(&drive).actions(),
+        Ok(Actions::told(expected.into()))
+    );
     for (word59, expected) in [
         (0x9000, vec![Action::BlockErase]),
         (0x7000, vec![Action::CryptoErase, Action::Overwrite]),
@@ -88,7 +90,10 @@ fn actions_are_those_that_the_drive_reports() {
             word59,
             ..ata::Disk::default()
         };
-        assert_eq!(Disk::behind(&disk).unwrap().actions().unwrap(), expected);
+        assert_eq!(
+            Disk::behind(&disk).unwrap().actions(),
+            Ok(Actions::told(expected))
+        );
     }
 }
 
@@ -199,52 +204,4 @@ fn adapters_that_hide_the_registers_are_refused() {
         assert!(matches!(end, End::Stuck(_)), "{end:?}");
         assert!(disk.machine.borrow().begun.is_empty());
     }
-}
-
-fn supported(actions: &[Action], other: Option<EraseMethod>) -> SupportedErases {
-    let sanitize = match actions {
-        [] => Some(Err("no sanitize".into())),
-        actions => Some(Ok((CommandSet::Ata, actions.to_vec()))),
-    };
-    let other = other.ok_or_else(|| "no other".to_owned());
-    SupportedErases { sanitize, other }
-}
-
-#[test]
-fn what_reaches_most_in_the_shortest_time_is_chosen() {
-    use Action::{BlockErase, CryptoErase, Overwrite};
-    let format = Some(EraseMethod::NvmeFormat);
-    let auto = |actions: &[Action], other| supported(actions, other).choose(EraseChoice::Auto);
-    assert_eq!(auto(&ACTIONS, format), Ok(EraseMethod::AtaSanitizeBlock));
-    let without_blocks = [CryptoErase, Overwrite];
-    assert_eq!(
-        auto(&without_blocks, format),
-        Ok(EraseMethod::AtaSanitizeCrypto)
-    );
-    assert_eq!(auto(&[Overwrite], format), Ok(EraseMethod::NvmeFormat));
-    assert_eq!(
-        auto(&[Overwrite], None),
-        Ok(EraseMethod::AtaSanitizeOverwrite)
-    );
-    assert_eq!(auto(&[], format), Ok(EraseMethod::NvmeFormat));
-    assert_eq!(auto(&[], None).unwrap_err(), "no sanitize; no other");
-
-    let all = supported(&ACTIONS, format);
-    for (how, means) in [
-        (EraseChoice::Block, EraseMethod::AtaSanitizeBlock),
-        (EraseChoice::Crypto, EraseMethod::AtaSanitizeCrypto),
-        (EraseChoice::Overwrite, EraseMethod::AtaSanitizeOverwrite),
-        (EraseChoice::Format, EraseMethod::NvmeFormat),
-    ] {
-        assert_eq!(all.choose(how), Ok(means));
-    }
-    let why = all.choose(EraseChoice::Discard).unwrap_err();
-    assert_eq!(why, "it has no secure discard");
-    let why = supported(&[BlockErase], None)
-        .choose(EraseChoice::Crypto)
-        .unwrap_err();
-    assert!(
-        why.contains("not sanitize itself by crypto erase, only by block erase"),
-        "{why}"
-    );
 }
