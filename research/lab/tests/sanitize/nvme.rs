@@ -1,6 +1,6 @@
 //! NVMe: a subsystem with two namespaces, which the kernel's driver reaches over TCP. Sanitize erases both.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{KEPT, REACHED, SIZE, SLOWLY, cut_power, program, restore};
 use squall_lab::test_guests::Bus;
@@ -34,6 +34,7 @@ pub fn an_nvme_drive_sanitizes_itself() {
     let mut session = workspace.boot(&["nvme_tcp"], Vec::new());
     connect(&workspace, &mut session);
     refused_unless_all_are_named(&mut session);
+    advised_with_all_of_its_namespaces(&mut session);
     goes_on_alone(&mut session);
     a_failure_is_left(&mut session);
 }
@@ -108,6 +109,31 @@ fn refused_unless_all_are_named(session: &mut GuestSession) {
     for namespace in [1, 2] {
         assert!(rest(session, namespace).iter().all(|byte| *byte == OLD));
     }
+}
+
+/// The plan and the reports name the command that has both namespaces erased; of one alone they say why there is none.
+fn advised_with_all_of_its_namespaces(session: &mut GuestSession) {
+    let path = |name| format!("/dev/disk/by-id/{name}");
+    let [one, two] = BOTH.map(path);
+    let plan = session.ok(&format!("squall wipe --yes --dry-run {one} {two}"));
+    let paths = session.ok(&format!("readlink -f {one}; readlink -f {two}"));
+    let [one_path, two_path] = [0, 1].map(|line| paths.lines().nth(line).expect("a path"));
+    let command = format!("`squall wipe --purge {one_path} {two_path}`");
+    assert_eq!(plan.matches("`squall wipe --purge").count(), 1, "{plan}");
+    assert!(plan.contains(&command), "{plan}");
+    session.wipe("both", "", &BOTH).success();
+    for drive in [0, 1] {
+        let told = &session.report("both", drive)["own_erase"];
+        assert_eq!(told["targets"], json!([one_path, two_path]), "{told}");
+        assert_eq!(told["means"], "nvme-sanitize-block", "{told}");
+    }
+
+    session.wipe("one", "", &["SPACE-1"]).success();
+    let told = session.report("one", 0)["own_erase"]["reason"].to_string();
+    assert!(told.contains("these were not named: 2"), "{told}");
+    let plan = session.ok(&format!("squall wipe --yes --dry-run {one}"));
+    let refused = "`squall wipe --purge` refuses to ask it: it erases all namespaces";
+    assert!(plan.contains(refused), "{plan}");
 }
 
 /// One command erases both. A run is killed while the drive is at work, and neither namespace is written
