@@ -131,8 +131,9 @@ fn a_narrower_terminal_has_no_broken_lines() {
         };
         for columns in [60, 40, 100] {
             terminal.resize(24, columns, resize);
-            terminal.wait_until(is_whole);
-            wait_for_progress(&mut terminal, is_whole);
+            let shown = terminal.wait_until(is_whole);
+            // Drawn anew once more.
+            terminal.wait_until(|screen| screen != shown && is_whole(screen));
         }
         if let Resize::Breaks = resize {
             // The control: this is what the lines look like before they are drawn anew, unless the run is stopped while
