@@ -31,11 +31,11 @@ work=$(mktemp -d "$cache/kernel-64k.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 log=$cache/kernel-64k.log
 
-# logged WHAT COMMAND...: runs the command; if it fails, the end of its output is shown.
+# logged WHAT COMMAND...: runs the command; if it fails, its first error is shown.
 logged() {
     local what=$1
     shift
-    "$@" > "$log" 2>&1 || fail "$what: $(grep -iE 'error|^E:' "$log" | head -n 1) (all of it is in $log)"
+    "$@" > "$log" 2>&1 || fail "$what: $(grep -E '^E:|error:|Error [0-9]' "$log" | head -n 1) (all of it is in $log)"
 }
 
 echo "arm64-kernel-64k.sh: $source into $place; this takes minutes, once" >&2
