@@ -13,9 +13,7 @@ source scripts/ignored.sh
 source scripts/phases.sh
 
 quick=(format clippy tests thread_locals)
-rest=(first_command research documentation complete release packages arm64 wheels sanitizers go python)
-# Machines take the longest; the others leave a CPU idle most of the time.
-beside=research
+rest=(first_command documentation complete research release packages arm64 wheels sanitizers go python)
 
 format() { cargo fmt --all --check && lock_files; }
 
