@@ -35,7 +35,8 @@ log=$cache/kernel-64k.log
 logged() {
     local what=$1
     shift
-    "$@" > "$log" 2>&1 || fail "$what: $(grep -E '^E:|error:|Error [0-9]' "$log" | head -n 1) (all of it is in $log)"
+    "$@" > "$log" 2>&1 && return
+    fail "$what: $(grep -m 1 -E '^E:|error:|Error [0-9]' "$log" || tail -n 1 "$log") (all of it is in $log)"
 }
 
 echo "arm64-kernel-64k.sh: $source into $place; this takes minutes, once" >&2
