@@ -35,17 +35,23 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// The terminal's width in columns; `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
-    width_of(rustix::stdio::stdout())
+    Some(size_of(rustix::stdio::stdout())?.0)
 }
 
 /// Like [`width`], for standard error.
 pub fn error_width() -> Option<usize> {
-    width_of(rustix::stdio::stderr())
+    Some(error_size()?.0)
 }
 
-fn width_of(output: impl AsFd) -> Option<usize> {
+/// Columns and lines of the terminal that is standard error.
+pub fn error_size() -> Option<(usize, usize)> {
+    size_of(rustix::stdio::stderr())
+}
+
+/// Columns and lines of a terminal that knows how wide it is.
+fn size_of(output: impl AsFd) -> Option<(usize, usize)> {
     let size = rustix::termios::tcgetwinsize(output).ok()?;
-    Some(size.ws_col.into()).filter(|columns| *columns > 0)
+    Some((size.ws_col.into(), size.ws_row.into())).filter(|(columns, _)| *columns > 0)
 }
 
 /// Prints `report` as an indented JSON object and a newline.

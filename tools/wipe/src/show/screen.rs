@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
-use rustix::termios::tcgetwinsize;
 use squall_tools::columns::{columns, hanging, lines};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
@@ -241,9 +240,7 @@ impl Drop for Screen {
 
 /// Columns and lines of the terminal.
 fn size() -> (usize, usize) {
-    let size = tcgetwinsize(rustix::stdio::stderr()).ok();
-    let size = size.map(|size| (size.ws_col.into(), size.ws_row.into()));
-    let size = size.filter(|(columns, lines)| *columns > 0 && *lines > 0);
+    let size = output::error_size().filter(|(_, lines)| *lines > 0);
     size.unwrap_or(USUAL)
 }
 
