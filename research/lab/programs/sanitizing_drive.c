@@ -8,8 +8,8 @@
 // done; with a file `fail` it fails; with a file `frozen` the ATA drive's commands are frozen. The serial number in the
 // ATA drive's own IDENTIFY DEVICE is ONE; with a file `other` it is TWO, as of another drive in the same dock, whose own
 // serial number stays; with a file `nameless` there is none. With a file `magnetic` the SCSI drive rotates and has no
-// block erase, and tells what it has only while no operation is under way or has failed. Each question about an operation takes it an eighth further;
-// at its end the contents are zeros.
+// block erase, and tells what it has only while no operation is under way or has failed. Each question about an
+// operation takes it an eighth further; at its end the contents are zeros.
 
 #include <endian.h>
 #include <stddef.h>

@@ -15,7 +15,7 @@ const THEIRS: &str = "cryptsetup benchmark --cipher aes-cbc --key-size 128";
 
 fn it_needs_neither_root_nor_af_alg() {
     let workspace = Workspace::new();
-    let mut session = workspace.boot_to_derive_keys(BARE);
+    let mut session = workspace.boot_with_two_cpus(BARE);
     session.fails(&format!("{THEIRS} >&2"));
     session.ok("echo root:x:0:0::/root:/bin/sh >/etc/passwd");
     session.ok("echo nobody:x:65534:65534::/:/bin/sh >>/etc/passwd");

@@ -265,7 +265,8 @@ fn the_list_depends_on_the_available_modules() {
     let modules = [BARE, &["twofish_generic"][..]].concat();
     let mut session = workspace.boot_for_many_tables(&modules, false);
     let loader = session.ok("cat /proc/sys/kernel/modprobe");
-    session.ok("modprobe -a dm-crypt dm-integrity dm-zero");
+    let targets = "dm-crypt dm-integrity dm-zero";
+    session.ok(&format!("modprobe -a {targets}"));
     session.load_no_more();
     let (bare, _) = listed(&mut session, "");
     assert_eq!(
@@ -273,7 +274,7 @@ fn the_list_depends_on_the_available_modules() {
         BTreeSet::from(BUILT_IN.map(str::to_owned))
     );
 
-    session.ok("modprobe -r dm-crypt dm-integrity dm-zero");
+    session.ok(&format!("modprobe -r {targets}"));
     session.write("/proc/sys/kernel/modprobe", &loader);
     let loaded = session.ok("cat /proc/modules");
     assert!(!loaded.contains("twofish") && !loaded.contains("dm_crypt"));

@@ -108,12 +108,11 @@ impl Workspace {
         })
     }
 
-    /// A guest with two CPUs and with only these modules. Its memory bounds what Argon2id takes.
-    pub fn boot_to_derive_keys(&self, modules: &[&str]) -> GuestSession<'_> {
+    /// A guest with two CPUs, and with only these modules.
+    pub fn boot_with_two_cpus(&self, modules: &[&str]) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules,
             cpus: 2,
-            memory_mib: 256,
             ..Setup::default()
         })
     }
