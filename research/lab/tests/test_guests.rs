@@ -188,7 +188,7 @@ fn drives_have_the_requested_properties_and_can_be_unplugged() {
         ("nvme0n1", "device/serial", "NVME-1", 4096),
     ];
     for (name, file, serial, block_size) in drives {
-        wait_until_ok(&mut guest, &format!("[ -b /dev/{name} ]"));
+        wait_until_ok(&mut guest, &format!("[ -e /sys/block/{name} ]"));
         contains(
             &ok(&mut guest, &format!("cat /sys/block/{name}/{file}")),
             &[serial],

@@ -113,7 +113,7 @@ fn a_deleted_drive_can_be_resumed_when_it_is_found_again() {
     let stays = workspace.drive(Bus::VirtioBlk, "STAYS", 512, 1);
     let mut session = workspace.boot(&["scsi_debug", "sd_mod"], vec![stays]);
     session.ok("modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=12 opts=0");
-    session.wait_until_ok("[ -b /dev/sda ]");
+    session.wait_until_ok("[ -e /sys/block/sda/device/vpd_pg80 ]");
     let serial = session.ok("tail -c +5 /sys/block/sda/device/vpd_pg80 | tr -d ' '");
     session.name(&serial);
 
@@ -124,7 +124,7 @@ fn a_deleted_drive_can_be_resumed_when_it_is_found_again() {
     assert_eq!([ran.outcome(0), ran.outcome(1)], ["vanished", "verified"]);
 
     session.ok("for host in /sys/class/scsi_host/*; do echo - - - >$host/scan; done");
-    session.wait_until_ok("[ -b /dev/sd? ]");
+    session.wait_until_ok("[ -e /sys/block/sd? ]");
     let ran = session.resume("deleted", "").success();
     assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
     let written = session.keystream("deleted", 0, SIZE);

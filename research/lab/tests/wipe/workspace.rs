@@ -242,14 +242,18 @@ impl GuestSession<'_> {
     pub fn end(&mut self, running: Running) -> RunResult {
         let output = self.guest.finish(running.job, TIMEOUT).expect("an answer");
         let output = output.unwrap_or_else(|| panic!("{} does not end", running.name));
-        let errors = self
-            .guest
-            .read_file(&format!("/tmp/{}.errors", running.name));
         RunResult {
             status: output.status,
-            errors: String::from_utf8_lossy(&errors.expect("a file")).into_owned(),
+            errors: self.errors(&running),
             events: self.events(&running),
         }
+    }
+
+    /// What a run has printed as errors so far.
+    fn errors(&mut self, running: &Running) -> String {
+        let path = format!("/tmp/{}.errors", running.name);
+        let text = self.guest.read_file(&path).unwrap_or_default();
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// The events of a run so far.
@@ -283,13 +287,12 @@ impl GuestSession<'_> {
             if let Some(event) = found {
                 return event.clone();
             }
+            let errors = self.errors(running);
             let has_ended = events.iter().any(|event| event["event"] == "end");
-            let last = events.last();
-            assert!(
-                !has_ended && Instant::now() < deadline,
-                "{}: {last:?}",
-                running.name
-            );
+            let was_refused = events.is_empty() && errors.starts_with("squall: ");
+            if has_ended || was_refused || Instant::now() >= deadline {
+                panic!("{}: {:?}\n{errors}", running.name, events.last());
+            }
             sleep(PAUSE);
         }
     }
