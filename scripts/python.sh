@@ -6,10 +6,10 @@
 #     scripts/python.sh                      with python3
 #     PYTHON=python3.14 scripts/python.sh    with another one, also a free-threaded one, python3.14t
 set -euo pipefail
-cd "$(dirname "$0")/../python"
-source ../scripts/ignored.sh
+cd "$(dirname "$0")/.."
+source scripts/ignored.sh
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-../target}")
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 python=${PYTHON:-python3}
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 
@@ -52,8 +52,12 @@ test_with() {
 }
 
 mkdir -p "$here"
-if ! has newest --upgrade maturin numpy pytest && ! has newest maturin numpy pytest; then
-    missing "squall for Python" "maturin, NumPy or pytest could not be installed"
+if ! tools=$(scripts/wheel-tools.sh); then
+    missing "squall for Python" "what builds its wheel cannot be had"
+    exit
+fi
+if ! has newest --upgrade numpy pytest && ! has newest numpy pytest; then
+    missing "squall for Python" "NumPy or pytest could not be installed"
     exit
 fi
 # Tests that need one of these are ignored without it.
@@ -62,8 +66,9 @@ for package in cffi cryptography "dask[array]" distributed mypy numba; do
 done
 
 rm -rf "$here/wheels"
-"$here/newest/bin/maturin" build --quiet --release --interpreter "$here/newest/bin/python" --target-dir "$target" \
-    --out "$here/wheels"
+source scripts/wheel-build.sh
+build_wheel --quiet --interpreter "$here/newest/bin/python" --out "$here/wheels"
+cd python
 
 status=0
 test_with newest || status=1

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         wipe::given_up::TESTS,
         wipe::health::TESTS,
         wipe::plugged_in::TESTS,
+        wipe::returning::TESTS,
         wipe::power::TESTS,
         wipe::refused::TESTS,
         wipe::slow::TESTS,

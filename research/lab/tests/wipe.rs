@@ -10,6 +10,7 @@ pub mod health;
 pub mod plugged_in;
 pub mod power;
 pub mod refused;
+pub mod returning;
 pub mod slow;
 pub mod used;
 pub mod vanished;

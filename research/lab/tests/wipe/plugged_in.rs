@@ -3,7 +3,7 @@
 use squall_lab::test_guests::Bus;
 
 use crate::common::needs::{C_COMPILER, GUESTS};
-use crate::wipe::workspace::{GuestSession, MIB, Running, Workspace, id};
+use crate::wipe::workspace::{GuestSession, MIB, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -57,18 +57,14 @@ fn by_a_script(workspace: &Workspace, session: &mut GuestSession) {
     let running = session.squall("watch", &format!("{wipe} --watch --count 1"));
     session.until(&running, 0, |event| event["event"] == "ended");
 
-    plugged_in(session, "LATER");
+    session.plug("LATER");
     session.until(&running, 1, |event| {
         event["event"] == "attached" && event["identity"]["serial"] == "LATER"
     });
     session.until(&running, 1, |event| event["event"] == "ended");
     // What is on another bus, or was there before, is left out.
-    plugged_in(session, "OTHER-BUS");
-    until_remark(
-        session,
-        &running,
-        "(OTHER-BUS): left out: is on nvme, not on virtio",
-    );
+    session.plug("OTHER-BUS");
+    session.until_remark(&running, "(OTHER-BUS): left out: is on nvme, not on virtio");
     session.ok("umount /mnt");
 
     session.ok("kill -INT $(pidof squall)");
@@ -92,7 +88,7 @@ fn by_a_question(workspace: &Workspace, session: &mut GuestSession) {
         if is_confirmed {
             // While the question is on the screen.
             session.wait_until_ok(&format!("grep -q '{question}' /tmp/{name}.screen"));
-            plugged_in(session, "LATER");
+            session.plug("LATER");
         }
         session.type_after(name, question, &format!("{answer}\\n"));
         if is_confirmed {
@@ -145,14 +141,14 @@ fn drives_that_were_left_out_stay_left_out() {
 
     // Another drive gets the name that was excepted, and is wiped.
     session.guest.unplug("EXCEPTED").expect("a drive");
-    plugged_in(&mut session, "NEW");
+    session.plug("NEW");
     let new = session.ok(&format!("readlink -f {}", id("NEW")));
     assert_eq!(new, excepted);
-    plugged_in(&mut session, "WIPED");
+    session.plug("WIPED");
     for serial in ["NEW", "WIPED"] {
         session.wait_until_ok(&format!("grep -q '{serial}: overwritten' /tmp/left.screen"));
     }
-    plugged_in(&mut session, "EXCEPTED");
+    session.plug("EXCEPTED");
     let line = "(EXCEPTED): left out: it has the serial number and size of a drive";
     session.wait_until_ok(&format!("grep -q '{line}' /tmp/left.screen"));
     session.type_after("left", "waits for drives", "q");
@@ -178,10 +174,10 @@ fn a_drive_that_cannot_be_recorded_shifts_no_other() {
     session.until(&running, 0, |event| event["event"] == "ended");
 
     session.wait_until_ok("mount -o remount,ro /tmp/lost");
-    plugged_in(&mut session, "LOST");
-    until_remark(&mut session, &running, "(LOST): left out: ");
+    session.plug("LOST");
+    session.until_remark(&running, "(LOST): left out: ");
     session.ok("mount -o remount,rw /tmp/lost");
-    plugged_in(&mut session, "NEXT");
+    session.plug("NEXT");
     for name in ["attached", "ended"] {
         session.until(&running, 1, |event| {
             event["event"] == name && event["serial"] == "NEXT"
@@ -194,20 +190,4 @@ fn a_drive_that_cannot_be_recorded_shifts_no_other() {
     let serials: Vec<_> = ended.iter().map(|drive| &drive["serial"]).collect();
     assert_eq!(serials, ["PRESENT", "NEXT"]);
     assert!(workspace.is_old("LOST"));
-}
-
-/// Plugs a drive in, and waits until the kernel shows it.
-fn plugged_in(session: &mut GuestSession, serial: &str) {
-    session.guest.plug(serial).expect("a drive");
-    session.ok(&format!("rm -f {}", id(serial)));
-    session.name(serial);
-}
-
-/// Waits for a remark with these words.
-#[track_caller]
-fn until_remark(session: &mut GuestSession, running: &Running, words: &str) {
-    session.until_event(running, |event| {
-        let text = event["text"].as_str().unwrap_or_default();
-        event["event"] == "remark" && text.contains(words)
-    });
 }

@@ -137,6 +137,14 @@ impl GuestSession<'_> {
         self.wait_until_ok(&format!("sh /tmp/name; [ -b {} ]", id(serial)));
     }
 
+    /// Plugs a drive in, and waits until the kernel shows it.
+    #[track_caller]
+    pub fn plug(&mut self, serial: &str) {
+        self.guest.plug(serial).expect("a drive");
+        self.ok(&format!("rm -f {}", id(serial)));
+        self.name(serial);
+    }
+
     /// Keeps reports on the drive with this serial number, which has a file system.
     #[track_caller]
     pub fn keep_reports_on(&mut self, serial: &str) {
@@ -295,6 +303,15 @@ impl GuestSession<'_> {
             }
             sleep(PAUSE);
         }
+    }
+
+    /// Waits for a remark with these words.
+    #[track_caller]
+    pub fn until_remark(&mut self, running: &Running, words: &str) {
+        self.until_event(running, |event| {
+            let text = event["text"].as_str().unwrap_or_default();
+            event["event"] == "remark" && text.contains(words)
+        });
     }
 
     /// Waits until the device mapper device `name` has this many writes in flight.

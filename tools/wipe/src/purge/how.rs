@@ -93,8 +93,8 @@ impl SupportedErases {
             self.flash,
             self.sanitizing().is_none_or(|known| known.actions.are_told),
         ) {
-            // NIST SP 800-88 Rev. 1, whose tables named techniques, has block erase for flash alone. Magnetic drives
-            // overwrite themselves, or replace their key.
+            // Block erase is usually for flash memory (NIST SP 800-88 Rev. 1, glossary, SANITIZE command). Magnetic
+            // drives overwrite themselves, or replace their key.
             (Some(false), true) => (&[CryptoErase], &[Overwrite, BlockErase]),
             (Some(true), _) | (None, true) => (&[BlockErase, CryptoErase], &[Overwrite]),
             // Most drives do not encrypt.
