@@ -11,6 +11,7 @@ mod setup;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use squall_tools::failure::at;
@@ -35,6 +36,12 @@ const UDEV: &str = include_str!("test_guests/udev.sh");
 /// by byte.
 const CPU: &str = "max,-erms,-fsrm";
 
+/// Kernel parameters of every guest. They leave out what takes an emulated machine a third of its boot and no test is
+/// about: tests that crypto code makes of itself, the entropy of CPU jitter, certificates, types for BPF, IPv6, and
+/// a random place for the kernel.
+const COMMAND_LINE: &str = "nokaslr ipv6.disable=1 cryptomgr.notests initcall_blacklist=crypto_kdf108_init,\
+    init_encrypted,jent_mod_init,load_system_certificate_list,bpf_tcp_ca_kfunc_init,bpf_dummy_struct_ops_init";
+
 /// Links to directories below /usr, where Debian has all programs and libraries.
 const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 
@@ -47,7 +54,7 @@ pub struct GuestFactory {
     host: Host,
     kernel: Kernel,
     tools: Tools,
-    modules: Modules,
+    modules: Arc<Modules>,
 }
 
 impl GuestFactory {
@@ -71,7 +78,7 @@ impl GuestFactory {
         let (qemu, tools) = (cache.qemu()?, cache.tools()?);
         let kernel = cache.kernel(kernel)?;
         let host = Host::new(qemu, interrupt, timeout)?;
-        let modules = Modules::index(&kernel, &tools, &host.file("modules"))?;
+        let modules = Modules::of(&kernel, &tools, &host.file("modules"))?;
         Ok(GuestFactory {
             host,
             kernel,
@@ -129,7 +136,7 @@ impl GuestFactory {
             memory_mib: setup.memory_mib,
             kernel: &self.kernel.image,
             initramfs,
-            command_line: setup.command_line,
+            command_line: &format!("{COMMAND_LINE} {}", setup.command_line),
         })
     }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use squall_tools::Failure;
 
 use super::agent_connection::AgentConnection;
-use super::setup::{Drive, device, id, number_of};
+use super::setup::{Drive, device, id, medium, number_of};
 use crate::emulator::{Machine, PAUSE, Wait};
 
 /// The number of a command that a guest runs.
@@ -211,10 +211,13 @@ impl<'factory> Guest<'factory> {
 
     /// Unplugs the drive with this serial number, even if it is in use.
     pub fn unplug(&mut self, serial: &str) -> Result<(), Failure> {
-        let id = id(number_of(&self.drives, serial)?);
+        let number = number_of(&self.drives, serial)?;
+        let id = id(number);
         self.machine.ask("device_del", json!({ "id": id }))?;
         let what = format!("the drive {serial} to be released");
-        self.wait_for(&what, |guest| Ok(!guest.has_device(&id)?))
+        self.wait_for(&what, |guest| {
+            Ok(!guest.has_device(&id)? && !guest.uses_medium(number)?)
+        })
     }
 
     /// Plugs the drive with this serial number in again.
@@ -230,6 +233,16 @@ impl<'factory> Guest<'factory> {
         let devices = self.machine.ask("qom-list", path)?;
         let devices = devices.as_array().into_iter().flatten();
         Ok(devices.into_iter().any(|device| device["name"] == id))
+    }
+
+    /// Whether a device uses the medium of this number, which QEMU releases some time after the device has gone.
+    fn uses_medium(&mut self, number: usize) -> Result<bool, Failure> {
+        let used = self.machine.ask("query-block", json!({}))?;
+        let medium = medium(number);
+        let used = used.as_array().into_iter().flatten();
+        Ok(used
+            .into_iter()
+            .any(|device| device["inserted"]["node-name"] == medium.as_str()))
     }
 
     /// Ends the machine at once, like pulling its plug. The files of its drives remain.

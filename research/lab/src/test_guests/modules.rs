@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use squall_tools::Failure;
 use squall_tools::failure::at;
@@ -29,21 +30,35 @@ const CRYPTO: [&str; 3] = [
     "kernel/lib/crypto/",
 ];
 
+/// Indexes that this process has made, by the directories of the modules: one takes more than a second.
+static MADE: Mutex<BTreeMap<PathBuf, Arc<Modules>>> = Mutex::new(BTreeMap::new());
+
 /// The modules of a kernel.
 #[derive(Debug)]
 pub struct Modules {
     /// The modules' directory in a guest.
     guest_directory: String,
     directory: PathBuf,
-    index: PathBuf,
+    /// The names and contents of the index files.
+    index: Vec<(&'static str, Vec<u8>)>,
     /// The file of each module and the files of its dependencies, by the module's name.
     files: BTreeMap<String, Vec<String>>,
     builtin: BTreeSet<String>,
 }
 
 impl Modules {
-    /// Makes the index of the modules of `kernel` in `directory`.
-    pub fn index(kernel: &Kernel, tools: &Tools, directory: &Path) -> Result<Modules, Failure> {
+    /// The modules of `kernel`. Their index is made once; `directory` is for files that are needed meanwhile.
+    pub fn of(kernel: &Kernel, tools: &Tools, directory: &Path) -> Result<Arc<Modules>, Failure> {
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(modules) = made.get(kernel.modules()) {
+            return Ok(Arc::clone(modules));
+        }
+        let modules = Arc::new(Modules::index(kernel, tools, directory)?);
+        made.insert(kernel.modules().to_owned(), Arc::clone(&modules));
+        Ok(modules)
+    }
+
+    fn index(kernel: &Kernel, tools: &Tools, directory: &Path) -> Result<Modules, Failure> {
         let base = directory.join("lib/modules");
         fs::create_dir_all(&base).map_err(at(&base))?;
         let link = base.join(&kernel.release);
@@ -53,14 +68,20 @@ impl Modules {
             command.arg("-b").arg(directory).arg("-o").arg(&output);
             command.arg(&kernel.release);
         })?;
-        let index = output.join("lib/modules").join(&kernel.release);
-        let read = |path: PathBuf| fs::read_to_string(&path).map_err(at(&path));
-        let dependencies = read(index.join("modules.dep"))?;
-        let builtin = read(kernel.modules().join("modules.builtin"))?;
+        let output = output.join("lib/modules").join(&kernel.release);
+        let read = |name| {
+            let path = output.join(name);
+            fs::read(&path)
+                .map(|contents| (name, contents))
+                .map_err(at(&path))
+        };
+        let lines = |path: PathBuf| fs::read_to_string(&path).map_err(at(&path));
+        let dependencies = lines(output.join("modules.dep"))?;
+        let builtin = lines(kernel.modules().join("modules.builtin"))?;
         Ok(Modules {
             guest_directory: format!("usr/lib/modules/{}", kernel.release),
             directory: kernel.modules().to_owned(),
-            index,
+            index: INDEX.into_iter().map(read).collect::<Result<_, _>>()?,
             files: dependencies.lines().filter_map(entry).collect(),
             builtin: builtin.lines().map(name).collect(),
         })
@@ -76,9 +97,9 @@ impl Modules {
 
     /// Adds the modules `names`, their dependencies, and the index.
     pub fn add(&self, names: &[&str], initramfs: &mut Initramfs) -> Result<(), Failure> {
-        for index in INDEX {
-            let file = self.index.join(index);
-            initramfs.program(&format!("{}/{index}", self.guest_directory), &file)?;
+        for (name, contents) in &self.index {
+            let place = format!("{}/{name}", self.guest_directory);
+            initramfs.contents(&place, contents.clone());
         }
         let mut files = BTreeSet::new();
         for wanted in names {

@@ -209,7 +209,7 @@ pub(super) fn device(drives: &[Drive], number: usize) -> Value {
     device
 }
 
-fn medium(number: usize) -> String {
+pub(super) fn medium(number: usize) -> String {
     format!("medium{number}")
 }
 
