@@ -36,9 +36,9 @@ const UDEV: &str = include_str!("test_guests/udev.sh");
 /// by byte.
 const CPU: &str = "max,-erms,-fsrm";
 
-/// Kernel parameters of every guest. They leave out what takes an emulated machine a third of its boot and no test is
-/// about: tests that crypto code makes of itself, the entropy of CPU jitter, certificates, types for BPF, IPv6, and
-/// a random place for the kernel.
+/// Kernel parameters of every guest. They skip a third of an emulated boot that no test needs: self-tests of crypto
+/// code, the random numbers of CPU jitter, built-in certificates, encrypted keys, registrations for BPF, IPv6, and
+/// moving the kernel to a random address.
 const COMMAND_LINE: &str = "nokaslr ipv6.disable=1 cryptomgr.notests initcall_blacklist=crypto_kdf108_init,\
     init_encrypted,jent_mod_init,load_system_certificate_list,bpf_tcp_ca_kfunc_init,bpf_dummy_struct_ops_init";
 

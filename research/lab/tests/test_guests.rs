@@ -153,7 +153,7 @@ fn scsi_debug_emulates_drives_with_4096_byte_sectors() {
         &mut guest,
         "modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=16",
     );
-    wait_until_ok(&mut guest, "[ -b /dev/sda ]");
+    wait_until_ok(&mut guest, "[ -e /sys/block/sda ] && : </dev/sda");
     assert_eq!(ok(&mut guest, "blockdev --getss /dev/sda"), "4096\n");
     ok(
         &mut guest,
@@ -188,7 +188,10 @@ fn drives_have_the_requested_properties_and_can_be_unplugged() {
         ("nvme0n1", "device/serial", "NVME-1", 4096),
     ];
     for (name, file, serial, block_size) in drives {
-        wait_until_ok(&mut guest, &format!("[ -e /sys/block/{name} ]"));
+        wait_until_ok(
+            &mut guest,
+            &format!("[ -e /sys/block/{name} ] && : </dev/{name}"),
+        );
         contains(
             &ok(&mut guest, &format!("cat /sys/block/{name}/{file}")),
             &[serial],

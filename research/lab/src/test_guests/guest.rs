@@ -209,14 +209,15 @@ impl<'factory> Guest<'factory> {
         self.ask("put", contents.len(), path, contents).map(drop)
     }
 
-    /// Unplugs the drive with this serial number, even if it is in use.
+    /// Unplugs the drive with this serial number, even if it is in use, and waits until QEMU has released its file.
+    /// The guest's kernel may show it for longer.
     pub fn unplug(&mut self, serial: &str) -> Result<(), Failure> {
         let number = number_of(&self.drives, serial)?;
         let id = id(number);
         self.machine.ask("device_del", json!({ "id": id }))?;
         let what = format!("the drive {serial} to be released");
         self.wait_for(&what, |guest| {
-            Ok(!guest.has_device(&id)? && !guest.uses_medium(number)?)
+            Ok(!guest.has_device(&id)? && !guest.is_medium_used(number)?)
         })
     }
 
@@ -236,13 +237,11 @@ impl<'factory> Guest<'factory> {
     }
 
     /// Whether a device uses the medium of this number, which QEMU releases some time after the device has gone.
-    fn uses_medium(&mut self, number: usize) -> Result<bool, Failure> {
+    fn is_medium_used(&mut self, number: usize) -> Result<bool, Failure> {
         let used = self.machine.ask("query-block", json!({}))?;
         let medium = medium(number);
-        let used = used.as_array().into_iter().flatten();
-        Ok(used
-            .into_iter()
-            .any(|device| device["inserted"]["node-name"] == medium.as_str()))
+        let mut used = used.as_array().into_iter().flatten();
+        Ok(used.any(|device| device["inserted"]["node-name"] == medium.as_str()))
     }
 
     /// Ends the machine at once, like pulling its plug. The files of its drives remain.

@@ -30,8 +30,8 @@ const CRYPTO: [&str; 3] = [
     "kernel/lib/crypto/",
 ];
 
-/// Indexes that this process has made, by the directories of the modules: one takes more than a second.
-static MADE: Mutex<BTreeMap<PathBuf, Arc<Modules>>> = Mutex::new(BTreeMap::new());
+/// The modules of each kernel that this process has indexed, by their directory. Indexing takes more than a second.
+static INDEXED: Mutex<BTreeMap<PathBuf, Arc<Modules>>> = Mutex::new(BTreeMap::new());
 
 /// The modules of a kernel.
 #[derive(Debug)]
@@ -47,14 +47,14 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// The modules of `kernel`. Their index is made once; `directory` is for files that are needed meanwhile.
+    /// The modules of `kernel`, which a process indexes once. Indexing leaves files in `directory`.
     pub fn of(kernel: &Kernel, tools: &Tools, directory: &Path) -> Result<Arc<Modules>, Failure> {
-        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(modules) = made.get(kernel.modules()) {
+        let mut indexed = INDEXED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(modules) = indexed.get(kernel.modules()) {
             return Ok(Arc::clone(modules));
         }
         let modules = Arc::new(Modules::index(kernel, tools, directory)?);
-        made.insert(kernel.modules().to_owned(), Arc::clone(&modules));
+        indexed.insert(kernel.modules().to_owned(), Arc::clone(&modules));
         Ok(modules)
     }
 

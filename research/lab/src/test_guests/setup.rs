@@ -209,6 +209,7 @@ pub(super) fn device(drives: &[Drive], number: usize) -> Value {
     device
 }
 
+/// QEMU's name for the contents of the drive of this number.
 pub(super) fn medium(number: usize) -> String {
     format!("medium{number}")
 }

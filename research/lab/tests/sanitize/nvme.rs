@@ -18,8 +18,10 @@ host=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-0000-0000-000000000001
 until echo "transport=tcp,traddr=127.0.0.1,trsvcid=4420,nqn=nqn.2026-11.squall:lab,hostnqn=$host,\
 hostid=00000000-0000-0000-0000-000000000001,nr_io_queues=1,keep_alive_tmo=0" >/dev/nvme-fabrics
 do sleep 0.1; done
-until [ -e /sys/block/nvme0n1 ] && [ -e /sys/block/nvme0n2 ]; do sleep 0.1; done
-# The kernel looks at namespaces in any order. It adds the file in /dev before that in /sys/block.
+for name in nvme0n1 nvme0n2; do
+    until [ -e /sys/block/$name ] && (: </dev/$name); do sleep 0.1; done
+done
+# The kernel looks at namespaces in any order.
 for disk in /sys/block/nvme0n*; do ln -sf /dev/${disk##*/} /dev/disk/by-id/SPACE-$(cat $disk/nsid); done
 "#;
 

@@ -1,7 +1,7 @@
-//! Drives that vanish and come back: mounted, or claimed by somebody else.
+//! Drives that vanish and come back while somebody uses them, or after somebody did.
 //!
-//! To the kernel such a drive is a new one, on which a mount of the old one does not show. Each test has a control: the
-//! same drive, of which the run knows nothing, or which nobody uses any more.
+//! To the kernel such a drive is new, and a mount of the old one does not show on it. In each test's control the run
+//! does not know the drive, or nobody uses it any more; then it is wiped.
 
 use squall_lab::test_guests::Bus;
 
@@ -12,14 +12,14 @@ use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
     a_mounted_drive_that_returns_is_not_taken: [GUESTS],
-    a_drive_of_the_job_that_returns_mounted_is_not_taken: [GUESTS],
+    drives_that_are_mounted_when_they_are_plugged_in_are_not_taken: [GUESTS],
     a_drive_that_returns_in_use_is_not_resumed: [GUESTS],
 ];
 
 const SIZE: usize = 12 * MIB as usize;
 
 /// Options that make the wipe slow enough for everything that happens meanwhile.
-const SLOWLY: &str = "--rate-limit 256KiB --checkpoint 1";
+const SLOWLY: &str = "--rate-limit 128KiB --checkpoint 1";
 
 /// What is said of drives without a worldwide identifier, as QEMU's are.
 const LEFT_OUT: &str = "it has the serial number and size of a drive that was left out";
@@ -33,11 +33,11 @@ fn a_mounted_drive_that_returns_is_not_taken() {
     let drives = ["PRESENT", "MOUNTED"];
     let drives = drives.map(|serial| workspace.drive(Bus::VirtioScsi, serial, 512, 1));
     let mut session = workspace.boot(&["ext4"], drives.to_vec());
-    mount(&mut session, "MOUNTED", "/tmp/mounted");
+    mount_new_file_system(&mut session, "MOUNTED", "/tmp/mounted");
     let before = workspace.medium("MOUNTED");
     let running = session.squall("known", &format!("{WATCH} --report /tmp/known"));
     session.until(&running, 0, |event| event["event"] == "ended");
-    session.guest.unplug("MOUNTED").expect("a drive");
+    session.unplug("MOUNTED");
     session.plug("MOUNTED");
     let device = session.ok(&format!(
         "cat /sys/block/$(basename $(readlink -f {}))/dev",
@@ -49,62 +49,68 @@ fn a_mounted_drive_that_returns_is_not_taken() {
         "{device}: {mounts}"
     );
     until_left_out(&mut session, &running, "MOUNTED", LEFT_OUT);
-    assert_eq!(interrupted(&mut session, running), 1);
+    assert_eq!(interrupt(&mut session, running), 1);
     assert!(workspace.medium("MOUNTED") == before);
 
     // The control: a run that has not seen it mounted takes it.
-    session.guest.unplug("MOUNTED").expect("a drive");
+    session.unplug("MOUNTED");
     let running = session.squall("unknown", &format!("{WATCH} --report /tmp/unknown"));
     session.until(&running, 0, |event| event["event"] == "ended");
     session.plug("MOUNTED");
     session.until(&running, 1, |event| event["event"] == "ended");
-    assert_eq!(interrupted(&mut session, running), 2);
+    assert_eq!(interrupt(&mut session, running), 2);
     assert!(workspace.medium("MOUNTED") != before);
 }
 
-/// Somebody mounts what is plugged in before the run looks at it: a drive that was there before, and one of the job that
-/// vanished.
-fn a_drive_of_the_job_that_returns_mounted_is_not_taken() {
+/// Somebody mounts two drives before the run looks at them: one that is new to it, and one of its job that vanished.
+/// The first is spared for its mount, the second because the run knows it.
+fn drives_that_are_mounted_when_they_are_plugged_in_are_not_taken() {
     let workspace = Workspace::new();
     let drives = ["VANISHING", "LATER"];
     let drives = drives.map(|serial| workspace.drive(Bus::VirtioScsi, serial, 512, 12));
     let mut session = workspace.boot(&["ext4"], drives.to_vec());
-    mount(&mut session, "LATER", "/tmp/later");
+    mount_new_file_system(&mut session, "LATER", "/tmp/later");
     session.ok("umount /tmp/later");
     let before = workspace.medium("LATER");
-    session.guest.unplug("LATER").expect("a drive");
+    session.unplug("LATER");
     let running = session.squall("job", &format!("{WATCH} {SLOWLY} --report /tmp/job"));
     session.until_checkpoint(&running, 0);
-    session.guest.unplug("VANISHING").expect("a drive");
+    session.unplug("VANISHING");
     session.until(&running, 0, |event| event["outcome"] == "vanished");
 
     session.ok("kill -STOP $(pidof squall)");
+    session.wait_until_ok(
+        "for process in $(pidof squall); do
+            ! grep -h ^State /proc/$process/task/*/status | grep -v stopped || exit 1
+        done",
+    );
     session.plug("LATER");
     session.ok(&format!("mount -o ro -t ext4 {} /tmp/later", id("LATER")));
     session.plug("VANISHING");
-    mount(&mut session, "VANISHING", "/tmp/vanishing");
+    mount_new_file_system(&mut session, "VANISHING", "/tmp/vanishing");
     let mounted = workspace.medium("VANISHING");
     session.ok("kill -CONT $(pidof squall)");
     until_left_out(&mut session, &running, "LATER", "is mounted at /tmp/later");
     until_left_out(&mut session, &running, "VANISHING", OF_THE_JOB);
 
     session.ok("umount /tmp/later");
-    session.guest.unplug("LATER").expect("a drive");
+    session.unplug("LATER");
     session.plug("LATER");
     until_left_out(&mut session, &running, "LATER", LEFT_OUT);
-    assert_eq!(interrupted(&mut session, running), 1);
+    assert_eq!(interrupt(&mut session, running), 1);
     assert!(workspace.medium("LATER") == before);
     assert!(workspace.medium("VANISHING") == mounted);
 
-    // The control: nobody has mounted it when it is plugged in.
+    // The control: a new run knows neither drive, and nobody has mounted them. It takes both.
     session.ok("umount /tmp/vanishing");
-    session.guest.unplug("LATER").expect("a drive");
+    session.unplug("LATER");
     let running = session.squall("control", &format!("{WATCH} --report /tmp/control"));
     session.until(&running, 0, |event| event["event"] == "ended");
     session.plug("LATER");
     session.until(&running, 1, |event| event["event"] == "ended");
-    assert_eq!(interrupted(&mut session, running), 2);
+    assert_eq!(interrupt(&mut session, running), 2);
     assert!(workspace.medium("LATER") != before);
+    assert!(workspace.medium("VANISHING") != mounted);
 }
 
 /// The job cannot be resumed while somebody has the drive.
@@ -114,7 +120,7 @@ fn a_drive_that_returns_in_use_is_not_resumed() {
     let mut session = workspace.boot(&["dm-mod"], vec![drive]);
     let running = session.start("gone", &format!("--keep-key {SLOWLY}"), &["GONE"]);
     let offset = session.until_checkpoint(&running, 0);
-    session.guest.unplug("GONE").expect("a drive");
+    session.unplug("GONE");
     let ran = session.end(running).failure("1 of 1 drives not wiped");
     assert_eq!(ran.outcome(0), "vanished");
     session.plug("GONE");
@@ -133,8 +139,8 @@ fn a_drive_that_returns_in_use_is_not_resumed() {
     assert!(workspace.medium("GONE") == written);
 }
 
-/// Makes a file system on a drive, and mounts it.
-fn mount(session: &mut GuestSession, serial: &str, place: &str) {
+/// Makes a file system on a drive, and mounts it read-only: the mount writes nothing.
+fn mount_new_file_system(session: &mut GuestSession, serial: &str, place: &str) {
     let drive = id(serial);
     session.ok(&format!("mke2fs {drive} && sync && mkdir {place}"));
     session.ok(&format!("mount -o ro -t ext4 {drive} {place}"));
@@ -146,8 +152,8 @@ fn until_left_out(session: &mut GuestSession, running: &Running, serial: &str, r
     session.until_remark(running, &words);
 }
 
-/// Interrupts a run that watches. Returns how many drives it has taken.
-fn interrupted(session: &mut GuestSession, running: Running) -> usize {
+/// Interrupts a run that watches, and returns how many drives were in its job.
+fn interrupt(session: &mut GuestSession, running: Running) -> usize {
     session.ok("kill -INT $(pidof squall)");
     let ran = session.end(running);
     ran.events("end")[0]["drives"]

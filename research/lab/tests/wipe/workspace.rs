@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, c_program, program};
 
+use squall_tools::Failure;
+
 use crate::common::TIMEOUT;
 use crate::common::guests;
 
@@ -134,15 +136,24 @@ impl GuestSession<'_> {
     /// Waits for the drive with this serial number, and links it below /dev/disk/by-id.
     #[track_caller]
     pub fn name(&mut self, serial: &str) {
-        self.wait_until_ok(&format!("sh /tmp/name; [ -b {} ]", id(serial)));
+        self.wait_until_ok(&format!("sh /tmp/name; [ -b {0} ] && : <{0}", id(serial)));
     }
 
-    /// Plugs a drive in, and waits until the kernel shows it.
+    /// Plugs a drive in, and waits until it can be opened.
     #[track_caller]
     pub fn plug(&mut self, serial: &str) {
         self.guest.plug(serial).expect("a drive");
-        self.ok(&format!("rm -f {}", id(serial)));
         self.name(serial);
+    }
+
+    /// Unplugs a drive, and waits until the kernel no longer shows it.
+    #[track_caller]
+    pub fn unplug(&mut self, serial: &str) {
+        let path = self.ok(&format!("readlink -f {}", id(serial)));
+        let disk = path.trim().trim_start_matches("/dev/");
+        self.guest.unplug(serial).expect("a drive");
+        self.wait_until_ok(&format!("[ ! -e /sys/block/{disk} ]"));
+        self.ok(&format!("rm -f {}", id(serial)));
     }
 
     /// Keeps reports on the drive with this serial number, which has a file system.
@@ -252,16 +263,16 @@ impl GuestSession<'_> {
         let output = output.unwrap_or_else(|| panic!("{} does not end", running.name));
         RunResult {
             status: output.status,
-            errors: self.errors(&running),
+            errors: self.errors(&running).expect("a file"),
             events: self.events(&running),
         }
     }
 
-    /// What a run has printed as errors so far.
-    fn errors(&mut self, running: &Running) -> String {
+    /// What a run has printed as errors so far. Fails if it has not begun.
+    fn errors(&mut self, running: &Running) -> Result<String, Failure> {
         let path = format!("/tmp/{}.errors", running.name);
-        let text = self.guest.read_file(&path).unwrap_or_default();
-        String::from_utf8_lossy(&text).into_owned()
+        let text = self.guest.read_file(&path)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// The events of a run so far.
@@ -290,12 +301,13 @@ impl GuestSession<'_> {
     pub fn until_event(&mut self, running: &Running, is_it: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + TIMEOUT;
         loop {
+            // A run that has printed errors and has no event after that was refused.
+            let errors = self.errors(running).unwrap_or_default();
             let events = self.events(running);
             let found = events.iter().find(|event| is_it(event));
             if let Some(event) = found {
                 return event.clone();
             }
-            let errors = self.errors(running);
             let has_ended = events.iter().any(|event| event["event"] == "end");
             let was_refused = events.is_empty() && errors.starts_with("squall: ");
             if has_ended || was_refused || Instant::now() >= deadline {
