@@ -124,7 +124,7 @@ fn a_deleted_drive_can_be_resumed_when_it_is_found_again() {
     assert_eq!([ran.outcome(0), ran.outcome(1)], ["vanished", "verified"]);
 
     session.ok("for host in /sys/class/scsi_host/*; do echo - - - >$host/scan; done");
-    session.wait_until_ok("[ -e /sys/block/sd? ] && : </dev/sd?");
+    session.wait_until_ok("[ -e /sys/block/sd? ] && head -c 1 /dev/sd?");
     let ran = session.resume("deleted", "").success();
     assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
     let written = session.keystream("deleted", 0, SIZE);
