@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -80,6 +81,7 @@ func TestMain(m *testing.M) {
 	if name == "" {
 		os.Exit(m.Run())
 	}
+	flag.Parse() // -test.short
 	for _, off := range strings.Fields(os.Getenv(offVariable)) {
 		guard, isKnown := failpoint.Named(off)
 		if !isKnown {
@@ -105,9 +107,9 @@ func TestMain(m *testing.M) {
 // runTrial runs a trial with these guards off and returns its exit code and output.
 func runTrial(t *testing.T, name, off string) (int, string) {
 	t.Helper()
-	patience, end := context.WithTimeout(t.Context(), 5*time.Minute)
+	patience, end := context.WithTimeout(t.Context(), time.Hour) // an emulated machine is slow
 	defer end()
-	command := exec.CommandContext(patience, os.Args[0])
+	command := exec.CommandContext(patience, os.Args[0], fmt.Sprintf("-test.short=%t", testing.Short()))
 	command.Env = append(os.Environ(), trialVariable+"="+name, offVariable+"="+off)
 	command.WaitDelay = time.Minute // for a child that lives on with its output
 	output, err := command.CombinedOutput()
@@ -597,7 +599,10 @@ func droppedPagesGiveNothingFresh() error {
 // whileDropped lets several goroutines draw while all pages are dropped many times, each after a draw, or in a
 // control until one fails.
 func whileDropped(draw func() error) error {
-	const most = 1 << 16 // a control fails after some thousands
+	most := 1 << 16 // a control fails after some thousands
+	if testing.Short() {
+		most = 1 << 13
+	}
 	isControl := failpoint.CheckAfterRead.Off() || failpoint.FreshCheck.Off()
 	runtime.GOMAXPROCS(max(4, runtime.NumCPU())) // so that pages are dropped while a goroutine is pinned
 	Word()
