@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -64,6 +64,8 @@ var trials = map[string]func() error{
 const (
 	trialVariable = "SQUALL_TRIAL"
 	offVariable   = "SQUALL_OFF"
+	// dropsVariable is how often pages are dropped, less often than usual on an emulated machine.
+	dropsVariable = "SQUALL_DROPS"
 	// skipped is the exit code of a trial that this machine cannot run, failed of one whose guard did not hold,
 	// lacking of one for which the machine lacks a device or an instruction.
 	skipped, failed, lacking = 77, 78, 79
@@ -81,7 +83,6 @@ func TestMain(m *testing.M) {
 	if name == "" {
 		os.Exit(m.Run())
 	}
-	flag.Parse() // -test.short
 	for _, off := range strings.Fields(os.Getenv(offVariable)) {
 		guard, isKnown := failpoint.Named(off)
 		if !isKnown {
@@ -109,7 +110,7 @@ func runTrial(t *testing.T, name, off string) (int, string) {
 	t.Helper()
 	patience, end := context.WithTimeout(t.Context(), time.Hour) // an emulated machine is slow
 	defer end()
-	command := exec.CommandContext(patience, os.Args[0], fmt.Sprintf("-test.short=%t", testing.Short()))
+	command := exec.CommandContext(patience, os.Args[0])
 	command.Env = append(os.Environ(), trialVariable+"="+name, offVariable+"="+off)
 	command.WaitDelay = time.Minute // for a child that lives on with its output
 	output, err := command.CombinedOutput()
@@ -600,8 +601,8 @@ func droppedPagesGiveNothingFresh() error {
 // control until one fails.
 func whileDropped(draw func() error) error {
 	most := 1 << 16 // a control fails after some thousands
-	if testing.Short() {
-		most = 1 << 13
+	if fewer, err := strconv.Atoi(os.Getenv(dropsVariable)); err == nil {
+		most = fewer
 	}
 	isControl := failpoint.CheckAfterRead.Off() || failpoint.FreshCheck.Off()
 	runtime.GOMAXPROCS(max(4, runtime.NumCPU())) // so that pages are dropped while a goroutine is pinned
