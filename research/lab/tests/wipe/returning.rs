@@ -53,12 +53,7 @@ fn a_mounted_drive_that_returns_is_not_taken() {
     assert!(workspace.medium("MOUNTED") == before);
 
     // The control: a run that has not seen it mounted takes it.
-    session.unplug("MOUNTED");
-    let running = session.squall("unknown", &format!("{WATCH} --report /tmp/unknown"));
-    session.until(&running, 0, |event| event["event"] == "ended");
-    session.plug("MOUNTED");
-    session.until(&running, 1, |event| event["event"] == "ended");
-    assert_eq!(interrupt(&mut session, running), 2);
+    a_new_run_takes(&mut session, "MOUNTED");
     assert!(workspace.medium("MOUNTED") != before);
 }
 
@@ -103,12 +98,7 @@ fn drives_that_are_mounted_when_they_are_plugged_in_are_not_taken() {
 
     // The control: a new run knows neither drive, and nobody has mounted them. It takes both.
     session.ok("umount /tmp/vanishing");
-    session.unplug("LATER");
-    let running = session.squall("control", &format!("{WATCH} --report /tmp/control"));
-    session.until(&running, 0, |event| event["event"] == "ended");
-    session.plug("LATER");
-    session.until(&running, 1, |event| event["event"] == "ended");
-    assert_eq!(interrupt(&mut session, running), 2);
+    a_new_run_takes(&mut session, "LATER");
     assert!(workspace.medium("LATER") != before);
     assert!(workspace.medium("VANISHING") != mounted);
 }
@@ -137,6 +127,16 @@ fn a_drive_that_returns_in_use_is_not_resumed() {
     assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
     let written = session.keystream("gone", 0, SIZE);
     assert!(workspace.medium("GONE") == written);
+}
+
+/// A new run wipes the other drive, and then the one with this serial number, which is plugged in after that.
+fn a_new_run_takes(session: &mut GuestSession, serial: &str) {
+    session.unplug(serial);
+    let running = session.squall("control", &format!("{WATCH} --report /tmp/control"));
+    session.until(&running, 0, |event| event["event"] == "ended");
+    session.plug(serial);
+    session.until(&running, 1, |event| event["event"] == "ended");
+    assert_eq!(interrupt(session, running), 2);
 }
 
 /// Makes a file system on a drive, and mounts it read-only: the mount writes nothing.

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, c_program, program};
-
 use squall_tools::Failure;
 
 use crate::common::TIMEOUT;
