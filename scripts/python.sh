@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Tests squall for Python: builds the wheel and runs python/tests with the newest NumPy, then those of NumPy with
-# the oldest one that squall supports and with the first of its second series. Everything is in target/python.
-# What cannot run here is ignored with the reason.
+# the oldest one that squall supports and with the first of its second series. What it installs is in target/python,
+# and what builds the wheel in target/wheel-tools, which takes a python3 of 3.11 or later. What cannot run here is
+# ignored with the reason.
 #
 #     scripts/python.sh                      with python3
 #     PYTHON=python3.14 scripts/python.sh    with another one, also a free-threaded one, python3.14t
 set -euo pipefail
-cd "$(dirname "$0")/../python"
-source ../scripts/ignored.sh
+cd "$(dirname "$0")/.."
+source scripts/ignored.sh
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-../target}")
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 python=${PYTHON:-python3}
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 
@@ -48,12 +49,16 @@ test_with() {
     "$environment/bin/pip" install --quiet --no-index --no-deps --force-reinstall "$here"/wheels/*.whl
     "$environment/bin/python" -c 'import numpy, sys; print(f"python: Python {sys.version.split()[0]}, NumPy {numpy.__version__}")'
     # -P: the extension module is in the wheel alone, not in this folder.
-    "$environment/bin/python" -P -m pytest --quiet "$@"
+    env -C python "$environment/bin/python" -P -m pytest --quiet "$@"
 }
 
 mkdir -p "$here"
-if ! has newest --upgrade maturin numpy pytest && ! has newest maturin numpy pytest; then
-    missing "squall for Python" "maturin, NumPy or pytest could not be installed"
+if ! tools=$(scripts/wheel-tools.sh); then
+    missing "squall for Python" "maturin and zig, which build its wheel, could not be installed"
+    exit
+fi
+if ! has newest --upgrade numpy pytest && ! has newest numpy pytest; then
+    missing "squall for Python" "NumPy or pytest could not be installed"
     exit
 fi
 # Tests that need one of these are ignored without it.
@@ -62,8 +67,8 @@ for package in cffi cryptography "dask[array]" distributed mypy numba; do
 done
 
 rm -rf "$here/wheels"
-"$here/newest/bin/maturin" build --quiet --release --interpreter "$here/newest/bin/python" --target-dir "$target" \
-    --out "$here/wheels"
+source scripts/wheel-build.sh
+build_wheel --quiet --interpreter "$here/newest/bin/python" --out "$here/wheels"
 
 status=0
 test_with newest || status=1

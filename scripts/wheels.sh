@@ -4,13 +4,11 @@
 #
 #     wheels.sh [FOLDER]
 #
-# A wheel runs on CPython 3.11 and later (abi3) with glibc 2.17 and later (manylinux2014): zig links it with that
-# version's symbols. The wheel for aarch64 is built in the root directory of arm64-root.sh, which needs root on
-# Debian; without, a line says that it is left out. With WHEELS_AARCH64=made it is also left out if that directory
-# was not made before.
+# The wheel for aarch64 is built in the root directory of arm64-root.sh, which needs root on Debian; without, a line
+# says that it is left out. With WHEELS_AARCH64=made it is also left out if that directory was not made before.
 #
-# A free-threaded Python cannot use that wheel. One is built for it too if PYTHON_FREE_THREADED names it, 3.14 or
-# later, or a python3.14t is on the PATH. Debian has none.
+# A free-threaded Python can use neither. One for this machine's CPU is built for it too if PYTHON_FREE_THREADED names
+# it, 3.14 or later, or a python3.14t is on the PATH. Debian has none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/ignored.sh
@@ -22,37 +20,31 @@ source scripts/ignored.sh
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 out=$(realpath -m "${1:-$target/wheels}")
 tools=$(scripts/wheel-tools.sh)
-zig=$("$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))')
-path=$zig:$tools/bin
-
-# The module does not tell where it was built.
-export RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/squall"
-build=("$tools/bin/maturin" build --manifest-path python/Cargo.toml --locked --release --zig
-    --compatibility manylinux2014)
+source scripts/wheel-build.sh
 
 # Leaves nothing of an earlier version, and nothing half-built in FOLDER.
 part=$(mktemp -d "$target/wheels.XXXXXX")
 trap 'rm -rf "$part"' EXIT
 
 PATH=$path:$PATH "$tools/bin/maturin" sdist --manifest-path python/Cargo.toml --out "$part"
-cpu=$(uname -m)
-PATH=$path:$PATH "${build[@]}" --target "$cpu-unknown-linux-gnu" --out "$part"
+build_wheel --out "$part"
 
 free_threaded=${PYTHON_FREE_THREADED:-$(command -v python3.14t || true)}
 if [ -n "$free_threaded" ]; then
-    PATH=$path:$PATH "${build[@]}" --target "$cpu-unknown-linux-gnu" --interpreter "$free_threaded" --out "$part"
+    build_wheel --interpreter "$free_threaded" --out "$part"
 else
     ignored "the wheel for free-threaded Python" "there is no python3.14t"
 fi
 
-if [ "$cpu" = x86_64 ]; then
+if [ "$(uname -m)" = x86_64 ]; then
     if [ "$(id -u)" -ne 0 ]; then
         ignored "the wheel for aarch64" "the root directory it is built in takes root"
     elif [ "${WHEELS_AARCH64:-}" = made ] && ! scripts/arm64-root.sh --made > /dev/null; then
         ignored "the wheel for aarch64" "the root directory it is built in was not made: run make wheels or make test-arm64"
     else
         cargo fetch --quiet --locked
-        scripts/arm64.sh env --unset CARGO_BUILD_TARGET --unset CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER \
+        RUSTFLAGS="$flags $(unwinder scripts/arm64.sh aarch64-linux-gnu-gcc)" \
+            scripts/arm64.sh env --unset CARGO_BUILD_TARGET --unset CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER \
             PATH="$path:/usr/sbin:/usr/bin:/sbin:/bin" \
             "${build[@]}" --target aarch64-unknown-linux-gnu --interpreter python3.11 --out "$part"
     fi

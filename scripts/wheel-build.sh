@@ -1,0 +1,24 @@
+# How wheels of the Python package are built. A script sources this file in the repository's root directory, after
+# tools=$(scripts/wheel-tools.sh). Then `build_wheel --out FOLDER` builds the wheel for this machine's CPU. For
+# another one there are `build`, the command without the CPU, `path`, the folders that it needs at the beginning of
+# PATH, and `flags`, for RUSTFLAGS, with what `unwinder` prints.
+#
+# zig links a wheel with the symbols of glibc 2.17 (manylinux2014). It runs on CPython 3.11 and later (abi3), or, if
+# `--interpreter` names a free-threaded Python, on that version alone.
+# shellcheck shell=bash disable=SC2154 # `tools`
+
+path=$("$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))'):$tools/bin
+build=("$tools/bin/maturin" build --manifest-path python/Cargo.toml --locked --release --zig
+    --compatibility manylinux2014)
+
+# The module does not tell where it was built.
+flags="${RUSTFLAGS:-} --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/squall"
+
+# unwinder COMPILER...: the flag that links the module with GCC's unwinder, libgcc_s. To end a thread, glibc unwinds
+# the thread's stack with that library (pthread_exit). zig would put another unwinder into the module; Rust's part of
+# the stack would then be unwound by both, and the process would crash.
+unwinder() { echo "-C link-arg=$("$@" -print-file-name=libgcc_s.so.1)"; }
+
+build_wheel() {
+    PATH=$path:$PATH RUSTFLAGS="$flags $(unwinder cc)" "${build[@]}" --target "$(uname -m)-unknown-linux-gnu" "$@"
+}
