@@ -94,9 +94,19 @@ impl Kernel for Linux {
         let Ok(crypto) = fs::read_to_string("/proc/crypto") else {
             return true;
         };
-        let mut fields = crypto.lines().filter_map(|line| line.split_once(':'));
-        fields.any(|(key, value)| key.trim() == "name" && value.trim() == name)
+        lists(&crypto, name)
     }
+}
+
+/// Whether `crypto`, the text of /proc/crypto, lists the algorithm `name`. The text has thousands of lines, and a survey
+/// reads it thousands of times, so only lines with the name are looked at.
+fn lists(crypto: &str, name: &str) -> bool {
+    crypto.match_indices(name).any(|(at, _)| {
+        let begin = crypto[..at].rfind('\n').map_or(0, |end| end + 1);
+        let line = crypto[begin..].lines().next().unwrap_or_default();
+        let field = line.split_once(':');
+        field.is_some_and(|(key, value)| key.trim() == "name" && value.trim() == name)
+    })
 }
 
 fn to_list(found: Found, has_integrity: bool) -> List {
@@ -108,5 +118,21 @@ fn to_list(found: Found, has_integrity: bool) -> List {
         is_complete: !found.is_interrupted,
         has_integrity,
         accepted: found.accepted.into_iter().map(Entry::of).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_algorithm_is_listed_by_its_whole_name() {
+        let crypto = "name         : cbc(aes)\ndriver       : xts(aes)\n\nname         : sha256\n";
+        for name in ["cbc(aes)", "sha256"] {
+            assert!(lists(crypto, name), "{name}");
+        }
+        for name in ["xts(aes)", "aes", "sha", "256", "sha2567", "name", ""] {
+            assert!(!lists(crypto, name), "{name}");
+        }
     }
 }
