@@ -18,8 +18,8 @@ use squall_lab::vm;
 use squall_tools::Failure;
 use tempfile::TempDir;
 
-/// Number of runs with machines at the same time.
-const TURNS: usize = 3;
+/// Number of runs with machines at the same time, which need half a gigabyte each. They wait for a third of their time.
+const TURNS: usize = 6;
 
 /// Longest time to wait for anything, on a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(1200);

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use squall_lab::test_guests::{Bus, Drive, Setup, program};
+use squall_lab::test_guests::{Bus, Drive, Setup};
 
 use crate::common::commands::contains;
-use crate::common::guests::{Workspace, fails, ok, wait_until_ok};
+use crate::common::guests::{Workspace, fails, ok, squall, wait_until_ok};
 use crate::common::needs::GUESTS;
 use crate::common::{TIMEOUT, message};
 use squall_testing::suite::Test;
@@ -247,9 +247,8 @@ fn flushed_data_survives_a_power_cut() {
 
 fn squall_runs_in_a_guest() {
     let workspace = Workspace::new();
-    let squall = program("squall-cli", "squall").expect("squall");
     let setup = Setup {
-        programs: &[&squall],
+        programs: &[squall()],
         ..Setup::default()
     };
     let mut guest = workspace.factory.boot(&setup).expect("a guest");

@@ -1,14 +1,32 @@
-//! Guests for tests: a factory of guests, files for drives, and commands that must succeed.
+//! Guests for tests: a factory of guests, the squall command, files for drives, and commands that must succeed.
 
-use std::fs::File;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
 
 use squall_lab::debian::Cache;
 use squall_lab::test_guests::{Guest, GuestFactory};
+use squall_testing::doors;
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
 use super::{TIMEOUT, Turn, message, required};
+
+/// The squall command as other tests use it, so that it is compiled once. It needs a C library at least as new as this
+/// machine's. What it has for debuggers would fill a guest's memory.
+pub fn squall() -> &'static Path {
+    static SQUALL: LazyLock<PathBuf> = LazyLock::new(|| {
+        let directory = doors::target().join("guests");
+        fs::create_dir_all(&directory).expect("a directory");
+        let squall = directory.join("squall");
+        let mut strip = Command::new("strip");
+        strip.arg("-o").arg(&squall).arg(doors::command());
+        assert!(strip.status().expect("strip").success());
+        squall
+    });
+    &SQUALL
+}
 
 /// A factory of guests, and a directory for drives.
 pub struct Workspace {

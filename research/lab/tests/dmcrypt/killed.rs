@@ -107,7 +107,7 @@ fn measuring(session: &mut GuestSession, over: &str) {
 }
 
 /// More requests than one device gets in a round of samples of a millisecond.
-const SOME_ROUNDS: u32 = 1500;
+const SOME_ROUNDS: u32 = 500;
 
 /// Interrupts a run once it has the device with this label, and has finished a round if it measures.
 #[track_caller]

@@ -1,11 +1,10 @@
 //! Guests with dm-crypt, crypto modules, drives and squall, and the results of squall's runs there.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, program};
+use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup};
 
 use crate::common::commands::contains;
 use crate::common::guests;
@@ -53,17 +52,15 @@ pub const LOAD_USUAL: &str = "modprobe -a adiantum aegis128 aesni_intel authenc 
 /// A command that prints the names of all device mapper devices, one per line.
 pub const NAMES: &str = "dmsetup info -c --noheadings -o name | tr -d ' '";
 
-/// Guests, the squall program for them, and the drives of one test.
+/// Guests with squall, and the drives of one test.
 pub struct Workspace {
     guests: guests::Workspace,
-    squall: PathBuf,
 }
 
 impl Workspace {
     pub fn new() -> Workspace {
         Workspace {
             guests: guests::Workspace::new(),
-            squall: program("squall-cli", "squall").expect("squall"),
         }
     }
 
@@ -118,7 +115,7 @@ impl Workspace {
     }
 
     fn boot_of(&self, setup: Setup) -> GuestSession<'_> {
-        let programs: &[&Path] = &[&self.squall];
+        let programs = &[guests::squall()];
         let guest = self.guests.factory.boot(&Setup { programs, ..setup });
         GuestSession {
             guest: guest.expect("a guest"),

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, c_program, program};
+use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, c_program};
 use squall_tools::Failure;
 
 use crate::common::TIMEOUT;
@@ -16,15 +16,14 @@ use crate::common::guests;
 pub const MIB: u64 = 1 << 20;
 
 /// The pause between two looks at a run's events, which take the guest's time.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// What drives hold before they are wiped.
 pub const OLD: u8 = 0xa7;
 
-/// Guests, the squall program for them, and the drives of one test.
+/// Guests with squall, and the drives of one test.
 pub struct Workspace {
     guests: guests::Workspace,
-    squall: PathBuf,
     /// The program that gives others a terminal.
     terminal: PathBuf,
 }
@@ -34,11 +33,7 @@ impl Workspace {
         let guests = guests::Workspace::new();
         let terminal = guests.path("terminal");
         c_program("terminal", &terminal).expect("a program");
-        Workspace {
-            guests,
-            squall: program("squall-cli", "squall").expect("squall"),
-            terminal,
-        }
+        Workspace { guests, terminal }
     }
 
     /// Creates a drive full of [`OLD`].
@@ -72,7 +67,7 @@ impl Workspace {
         let setup = Setup {
             modules,
             drives,
-            programs: &[&self.squall, &self.terminal],
+            programs: &[guests::squall(), &self.terminal],
             ..Setup::default()
         };
         let guest = self.guests.factory.boot(&setup).expect("a guest");
@@ -300,20 +295,25 @@ impl GuestSession<'_> {
     pub fn until_event(&mut self, running: &Running, is_it: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + TIMEOUT;
         loop {
-            // A run that has printed errors and has no event after that was refused.
-            let errors = self.errors(running).unwrap_or_default();
             let events = self.events(running);
             let found = events.iter().find(|event| is_it(event));
             if let Some(event) = found {
                 return event.clone();
             }
             let has_ended = events.iter().any(|event| event["event"] == "end");
-            let was_refused = events.is_empty() && errors.starts_with("squall: ");
-            if has_ended || was_refused || Instant::now() >= deadline {
+            let is_refused = events.is_empty() && self.is_refused(running);
+            if has_ended || is_refused || Instant::now() >= deadline {
+                let errors = self.errors(running).unwrap_or_default();
                 panic!("{}: {:?}\n{errors}", running.name, events.last());
             }
             sleep(PAUSE);
         }
+    }
+
+    /// Whether a run has printed errors, and no event before or after that.
+    fn is_refused(&mut self, running: &Running) -> bool {
+        let errors = self.errors(running).unwrap_or_default();
+        errors.starts_with("squall: ") && self.events(running).is_empty()
     }
 
     /// Waits for a remark with these words.
