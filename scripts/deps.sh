@@ -79,7 +79,9 @@ fi
 
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
     lab=${CARGO_TARGET_DIR:-target}/debug/squall-lab
-    build() { cargo build --quiet --all-features -p squall-lab; }
+    # As its tests do.
+    source scripts/crates.sh
+    build() { cargo test --quiet --no-run --all-features "${research[@]/#/--package=}"; }
     if ! { build && "$lab" deps; }; then
         echo "make: QEMU and kernels could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
     fi
