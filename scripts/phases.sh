@@ -23,24 +23,27 @@ check_phases() {
 # The lines of the log $1 that tell what failed, or else the last ones.
 what_failed() { grep -E '^test .* FAILED$|^error(\[|:)|^Diff in ' "$1" | sort -u || tail -n 5 "$1"; }
 
-# run_phases TITLE PHASE...: runs the phases. The last lines are a table of them, how long each took, how many
+# run_phases TITLE PHASE...: runs the phases, as many at the same time as `at_once` says, one if that is unset; with
+# more, each line begins with the phase's name. The last lines are a table of the phases, how long each took, how many
 # tests were ignored, and what failed. Fails if anything did.
 run_phases() {
-    local title=$1 log phase begun result ignored table=() failures=()
+    local title=$1 phase result seconds ignored table=() failures=()
     shift
-    log=$(mktemp)
-    # shellcheck disable=SC2064
-    trap "rm -f '$log'" EXIT
+    logs=$(mktemp -d)
+    trap 'rm -rf "$logs"' EXIT
+    if [ "${at_once:-1}" -eq 1 ]; then
+        for phase in "$@"; do run_phase "$phase" cat; done
+    else
+        run_side_by_side "$@"
+    fi
     for phase in "$@"; do
-        printf '\n=== %s\n' "$phase"
-        begun=$SECONDS
-        if "$phase" 2>&1 | tee "$log"; then result=passed; else result=FAILED; fi
+        read -r result seconds < "$logs/$phase.result"
         # Of the harnesses' summaries, and of scripts.
-        ignored=$(sed -n 's/^test result: .* \([0-9]*\) ignored;.*/\1/p; s/^ignored: .*/1/p' "$log" |
+        ignored=$(sed -n 's/^test result: .* \([0-9]*\) ignored;.*/\1/p; s/^ignored: .*/1/p' "$logs/$phase" |
             awk '{ all += $1 } END { print all + 0 }')
-        table+=("$(printf '%-14s %-7s %5d s  %s' "$phase" "$result" $((SECONDS - begun)) \
+        table+=("$(printf '%-14s %-7s %5d s  %s' "$phase" "$result" "$seconds" \
             "$([ "$ignored" -eq 0 ] || echo "$ignored ignored")")")
-        [ "$result" = passed ] || failures+=("$phase:" "$(what_failed "$log")")
+        [ "$result" = passed ] || failures+=("$phase:" "$(what_failed "$logs/$phase")")
     done
     printf '\n=== %s\n' "$title: $SECONDS s"
     printf '%s\n' "${table[@]}"
@@ -48,4 +51,25 @@ run_phases() {
         printf '%s\n' "" "${failures[@]}"
         return 1
     }
+}
+
+run_side_by_side() {
+    local phase
+    # Each phase is a process group, which an interrupt reaches as if it ran alone.
+    set -m
+    trap 'kill -INT $(jobs -p | sed "s/^/-/"); exit 130' INT TERM
+    for phase in "$@"; do
+        while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; done
+        run_phase "$phase" sed -u "s/^/$phase: /" < /dev/null &
+    done
+    wait
+}
+
+# run_phase PHASE SHOW...: runs it. SHOW prints what it says, which is kept in `logs`, as is how it ended.
+run_phase() {
+    local phase=$1 begun=$SECONDS result=passed
+    shift
+    printf '\n=== %s\n' "$phase"
+    "$phase" 2>&1 | tee "$logs/$phase" | "$@" || result=FAILED
+    echo "$result $((SECONDS - begun))" > "$logs/$phase.result"
 }

@@ -13,7 +13,7 @@ source scripts/ignored.sh
 source scripts/phases.sh
 
 quick=(format clippy tests thread_locals)
-rest=(first_command documentation complete research release packages arm64 wheels sanitizers go python)
+rest=(research first_command documentation complete release packages arm64 wheels sanitizers go python)
 
 format() { cargo fmt --all --check && lock_files; }
 
@@ -117,4 +117,7 @@ required=$(scripts/required.sh "$kind") || exit 1
 # shellcheck disable=SC2163
 while read -r assignment; do export "$assignment"; done <<< "$required"
 
+# The rest often waits for one program, or for a machine.
+at_once=1
+[ "$kind" = quick ] || [ ${#phases[@]} -eq 1 ] || at_once=2
 run_phases "$kind" "${phases[@]}"
