@@ -79,10 +79,9 @@ fi
 
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
     lab=${CARGO_TARGET_DIR:-target}/debug/squall-lab
-    # As its tests do.
+    # Built as the phase `research` builds it, so that nothing is compiled twice.
     source scripts/crates.sh
-    build() { cargo test --quiet --no-run --all-features "${research[@]/#/--package=}"; }
-    if ! { build && "$lab" deps; }; then
+    if cargo test --quiet --no-run "${research_packages[@]}" && ! "$lab" deps; then
         echo "make: QEMU and kernels could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
     fi
 fi

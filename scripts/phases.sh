@@ -23,9 +23,9 @@ check_phases() {
 # The lines of the log $1 that tell what failed, or else the last ones.
 what_failed() { grep -E '^test .* FAILED$|^error(\[|:)|^Diff in ' "$1" | sort -u || tail -n 5 "$1"; }
 
-# run_phases TITLE PHASE...: runs the phases, as many at the same time as `at_once` says, one if that is unset; with
-# more, each line begins with the phase's name. The last lines are a table of the phases, how long each took, how many
-# tests were ignored, and what failed. Fails if anything did.
+# run_phases TITLE PHASE...: runs the phases, `at_once` of them at the same time, one if that is unset. With more, each
+# line begins with its phase. The last lines are a table of the phases, how long each took, how many tests were ignored,
+# and what failed. Fails if anything did.
 run_phases() {
     local title=$1 phase result seconds ignored table=() failures=()
     shift
@@ -37,7 +37,10 @@ run_phases() {
         run_side_by_side "$@"
     fi
     for phase in "$@"; do
-        read -r result seconds < "$logs/$phase.result"
+        # A phase that was killed may have neither a result nor a log.
+        result=FAILED seconds=0
+        [ ! -e "$logs/$phase.result" ] || read -r result seconds < "$logs/$phase.result"
+        : >> "$logs/$phase"
         # Of the harnesses' summaries, and of scripts.
         ignored=$(sed -n 's/^test result: .* \([0-9]*\) ignored;.*/\1/p; s/^ignored: .*/1/p' "$logs/$phase" |
             awk '{ all += $1 } END { print all + 0 }')
@@ -55,9 +58,9 @@ run_phases() {
 
 run_side_by_side() {
     local phase
-    # Each phase is a process group, which an interrupt reaches as if it ran alone.
+    # Each phase has its own process group, so that an interrupt can be passed on to all its programs.
     set -m
-    trap 'kill -INT $(jobs -p | sed "s/^/-/"); exit 130' INT TERM
+    trap 'trap "" INT TERM HUP; kill -INT $(jobs -p | sed "s/^/-/"); wait; exit 130' INT TERM HUP
     for phase in "$@"; do
         while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; done
         run_phase "$phase" sed -u "s/^/$phase: /" < /dev/null &
@@ -65,11 +68,10 @@ run_side_by_side() {
     wait
 }
 
-# run_phase PHASE SHOW...: runs it. SHOW prints what it says, which is kept in `logs`, as is how it ended.
+# run_phase PHASE SHOW...: runs PHASE and pipes its output through SHOW. `logs` gets the output and the result.
 run_phase() {
     local phase=$1 begun=$SECONDS result=passed
     shift
-    printf '\n=== %s\n' "$phase"
-    "$phase" 2>&1 | tee "$logs/$phase" | "$@" || result=FAILED
+    { printf '\n=== %s\n' "$phase"; "$phase"; } 2>&1 | tee "$logs/$phase" | "$@" || result=FAILED
     echo "$result $((SECONDS - begun))" > "$logs/$phase.result"
 }

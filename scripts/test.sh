@@ -13,7 +13,8 @@ source scripts/ignored.sh
 source scripts/phases.sh
 
 quick=(format clippy tests thread_locals)
-rest=(research first_command documentation complete release packages arm64 wheels sanitizers go python)
+# What uses one CPU runs beside research, and what compiles on all comes last.
+rest=(research first_command python wheels go packages arm64 complete sanitizers release documentation)
 
 format() { cargo fmt --all --check && lock_files; }
 
@@ -53,7 +54,7 @@ first_command() (
 
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps; }
 
-research() { cargo test --no-fail-fast --all-features "${research[@]/#/--package=}"; }
+research() { cargo test --no-fail-fast "${research_packages[@]}"; }
 
 # The tests that need anything, now with all that they may use and `make test` does not install (a browser,
 # real programs, file systems, compilers), and those that take long. What was ignored runs here.
@@ -117,7 +118,7 @@ required=$(scripts/required.sh "$kind") || exit 1
 # shellcheck disable=SC2163
 while read -r assignment; do export "$assignment"; done <<< "$required"
 
-# The rest often waits for one program, or for a machine.
+# Most phases of the rest wait for one program or a virtual machine, so two run side by side.
 at_once=1
 [ "$kind" = quick ] || [ ${#phases[@]} -eq 1 ] || at_once=2
 run_phases "$kind" "${phases[@]}"
