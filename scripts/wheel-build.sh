@@ -1,11 +1,11 @@
 # How wheels of the Python package are built. A script sources this file in the repository's root directory, after
-# tools=$(scripts/wheel-tools.sh). Then `build_wheel --out FOLDER` builds the wheel for this machine's CPU. For
-# another one there are `build`, the command without the CPU, `path`, the folders that it needs at the beginning of
-# PATH, and `flags`, for RUSTFLAGS, with what `unwinder` prints.
+# target, cargo's folder, and tools=$(scripts/wheel-tools.sh). Then `build_wheel --out FOLDER` builds the wheel for this
+# machine's CPU. For another CPU, call `build` with `--target`, with `path` at the beginning of PATH, and with `flags` and
+# the output of `unwinder` in RUSTFLAGS.
 #
 # zig links a wheel with the symbols of glibc 2.17 (manylinux2014). It runs on CPython 3.11 and later (abi3), or, if
 # `--interpreter` names a free-threaded Python, on that version alone.
-# shellcheck shell=bash disable=SC2154 # `tools`
+# shellcheck shell=bash disable=SC2154 # `target` and `tools`
 
 path=$("$tools/bin/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))'):$tools/bin
 build=("$tools/bin/maturin" build --manifest-path python/Cargo.toml --locked --release --zig
@@ -20,5 +20,8 @@ flags="${RUSTFLAGS:-} --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo --r
 unwinder() { echo "-C link-arg=$("$@" -print-file-name=libgcc_s.so.1)"; }
 
 build_wheel() {
-    PATH=$path:$PATH RUSTFLAGS="$flags $(unwinder cc)" "${build[@]}" --target "$(uname -m)-unknown-linux-gnu" "$@"
+    local flags="$flags $(unwinder cc)"
+    # maturin moves the module, so two builds would take each other's.
+    PATH=$path:$PATH RUSTFLAGS=$flags flock "$target/maturin.lock" \
+        "${build[@]}" --target "$(uname -m)-unknown-linux-gnu" "$@"
 }

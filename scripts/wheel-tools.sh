@@ -13,11 +13,13 @@ fail() {
 }
 
 folder=$(realpath -m "${CARGO_TARGET_DIR:-target}/wheel-tools")
+mkdir -p "${folder%/*}"
+exec 9> "$folder.lock"
+flock 9
 [ "$(cat "$folder/made-of" 2> /dev/null)" != "${tools[*]}" ] || { echo "$folder"; exit; }
 python3 -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null \
     || fail "Python 3.11 or later with venv is missing: install python3 and python3-venv"
 rm -rf "$folder"
-mkdir -p "${folder%/*}"
 { python3 -m venv "$folder" && "$folder/bin/pip" install --quiet --disable-pip-version-check "${tools[@]}"; } >&2 \
     || fail "pip could not install ${tools[*]}"
 echo "${tools[*]}" > "$folder/made-of"

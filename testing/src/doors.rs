@@ -1,6 +1,7 @@
 //! squall's libraries and command, built like this program and installed by `scripts/install.sh` below
 //! the target directory, as `make install` does for a user.
 
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -13,7 +14,12 @@ static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
     } else {
         "release"
     };
-    let prefix = target.join("installed").join(profile);
+    let installed = target.join("installed");
+    let prefix = installed.join(profile);
+    fs::create_dir_all(&installed).expect("a folder");
+    // Other tests may be installing too.
+    let lock = File::create(installed.join("lock")).expect("a file");
+    lock.lock().expect("a lock");
     let mut install = Command::new(root.join("scripts/install.sh"));
     // A separate build, without the flags of the tests.
     install
