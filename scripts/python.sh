@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests squall for Python: builds the wheel and runs python/tests with the newest NumPy, then those of NumPy with
-# the oldest one that squall supports and with the first of its second series. What it installs is in target/python,
-# and what builds the wheel in target/wheel-tools, which takes a python3 of 3.11 or later. What cannot run here is
-# ignored with the reason.
+# the oldest one that squall supports and with the first of its second series. Test environments are in target/python.
+# The programs that build the wheel are in target/wheel-tools and need a python3 of 3.11 or later, also if PYTHON names
+# another. What cannot run here is ignored with the reason.
 #
 #     scripts/python.sh                      with python3
 #     PYTHON=python3.14 scripts/python.sh    with another one, also a free-threaded one, python3.14t

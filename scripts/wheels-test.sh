@@ -55,8 +55,9 @@ check_wheel() {
         || fail "$("$tools/auditwheel" show "$wheel")"
     "$tools/python" -m zipfile -e "$wheel" "$work/$1"
     module=$work/$1/squall/_squall.abi3.so
-    readelf --dynamic --wide "$module" > "$listed"
-    grep -qF '[libgcc_s.so.1]' "$listed" || fail "$module does not use the unwinder with which glibc ends threads"
+    # The unwinder with which glibc ends threads, and no other.
+    readelf --dyn-syms --wide "$module" > "$listed"
+    grep -qF ' UND _Unwind_Resume@GCC_' "$listed" || fail "$module does not unwind with libgcc_s"
     readelf --sections --wide "$module" > "$listed"
     ! grep -E '\.(symtab|debug_info)' "$listed" || fail "$module is not stripped"
     ! grep -qaF -e "$PWD" -e "${CARGO_HOME:-$HOME/.cargo}" "$module" || fail "$module names folders of this machine"

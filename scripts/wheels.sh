@@ -7,8 +7,8 @@
 # The wheel for aarch64 is built in the root directory of arm64-root.sh, which needs root on Debian; without, a line
 # says that it is left out. With WHEELS_AARCH64=made it is also left out if that directory was not made before.
 #
-# A free-threaded Python can use neither. One for this machine's CPU is built for it too if PYTHON_FREE_THREADED names
-# it, 3.14 or later, or a python3.14t is on the PATH. Debian has none.
+# A free-threaded Python can use neither wheel. If PYTHON_FREE_THREADED names one, 3.14 or later, or python3.14t is on the
+# PATH, a wheel for it and for this machine's CPU is built too. Debian has none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/ignored.sh
