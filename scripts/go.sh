@@ -84,7 +84,7 @@ tested "${tests[@]}" -tags squall_testing ./internal/generator
 tested "${tests[@]}" -tags purego ./...
 if command -v cc > /dev/null; then
     tested env CGO_ENABLED=1 "${tests[@]}" -race -short ./...
-    # Under the detector, pages are dropped slowly, so fewer of them are.
+    # The race detector slows this test, so it drops fewer pages.
     tested env CGO_ENABLED=1 SQUALL_DROPS=8192 "${tests[@]}" -race -short -tags squall_testing ./internal/generator
 else
     missing "the race detector" "there is no C compiler"

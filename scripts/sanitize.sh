@@ -3,8 +3,8 @@
 #
 # Runs the library's tests with the constant-time code of the `aes` crate (soft_aes), under AddressSanitizer if there is
 # a nightly toolchain, and under valgrind (memcheck), which knows no VAES and so shows as well that other engines are
-# chosen where that is lacking. Names as arguments choose runs. What is missing is ignored with the reason, but valgrind
-# fails where CI is set; a finding makes the exit status 1.
+# chosen where that is lacking. Names as arguments choose runs. Without a nightly toolchain AddressSanitizer is ignored.
+# Without valgrind memcheck is ignored, or fails if CI is set. A finding makes the exit status 1.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -16,12 +16,12 @@ features=(--package squall --features rand_core_09)
 tests=(--lib --test integration)
 
 soft_aes() {
-    local flags='--cfg aes_backend="soft"'
+    local flags='--cfg aes_backend="soft"' host
     local -x CARGO_TARGET_DIR=$target/sanitize
-    if cargo +nightly --version >/dev/null 2>&1; then
+    if host=$(rustc +nightly -vV 2> /dev/null | sed -n 's/^host: //p'); then
         # Left out: AddressSanitizer makes mlock do nothing, and keeps the variables of functions elsewhere.
         RUSTFLAGS="-Zsanitizer=address $flags" \
-            cargo +nightly test --target x86_64-unknown-linux-gnu "${features[@]}" "${tests[@]}" -- \
+            cargo +nightly test --target "$host" "${features[@]}" "${tests[@]}" -- \
             --skip pages_are_what_their_kind_says --skip the_stack_that_work_used_is_wiped
     else
         ignored AddressSanitizer "there is no nightly toolchain"

@@ -64,7 +64,8 @@ var trials = map[string]func() error{
 const (
 	trialVariable = "SQUALL_TRIAL"
 	offVariable   = "SQUALL_OFF"
-	// dropsVariable is how often pages are dropped, less often than usual on an emulated machine.
+	// dropsVariable is how often pages are dropped, less often than usual on an emulated machine and under the race
+	// detector.
 	dropsVariable = "SQUALL_DROPS"
 	// skipped is the exit code of a trial that this machine cannot run, failed of one whose guard did not hold,
 	// lacking of one for which the machine lacks a device or an instruction.
