@@ -18,7 +18,8 @@ use squall_lab::vm;
 use squall_tools::Failure;
 use tempfile::TempDir;
 
-/// Number of runs with machines at the same time, which need half a gigabyte each. They wait for a third of their time.
+/// How many runs may have machines at the same time. Six, because a run waits for a third of its time. Most need up to
+/// half a gigabyte.
 const TURNS: usize = 6;
 
 /// Longest time to wait for anything, on a busy machine.

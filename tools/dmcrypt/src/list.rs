@@ -99,7 +99,7 @@ impl Kernel for Linux {
 }
 
 /// Whether `crypto`, the text of /proc/crypto, lists the algorithm `name`. The text has thousands of lines, and a survey
-/// reads it thousands of times, so only lines with the name are looked at.
+/// reads it thousands of times, so this looks only at lines that contain the name.
 fn lists(crypto: &str, name: &str) -> bool {
     crypto.match_indices(name).any(|(at, _)| {
         let begin = crypto[..at].rfind('\n').map_or(0, |end| end + 1);

@@ -13,8 +13,8 @@ use tempfile::TempDir;
 
 use super::{TIMEOUT, Turn, message, required};
 
-/// The squall command as other tests use it, so that it is compiled once. It needs a C library at least as new as this
-/// machine's. What it has for debuggers would fill a guest's memory.
+/// The installed squall command, which other tests use too, without debug information, which would fill a guest's
+/// memory. The guest's C library must be at least as new as this machine's.
 pub fn squall() -> &'static Path {
     static SQUALL: LazyLock<PathBuf> = LazyLock::new(|| {
         let directory = doors::target().join("guests");

@@ -310,7 +310,7 @@ impl GuestSession<'_> {
         }
     }
 
-    /// Whether a run has printed errors, and no event before or after that.
+    /// Whether squall has refused the run: it has printed errors and no event.
     fn is_refused(&mut self, running: &Running) -> bool {
         let errors = self.errors(running).unwrap_or_default();
         errors.starts_with("squall: ") && self.events(running).is_empty()
