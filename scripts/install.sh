@@ -65,7 +65,7 @@ installed | while read -r file; do
     else
         mode=644
         [ ! -x "$stage$file" ] || mode=755
-        # Somebody may be using what is there.
-        cmp -s "$stage$file" "${DESTDIR:-}$file" || install -D -m "$mode" "$stage$file" "${DESTDIR:-}$file"
+        # A file that is the same stays: somebody may be using it.
+        install -C -D -m "$mode" "$stage$file" "${DESTDIR:-}$file"
     fi
 done

@@ -55,7 +55,7 @@ check_wheel() {
         || fail "$("$tools/auditwheel" show "$wheel")"
     "$tools/python" -m zipfile -e "$wheel" "$work/$1"
     module=$work/$1/squall/_squall.abi3.so
-    # The unwinder with which glibc ends threads, and no other.
+    # It unwinds with the library with which glibc ends threads.
     readelf --dyn-syms --wide "$module" > "$listed"
     grep -qF ' UND _Unwind_Resume@GCC_' "$listed" || fail "$module does not unwind with libgcc_s"
     readelf --sections --wide "$module" > "$listed"
