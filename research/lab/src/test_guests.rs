@@ -5,11 +5,12 @@
 
 mod agent_connection;
 mod guest;
+mod kernel_image;
 mod modules;
 mod setup;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use squall_tools::failure::at;
 use squall_tools::{Failure, Interrupt};
 
-use crate::debian::{Cache, Kernel, KernelName, Tools};
+use crate::debian::{Cache, KernelName, Tools};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine, escaped};
 use agent_connection::AgentConnection;
 use modules::Modules;
@@ -52,7 +53,8 @@ const DIRECTORIES: [&str; 8] = ["etc", "mnt", "proc", "root", "run", "sys", "tmp
 #[derive(Debug)]
 pub struct GuestFactory {
     host: Host,
-    kernel: Kernel,
+    /// The kernel's file for QEMU.
+    kernel: PathBuf,
     tools: Tools,
     modules: Arc<Modules>,
 }
@@ -81,7 +83,7 @@ impl GuestFactory {
         let modules = Modules::of(&kernel, &tools, &host.file("modules"))?;
         Ok(GuestFactory {
             host,
-            kernel,
+            kernel: kernel_image::unpacked(&kernel.image)?,
             tools,
             modules,
         })
@@ -134,7 +136,7 @@ impl GuestFactory {
             cpu: CPU,
             cpus: setup.cpus,
             memory_mib: setup.memory_mib,
-            kernel: &self.kernel.image,
+            kernel: &self.kernel,
             initramfs,
             command_line: &format!("{COMMAND_LINE} {}", setup.command_line),
         })
