@@ -47,11 +47,13 @@ put() {
     answer $?
 }
 
+# Files in /proc have no length, so it sends a copy.
 get() {
-    if said=$({ cat "$value" >/run/get; } 2>&1); then
-        yes "$(stat -c %s /run/get)"
+    if cat "$value" >/run/get 2>/run/said; then
+        stat -c 'yes %s' /run/get >&3
         cat /run/get >&3
     else
+        said=$(cat /run/said)
         answer 1
     fi
 }

@@ -16,7 +16,7 @@ use crate::common::guests;
 pub const MIB: u64 = 1 << 20;
 
 /// The pause between two looks at a run's events, which take the guest's time.
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// What drives hold before they are wiped.
 pub const OLD: u8 = 0xa7;
