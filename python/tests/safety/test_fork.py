@@ -308,6 +308,8 @@ def test_arrays_of_dask_that_are_made_in_children():
         array = da.random.default_rng(rng).random(40, chunks=10)
         return array.compute(scheduler="synchronous").tobytes()
 
+    # What Dask imports as it computes, it imports here and not in each child.
+    make(np.random.default_rng())
     for rng in [sq.default_rng(), np.random.Generator(sq.Squall())]:
         assert not repeated(in_children(10, lambda: make(rng)))
     numpys = np.random.default_rng()
