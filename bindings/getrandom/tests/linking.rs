@@ -21,6 +21,9 @@ pub const TESTS: &[Test] = tests![
 /// The flag with which the crate `getrandom` calls the function directly.
 const DIRECTLY: &str = "--cfg getrandom_backend=\"linux_getrandom\"";
 
+/// The target folder of programs that are built without flags.
+const PLAIN: &str = "plain";
+
 /// What the program `draws` draws by each of three crates, in bytes.
 const DRAWN: u64 = 16;
 
@@ -101,8 +104,8 @@ fn an_optimised_program_is_reached() {
 }
 
 fn a_shared_library_is_not_reached_and_knows_it() {
-    succeed(cargo("build", "plugin", "").args(["--lib", "--bin=host"]));
-    let programs = folder("plugin").join("debug");
+    succeed(cargo("build", PLAIN, "").args(["--lib", "--bin=host"]));
+    let programs = folder(PLAIN).join("debug");
     let plugin = programs.join("libplugin.so");
     assert_eq!(
         printed(Command::new(programs.join("host")).arg(plugin)),
@@ -114,11 +117,11 @@ fn a_shared_library_is_not_reached_and_knows_it() {
 /// program.
 fn of_two_crates_that_define_getrandom_squalls_serves() {
     let build = |program: &str| {
-        let mut build = cargo("build", "two-crates", "");
+        let mut build = cargo("build", PLAIN, "");
         build.arg(format!("--bin={program}"));
         build.output().expect("cargo runs")
     };
-    let program = |name: &str| Command::new(folder("two-crates").join("debug").join(name));
+    let program = |name: &str| Command::new(folder(PLAIN).join("debug").join(name));
     for order in ["second_first", "second_last"] {
         let built = build(order);
         if built.status.success() {
@@ -145,7 +148,7 @@ fn a_second_definition_in_an_object_is_refused_by_the_linker() {
             .arg(&second),
     );
     let link = |object: Option<&Path>| {
-        let mut build = cargo("rustc", "object", "");
+        let mut build = cargo("rustc", PLAIN, "");
         build.args(["--bin=draws", "--"]);
         if let Some(object) = object {
             build.arg(format!("-Clink-arg={}", object.display()));
