@@ -47,9 +47,9 @@ put() {
     answer $?
 }
 
-# Files in /proc have no length, so it sends a copy.
+# Files in /proc show no length, and others may grow: what it sends is a copy.
 get() {
-    if cat "$value" >/run/get 2>/run/said; then
+    if cat "$value" 2>/run/said >/run/get; then
         stat -c 'yes %s' /run/get >&3
         cat /run/get >&3
     else

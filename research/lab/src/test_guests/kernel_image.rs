@@ -1,11 +1,12 @@
 //! Unpacks a kernel for QEMU: an emulated machine would spend a quarter of its boot on that.
 //!
-//! Debian's image is a compressed ELF file after a program that unpacks and starts it (Linux,
-//! Documentation/arch/x86/boot.rst). QEMU can start the ELF file itself, at the kernel's PVH entry.
+//! Debian's image is a program that unpacks and starts a kernel, a compressed ELF file in its middle (Linux,
+//! Documentation/arch/x86/boot.rst). QEMU can start that file itself, at the kernel's PVH entry. Started so, the kernel
+//! uses four levels of page tables, as nothing has switched on five.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -14,44 +15,60 @@ use ruzstd::decoding::StreamingDecoder;
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-/// Where the image has its numbers: how many sectors of 512 bytes follow the first one before the protected-mode code;
-/// how many bytes of that code precede the compressed kernel; and how many bytes the compressed kernel has.
+/// Where the image says how many sectors of 512 bytes its first part has, besides the first sector.
 const SETUP_SECTORS: usize = 0x1f1;
+
+/// Where it says at which byte of the second part the compressed kernel begins.
 const PAYLOAD_OFFSET: usize = 0x248;
+
+/// Where it says how many bytes that has, with those of its unpacked length at the end.
 const PAYLOAD_LENGTH: usize = 0x24c;
 
 /// The first bytes of a zstd frame (RFC 8878, section 3.1.1).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The kernels that this process has unpacked, by the path of the image: files without a name, which end with the
+/// The kernels that this process has unpacked, by the path of the image: files without a name, which vanish with the
 /// process.
 static UNPACKED: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
 
-/// The path of the unpacked kernel, valid while this process lives. An image that is not compressed by zstd, as Linux
-/// 6.1's is not, stays as it is.
+/// The path of the unpacked kernel, valid while this process lives. An image that is not compressed by zstd, such as
+/// Debian's Linux 6.1, stays as it is.
 pub fn unpacked(image: &Path) -> Result<PathBuf, Failure> {
-    let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !unpacked.contains_key(image) {
+    let mut kernels = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !kernels.contains_key(image) {
         let contents = fs::read(image).map_err(at(image))?;
-        let Some(compressed) = payload(&contents).filter(|payload| payload.starts_with(&ZSTD))
-        else {
+        let Some(payload) = payload(&contents).filter(|payload| payload.starts_with(&ZSTD)) else {
             return Ok(image.to_owned());
         };
-        let kernel = unpack(compressed).map_err(at(image))?;
-        unpacked.insert(image.to_owned(), kernel);
+        let kernel = unpack(payload).map_err(at(image))?;
+        kernels.insert(image.to_owned(), store(&kernel)?);
     }
-    let file = unpacked[image].as_raw_fd();
+    let file = kernels[image].as_raw_fd();
     Ok(format!("/proc/{}/fd/{file}", std::process::id()).into())
 }
 
-fn unpack(compressed: &[u8]) -> io::Result<File> {
-    let mut kernel = tempfile::tempfile()?;
-    let mut decoder = StreamingDecoder::new(compressed).map_err(io::Error::other)?;
-    io::copy(&mut decoder, &mut kernel)?;
+/// The kernel in a payload, which has the length that the payload says.
+fn unpack(payload: &[u8]) -> io::Result<Vec<u8>> {
+    let mut kernel = Vec::new();
+    let mut decoder = StreamingDecoder::new(payload).map_err(io::Error::other)?;
+    decoder.read_to_end(&mut kernel)?;
+    let length = payload.last_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+    if length.map(|length| length as usize) != Some(kernel.len()) {
+        return Err(io::Error::other("the unpacked kernel has a wrong length"));
+    }
     Ok(kernel)
 }
 
-/// The compressed kernel.
+/// A file without a name.
+fn store(contents: &[u8]) -> Result<File, Failure> {
+    let write = || {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(contents).map(|()| file)
+    };
+    write().map_err(at(&std::env::temp_dir()))
+}
+
+/// The compressed kernel and its length.
 fn payload(image: &[u8]) -> Option<&[u8]> {
     let number = |place: usize| {
         let bytes = image.get(place..place + 4)?;
@@ -65,8 +82,8 @@ fn payload(image: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// A frame with one block that is not compressed: a window as large as the content, of 6 bytes, the last block.
-    const FRAME: &[u8] = b"\x28\xb5\x2f\xfd\x20\x06\x31\x00\x00kernel";
+    /// A frame with one block that is not compressed and, like Debian's kernels, a window of 128 MiB; and its length.
+    const KERNEL: &[u8] = b"\x28\xb5\x2f\xfd\x00\x88\x31\x00\x00kernel\x06\x00\x00\x00";
 
     /// A file with a first part of one sector and, after seven more bytes, this payload.
     fn image(payload: &[u8]) -> tempfile::NamedTempFile {
@@ -83,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_kernel_compressed_by_zstd_is_unpacked_once() {
-        let image = image(FRAME);
+        let image = image(KERNEL);
         let path = unpacked(image.path()).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"kernel");
         assert_eq!(unpacked(image.path()).unwrap(), path);
@@ -100,14 +117,18 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_kernel_names_its_image() {
-        let image = image(&FRAME[..8]);
-        let Err(Failure::Runtime(message)) = unpacked(image.path()) else {
-            panic!("half a frame is no kernel");
-        };
-        assert!(
-            message.contains(image.path().to_str().unwrap()),
-            "{message}"
-        );
+    fn damaged_kernels_name_their_image() {
+        let mut longer = KERNEL.to_vec();
+        longer[KERNEL.len() - 4] += 1;
+        for damaged in [&KERNEL[..8], &longer] {
+            let image = image(damaged);
+            let Err(Failure::Runtime(message)) = unpacked(image.path()) else {
+                panic!("a damaged kernel is accepted");
+            };
+            assert!(
+                message.contains(image.path().to_str().unwrap()),
+                "{message}"
+            );
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::common::guests;
 
 pub const MIB: u64 = 1 << 20;
 
-/// The pause between two looks at a run's events, which take the guest's time.
+/// The pause between two looks at a run's events. Each takes time of the guest's CPU.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// What drives hold before they are wiped.
