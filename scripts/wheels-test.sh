@@ -99,8 +99,10 @@ fi
 say "the source distribution in a fresh environment"
 if "$tools/pip" download --quiet --no-deps --dest "$work/maturin" "$(sed -n 's/^requires = \["\(.*\)"\]/\1/p' python/pyproject.toml)"; then
     python3 -m venv "$work/sdist"
-    # It is built as quickly as can be, and anew: all its files have the same time, by which cargo knows changed ones.
-    CARGO_TARGET_DIR=$work/target MATURIN_PEP517_ARGS="--profile dev" "$work/sdist/bin/pip" install --quiet "$sdist"
+    # In a new folder: all files of a source distribution have the same time, so cargo would not notice which have
+    # changed. Without optimisation, which takes long; the wheel is therefore kept out of pip's cache.
+    CARGO_TARGET_DIR=$work/target CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+        "$work/sdist/bin/pip" install --quiet --no-cache-dir "$sdist"
     try "$work/sdist/bin/python"
     "$work/sdist/bin/pip" check
     diff <(files "$work/wheel/bin/python") <(files "$work/sdist/bin/python") \
