@@ -85,7 +85,7 @@ tested "${tests[@]}" -tags purego ./...
 if command -v cc > /dev/null; then
     tested env CGO_ENABLED=1 "${tests[@]}" -race -short ./...
     # The race detector slows this test, so it drops fewer pages.
-    tested env CGO_ENABLED=1 SQUALL_DROPS=8192 "${tests[@]}" -race -short -tags squall_testing ./internal/generator
+    tested env CGO_ENABLED=1 SQUALL_DROPS=2048 "${tests[@]}" -race -short -tags squall_testing ./internal/generator
 else
     missing "the race detector" "there is no C compiler"
 fi
