@@ -61,6 +61,14 @@ install() {
 [ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
 [ "$1" = rest ] || exit 0
 
+# What fetches QEMU and kernels is compiled while apt works, just as the phase `research` compiles it.
+if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
+    source scripts/crates.sh
+    cargo test --quiet --no-run "${research_packages[@]}" &
+    compiling=$!
+    trap 'kill "$compiling" 2> /dev/null || true' EXIT
+fi
+
 # Real programs that are tested with squall. A missing program's test is skipped, or fails if CI is set.
 programs=()
 for pair in python3:python3 ssh-keygen:openssh-client sshd:openssh-server nginx:nginx-light wrk:wrk \
@@ -77,11 +85,8 @@ if ! command -v chromium > /dev/null && ! (install chromium); then
     echo "make: chromium could not be installed: its tests and those of pages are skipped, or fail if CI is set" >&2
 fi
 
-if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
-    lab=${CARGO_TARGET_DIR:-target}/debug/squall-lab
-    # Built as the phase `research` builds it, so that nothing is compiled twice.
-    source scripts/crates.sh
-    if cargo test --quiet --no-run "${research_packages[@]}" && ! "$lab" deps; then
+if [ -n "${compiling:-}" ] && wait "$compiling"; then
+    trap - EXIT
+    "${CARGO_TARGET_DIR:-target}/debug/squall-lab" deps ||
         echo "make: QEMU and kernels could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
-    fi
 fi
