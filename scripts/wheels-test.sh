@@ -99,8 +99,8 @@ fi
 say "the source distribution in a fresh environment"
 if "$tools/pip" download --quiet --no-deps --dest "$work/maturin" "$(sed -n 's/^requires = \["\(.*\)"\]/\1/p' python/pyproject.toml)"; then
     python3 -m venv "$work/sdist"
-    # In a new folder: all files of a source distribution have the same time, so cargo would not notice which have
-    # changed. Without optimisation, which takes long; the wheel is therefore kept out of pip's cache.
+    # In a new folder, because all files of a source distribution have the same time, by which cargo would not notice
+    # changes. To save time it is not optimised, so pip must not keep the wheel.
     CARGO_TARGET_DIR=$work/target CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
         "$work/sdist/bin/pip" install --quiet --no-cache-dir "$sdist"
     try "$work/sdist/bin/python"
