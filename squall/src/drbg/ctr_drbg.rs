@@ -122,6 +122,20 @@ impl<C: Cipher> CtrDrbg<C> {
         additional: &[u8],
         stores: Stores,
     ) -> Result<(), Error> {
+        self.generate_in_pieces(out, additional, stores, MAX_REQUEST, || ())
+    }
+
+    /// [`CtrDrbg::generate_with`], in one request all the same, but `between` is called after the input
+    /// was mixed in and after each `piece_len` bytes, which is a multiple of [`BLOCK`].
+    #[inline]
+    pub(crate) fn generate_in_pieces(
+        &mut self,
+        out: &mut [u8],
+        additional: &[u8],
+        stores: Stores,
+        piece_len: usize,
+        mut between: impl FnMut(),
+    ) -> Result<(), Error> {
         if out.len() > MAX_REQUEST {
             return Err(Error::RequestTooLong { given: out.len() });
         }
@@ -132,10 +146,14 @@ impl<C: Cipher> CtrDrbg<C> {
         if !additional.is_empty() {
             self.update(&input);
         }
+        between();
         let mut expanded = ExpandedKey::empty(self.engine);
         expanded.set(&self.key);
-        expanded.keystream(self.v.wrapping_add(1), out, stores);
-        self.v = self.v.wrapping_add(out.len().div_ceil(BLOCK) as u128);
+        for piece in out.chunks_mut(piece_len) {
+            expanded.keystream(self.v.wrapping_add(1), piece, stores);
+            self.v = self.v.wrapping_add(piece.len().div_ceil(BLOCK) as u128);
+            between();
+        }
         self.update_under(&expanded, &input);
         self.reseed_counter += 1;
         Ok(())

@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::Error;
-use crate::drbg::{CtrDrbg, FastKeyErasure};
+use crate::drbg::{CtrDrbg, FastKeyErasure, MAX_REQUEST};
 use crate::engine::{Aes256, BLOCK, Engine, Stores};
 use crate::entropy::{SEED_LEN, Seed};
 use crate::guard::page::{Page, STATE_LEN};
@@ -76,13 +76,27 @@ impl Generator {
     /// Fills `out`, at most 2^16 bytes, mixing in up to four words of additional input.
     #[inline]
     pub fn generate(&mut self, out: &mut [u8], input: &[u64], stores: Stores) {
+        self.generate_in_pieces(out, input, stores, MAX_REQUEST, || ());
+    }
+
+    /// Same as [`generate`](Self::generate); calls `between` before the first `piece_len` bytes and after
+    /// each, if the cipher is AES.
+    #[inline]
+    pub fn generate_in_pieces(
+        &mut self,
+        out: &mut [u8],
+        input: &[u64],
+        stores: Stores,
+        piece_len: usize,
+        between: impl FnMut(),
+    ) {
         let mut bytes = [0u8; KEY_LEN];
         for (place, word) in bytes.chunks_exact_mut(size_of::<u64>()).zip(input) {
             place.copy_from_slice(&word.to_le_bytes());
         }
         let input = &bytes[..size_of_val(input)];
         let generated = match self {
-            Generator::Aes(drbg) => drbg.generate_with(out, input, stores),
+            Generator::Aes(drbg) => drbg.generate_in_pieces(out, input, stores, piece_len, between),
             Generator::ChaCha(generator) => generator.generate(out, input),
         };
         generated.expect("requests keep to the generator's limits");
