@@ -482,6 +482,26 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_is_given_back_was_wiped() {
+        let len = memory::page_size();
+        let (access, nowhere) = (libc::PROT_READ | libc::PROT_WRITE, core::ptr::null_mut());
+        // SAFETY: the file is a page long and mapped twice; one mapping stays after the page's own is gone.
+        let left = unsafe {
+            let file = libc::memfd_create(c"page".as_ptr(), 0);
+            assert_eq!(libc::ftruncate(file, len as libc::off_t), 0);
+            let map = || libc::mmap(nowhere, len, access, libc::MAP_SHARED, file, 0);
+            let [page, file_page] = [map(), map()].map(|at| NonNull::new(at.cast()).unwrap());
+            libc::close(file);
+            file_page.write([3u8; LEN]);
+            Page(page.cast()).wipe_and_unmap();
+            let left = file_page.read();
+            memory::unmap(file_page.cast());
+            left
+        };
+        assert!(left == [0; LEN]);
+    }
+
+    #[test]
     fn a_buffer_is_fresh_under_its_tag() {
         let page = seeded();
         page.set_freshness_tag(9);

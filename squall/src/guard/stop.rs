@@ -149,9 +149,16 @@ impl Reading {
                 options(nostack, preserves_flags),
             );
         }
+        Self::between(before, high << 32 | low, after)
+    }
+
+    /// A reading of the counter between two of the CPU's number.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn between(before: u64, count: u64, after: u64) -> Reading {
         let has_moved = before != after;
         Reading {
-            count: high << 32 | low,
+            count,
             cpu: if has_moved {
                 Self::NO_CPU
             } else {
@@ -219,6 +226,20 @@ mod tests {
             ..FIRST
         };
         assert!(!without_cpu.proves_no_stop_since(without_cpu));
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_reading_during_which_the_thread_moved_has_no_cpu() {
+        for (before, after, cpu) in [
+            (0, 0, 1),
+            (7, 7, 8),
+            (7, 8, Reading::NO_CPU),
+            (8, 7, Reading::NO_CPU),
+        ] {
+            let reading = Reading::between(before, 5, after);
+            assert_eq!(reading, Reading { count: 5, cpu }, "{before}, {after}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::pipe;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use squall::CloneGuard;
 use squall::testing::Failpoint::CloneDeviceCheck;
@@ -16,6 +17,7 @@ use squall::testing::{
 };
 
 use crate::Verdict;
+use crate::drops::page_size;
 use crate::outputs::{Draw, exit_status_of, fork, judge, receive, send, wait};
 use crate::reseeds::{KernelRng, repeat_until_no_reseed};
 use crate::stack::words_of_page;
@@ -76,7 +78,7 @@ pub fn distrusted() -> Verdict {
 }
 
 /// Hides other signals, so that vmgenid, which a case's failpoints add, is the only one.
-fn leave_delayed_notification() {
+pub fn leave_delayed_notification() {
     without_signal();
     assert_eq!(squall::status().clone_guard, CloneGuard::Vmgenid);
 }
@@ -136,6 +138,52 @@ pub fn long_simulation() -> Verdict {
     }
     leave_delayed_notification();
     copies_draw(draw, || {})
+}
+
+/// If the machine is stopped within a long request, its copies differ from the next 64 KiB on.
+///
+/// The request's memory has a page that cannot be accessed, and the fault is the stop.
+pub fn stopped_in_a_long_request() -> Verdict {
+    const STOP_AT: usize = (1 << 16) + (1 << 15);
+    const LEN: usize = 3 << 16;
+    static BARRIER: AtomicUsize = AtomicUsize::new(0);
+    static COPY: AtomicI32 = AtomicI32::new(-1);
+    extern "C" fn stop(_: libc::c_int) {
+        let page = BARRIER.load(Ordering::Relaxed) as *mut libc::c_void;
+        // SAFETY: opens the page that the request is about to write, or fails. The child goes on like its
+        // parent, and this program's other threads hold no lock that it needs.
+        unsafe {
+            if libc::mprotect(page, page_size(), libc::PROT_READ | libc::PROT_WRITE) != 0 {
+                libc::abort();
+            }
+            COPY.store(libc::fork(), Ordering::Relaxed);
+        }
+    }
+    leave_delayed_notification();
+    let (reader, writer) = pipe().unwrap();
+    // SAFETY: a new mapping of that length, borrowed only here. Faults in it are handled.
+    let out = unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let memory = libc::mmap(std::ptr::null_mut(), LEN, access, flags, -1, 0);
+        assert_ne!(memory, libc::MAP_FAILED);
+        let barrier = memory.byte_add(STOP_AT);
+        BARRIER.store(barrier as usize, Ordering::Relaxed);
+        libc::signal(libc::SIGSEGV, stop as *const () as libc::sighandler_t);
+        assert_eq!(libc::mprotect(barrier, page_size(), libc::PROT_NONE), 0);
+        std::slice::from_raw_parts_mut(memory.cast(), LEN)
+    };
+    squall::fill(out);
+    send(&writer, &[*out.last_chunk().unwrap()]);
+    match COPY.load(Ordering::Relaxed) {
+        // SAFETY: ends the copy.
+        0 => unsafe { libc::_exit(0) },
+        copy => wait(copy),
+    }
+    drop(writer);
+    let draws = receive(reader);
+    assert_eq!(draws.len(), 2);
+    judge(draws)
 }
 
 /// More cycles than a quick request takes in any build, and fewer than a fork, which stands for the

@@ -218,6 +218,8 @@ const CLONED_WITHOUT_SIGNAL: &[Failpoint] = &[ForkGuard, Vmgenid, BareMetal];
 const CLONED_BEFORE_NOTIFICATION: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal];
 /// The same VM, as a guest of KVM.
 const STOPPED_IN_A_BURST: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal, NoKvm];
+/// The same guest, stepped through: its counter is read by the handler, and the kernel does not reseed.
+const STEPPED_BURST: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal, NoKvm, GenerationCheck];
 /// A VM with delayed notification and an unknown hypervisor, whose additional input is known.
 const WITH_PAD: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput];
 const WITH_PAD_UNWIPED: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput, Wiping];
@@ -247,6 +249,14 @@ const BURSTS: &[Need] = &[
     Need::Engine(Engine::AesNi),
     Need::RandomInstruction,
 ];
+/// The needs of a case that steps through them.
+const BURST_STEPS: &[Need] = &[
+    Need::Generation,
+    Need::Counter,
+    Need::Engine(Engine::AesNi),
+    Need::RandomInstruction,
+    Need::Steps,
+];
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -271,6 +281,8 @@ const CASES: &[Case] = &[
     case("fork/in-a-seeding/wipe-on-fork", steps::fork_in_a_seeding, WIPED, Held).needs(STEPS),
     case("fork/in-a-seeding/plain-memory", steps::fork_in_a_seeding, PLAIN, Held).needs(STEPS),
     case("fork/in-a-seeding/control", steps::fork_in_a_seeding, UNGUARDED, Broken).needs(STEPS),
+    case("fork/in-a-seeding/kernel-alone", steps::fork_in_a_seeding, &[Vdso, RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Held).needs(STEPS),
+    case("fork/in-a-seeding/kernel-alone/control", steps::fork_in_a_seeding, &[Vdso, ForkGuard, RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Broken).needs(STEPS),
     case("fork/in-a-fresh-draw", steps::fork_in_a_fresh_draw, STRICT, Held).needs(STEPS),
     case("fork/in-a-fresh-draw/control", steps::fork_in_a_fresh_draw, UNGUARDED, Broken).needs(STEPS),
     case("fork/child-with-the-parents-id", forks::child_with_the_parents_id, PLAIN, Held).needs(&[Need::PidNamespace]),
@@ -290,6 +302,8 @@ const CASES: &[Case] = &[
     case("reseed/wrong-address", reseeds::wrong_generation_address, &[], Held).reseeds_kernel().needs(GENERATION),
     case("reseed/in-a-fresh-draw", steps::reseed_in_a_fresh_draw, &[], Held).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
     case("reseed/in-a-fresh-draw/control", steps::reseed_in_a_fresh_draw, &[GenerationCheck], Broken).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
+    case("reseed/in-a-seeding", steps::reseed_in_a_seeding, PLAIN, Held).needs(STEPS),
+    case("reseed/in-a-seeding/control", steps::nothing_in_a_seeding, PLAIN, Broken).needs(STEPS),
     case("reseed/by-time", reseeds::by_time, &[Vdso], Held).reseeds_kernel(),
     case("reseed/by-time/control", reseeds::by_time, &[Vdso, SeedAge], Broken).reseeds_kernel(),
     case("reseed/by-time/only-where-hidden", reseeds::by_time_only_where_hidden, &[], Held).reseeds_kernel(),
@@ -359,6 +373,8 @@ const CASES: &[Case] = &[
     case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress], Held).needs(&[Need::Generation, Need::Engine(NATIVE)]),
     case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress, CachedSchedule], Broken).needs(GENERATION),
     case("clone/delayed/buffer/simulation", clones::simulations_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress, CachedSchedule], Held).needs(GENERATION),
+    case("clone/delayed/long", clones::stopped_in_a_long_request, &[ForkGuard, NoVmgenid, BareMetal, GenerationCheck], Held).needs(GENERATION),
+    case("clone/delayed/long/control", clones::stopped_in_a_long_request, &[ForkGuard, NoVmgenid, BareMetal, GenerationCheck, UnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("clone/simulation", clones::simulation, CLONED_BEFORE_NOTIFICATION, Broken).needs(GENERATION),
     case("clone/simulation/long", clones::long_simulation, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
     case("clone/simulation/long/control", clones::long_simulation, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
@@ -384,12 +400,18 @@ const CASES: &[Case] = &[
     case("clone/burst/no-signal/control", clones::stopped_in_a_burst_without_signal, &[ForkGuard, Vmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(&[Need::Counter, Need::Engine(NATIVE)]),
     case("clone/burst/reseed-pending", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm], Held).needs(BURSTS),
     case("clone/burst/reseed-pending/control", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm, StopDetection], Broken).needs(BURSTS),
+    case("clone/burst/in-a-request", steps::stop_in_a_burst, STEPPED_BURST, Held).needs(BURST_STEPS),
+    case("clone/burst/in-a-request/control", steps::stop_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, GenerationCheck, StopDetection], Broken).needs(BURST_STEPS),
+    case("clone/burst/in-a-request/no-anchor/control", steps::stop_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, GenerationCheck, BurstAnchors], Broken).needs(BURST_STEPS),
+    case("clone/burst/refill-without-a-word", steps::refill_without_a_word, STEPPED_BURST, Held).needs(BURST_STEPS),
+    case("clone/burst/refill-without-a-word/control", steps::refill_with_a_word, STEPPED_BURST, Broken).needs(BURST_STEPS),
     case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
     case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).reseeds_kernel().needs(&[Need::Generation, Need::Engine(NATIVE)]),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
     case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[GenerationCheck], Held).needs(STEPS),
     case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[GenerationCheck], Broken).needs(STEPS),
+    case("clone/in-a-seeding", steps::clone_in_a_seeding, &[Vdso], Held).needs(STEPS),
     case("clone/vmclock-bootstraps", seeds::vmclock_bootstraps, &[], Held),
     case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
     case("clone/vmgenid-page-bootstraps", seeds::vmgenid_page_bootstraps, &[], Held),

@@ -16,24 +16,36 @@ mod x86_64 {
     pub use fork_in_a_seeding as reseed_in_a_fresh_draw;
     pub use fork_in_a_seeding as clone_in_a_fresh_draw;
     pub use fork_in_a_seeding as nothing_in_a_fresh_draw;
+    pub use fork_in_a_seeding as reseed_in_a_seeding;
+    pub use fork_in_a_seeding as clone_in_a_seeding;
+    pub use fork_in_a_seeding as nothing_in_a_seeding;
+    pub use fork_in_a_seeding as stop_in_a_burst;
+    pub use fork_in_a_seeding as refill_without_a_word;
+    pub use fork_in_a_seeding as refill_with_a_word;
 }
 pub use x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
+    mod bursts;
+    pub use bursts::*;
+
     use std::io::pipe;
     use std::os::fd::AsRawFd;
     use std::ptr::null_mut;
     use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
     use squall::MemoryKind;
-    use squall::testing::{Failpoint, page_address_for_testing, switch_off_for_testing};
+    use squall::testing::{
+        Failpoint, page_address_for_testing, switch_off_for_testing,
+        watch_generation_at_for_testing,
+    };
 
     use crate::Verdict;
     use crate::clones::Signal;
     use crate::drops::drop_page;
-    use crate::outputs::{Draw, judge, receive};
+    use crate::outputs::{Draw, judge, receive, send};
     use crate::reseeds::KernelRng;
 
     const TRAP_FLAG: i64 = 1 << 8;
@@ -83,9 +95,14 @@ mod x86_64 {
         switch_off_for_testing(Failpoint::Wiping);
         handle(libc::SIGTRAP, handle_step);
         STEPS.store(0, Ordering::Relaxed);
+        step_on(draw, on_step);
+        STEPS.load(Ordering::Relaxed)
+    }
+
+    /// Same as [`step_through`], which was called before, and counts on.
+    fn step_on(draw: impl FnOnce(), on_step: fn(Stopped)) {
         ON_STEP.store(on_step as *mut (), Ordering::Relaxed);
         with_trap_flag(draw);
-        STEPS.load(Ordering::Relaxed)
     }
 
     #[inline(never)]
@@ -190,11 +207,16 @@ mod x86_64 {
     }
 
     static IS_CHILD: AtomicBool = AtomicBool::new(false);
+    /// Whether the instruction is a system call that asks for the kernel's bytes.
+    static ASKS_KERNEL: AtomicBool = AtomicBool::new(false);
 
-    /// Forks after every 83rd instruction: a prime number, so that every position in a loop is met.
+    /// Forks after every 83rd instruction: a prime number, so that every position in a loop is met; and
+    /// when the kernel has given its bytes.
     fn fork_at(mut stopped: Stopped) {
         const APART: usize = 83;
-        if !stopped.step.is_multiple_of(APART) {
+        let asks_kernel = stopped.call == Some(libc::SYS_getrandom);
+        let has_kernel_bytes = ASKS_KERNEL.swap(asks_kernel, Ordering::Relaxed);
+        if !stopped.step.is_multiple_of(APART) && !has_kernel_bytes {
             return;
         }
         // SAFETY: this program's other threads hold no locks that the child needs.
@@ -335,12 +357,21 @@ mod x86_64 {
         drop_in(|| *squall::array::<300>().last_chunk().unwrap(), 41)
     }
 
-    /// Runs `event` in a `fill_fresh`, right after the kernel gave its bytes: the draw must start over.
     fn in_a_fresh_draw(event: fn()) -> Verdict {
+        in_a_draw(|| squall::fill_fresh(&mut [0; 300]), event)
+    }
+
+    /// A draw that seeds the page by a system call.
+    fn in_a_seeding(event: fn()) -> Verdict {
+        drop_page();
+        in_a_draw(|| squall::fill(&mut [0; 300]), event)
+    }
+
+    /// Runs `event` in `draw`, right after the kernel gave its bytes: the draw must start over.
+    fn in_a_draw(draw: fn(), event: fn()) -> Verdict {
         static CALLS: AtomicUsize = AtomicUsize::new(0);
         static EVENT: AtomicPtr<()> = AtomicPtr::new(null_mut());
         EVENT.store(event as *mut (), Ordering::Relaxed);
-        let draw = || squall::fill_fresh(&mut [0; 300]);
         step_through(draw, |stopped| {
             if stopped.call == Some(libc::SYS_getrandom) {
                 CALLS.fetch_add(1, Ordering::Relaxed);
@@ -364,10 +395,39 @@ mod x86_64 {
         in_a_fresh_draw(|| KernelRng::open().reseed())
     }
 
+    static CLOCK: OnceLock<Signal> = OnceLock::new();
+
+    fn change_clock() {
+        CLOCK.get().expect("it was set").set(2);
+    }
+
     pub fn clone_in_a_fresh_draw() -> Verdict {
-        static CLOCK: OnceLock<Signal> = OnceLock::new();
         CLOCK.get_or_init(Signal::vmclock);
-        in_a_fresh_draw(|| CLOCK.get().expect("it was set").set(2))
+        in_a_fresh_draw(change_clock)
+    }
+
+    pub fn clone_in_a_seeding() -> Verdict {
+        CLOCK.get_or_init(Signal::vmclock);
+        squall::u32();
+        in_a_seeding(change_clock)
+    }
+
+    /// The kernel's generation is one that can be seen, though the vDSO does not give the bytes.
+    fn in_a_seeding_under_a_generation(event: fn()) -> Verdict {
+        squall::u32();
+        watch_generation_at_for_testing(&GENERATION);
+        in_a_seeding(event)
+    }
+
+    static GENERATION: AtomicU64 = AtomicU64::new(5);
+
+    pub fn reseed_in_a_seeding() -> Verdict {
+        in_a_seeding_under_a_generation(|| GENERATION.store(6, Ordering::Relaxed))
+    }
+
+    /// The control of the seedings: nothing happens, and the draw is not repeated.
+    pub fn nothing_in_a_seeding() -> Verdict {
+        in_a_seeding_under_a_generation(|| {})
     }
 
     /// The control of the fresh draws: nothing happens, and the draw is not repeated.
