@@ -65,7 +65,7 @@ pub fn drop_while<T>(page: usize, work: impl FnOnce(&AtomicU64) -> T) -> T {
 }
 
 /// Number of the root's event for a page that was found empty.
-const EMPTIED: usize = 5;
+pub const EMPTIED: usize = 5;
 
 /// Looks for repeats and zeros until enough draws have found the page emptied. Where both threads share
 /// a CPU, the dropping one only runs when this one yields.

@@ -218,8 +218,6 @@ const CLONED_WITHOUT_SIGNAL: &[Failpoint] = &[ForkGuard, Vmgenid, BareMetal];
 const CLONED_BEFORE_NOTIFICATION: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal];
 /// The same VM, as a guest of KVM.
 const STOPPED_IN_A_BURST: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal, NoKvm];
-/// The same guest, stepped through: its counter is read by the handler, and the kernel does not reseed.
-const STEPPED_BURST: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal, NoKvm, GenerationCheck];
 /// A VM with delayed notification and an unknown hypervisor, whose additional input is known.
 const WITH_PAD: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput];
 const WITH_PAD_UNWIPED: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput, Wiping];
@@ -319,6 +317,9 @@ const CASES: &[Case] = &[
     case("drop/in-a-small-draw/control", steps::drop_in_a_small_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
     case("drop/in-a-large-draw", steps::drop_in_a_large_draw, KEYS_ALONE, Held).needs(STEPS),
     case("drop/in-a-large-draw/control", steps::drop_in_a_large_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
+    case("drop/before-the-last-access", steps::drop_before_the_last_access, &[NoVmgenid, BareMetal, Kvm], Held).needs(STEPS),
+    case("drop/before-the-last-access/no-pad", steps::drop_before_the_last_access, &[UnnotifiedCloneGuard], Held).needs(STEPS),
+    case("drop/before-the-last-access/control", steps::drop_before_the_last_access, &[UnnotifiedCloneGuard, CheckAfterRead], Broken).needs(STEPS),
     case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
     case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
     case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[UnnotifiedCloneGuard], Held),
@@ -400,11 +401,11 @@ const CASES: &[Case] = &[
     case("clone/burst/no-signal/control", clones::stopped_in_a_burst_without_signal, &[ForkGuard, Vmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(&[Need::Counter, Need::Engine(NATIVE)]),
     case("clone/burst/reseed-pending", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm], Held).needs(BURSTS),
     case("clone/burst/reseed-pending/control", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm, StopDetection], Broken).needs(BURSTS),
-    case("clone/burst/in-a-request", steps::stop_in_a_burst, STEPPED_BURST, Held).needs(BURST_STEPS),
-    case("clone/burst/in-a-request/control", steps::stop_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, GenerationCheck, StopDetection], Broken).needs(BURST_STEPS),
-    case("clone/burst/in-a-request/no-anchor/control", steps::stop_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, GenerationCheck, BurstAnchors], Broken).needs(BURST_STEPS),
-    case("clone/burst/refill-without-a-word", steps::refill_without_a_word, STEPPED_BURST, Held).needs(BURST_STEPS),
-    case("clone/burst/refill-without-a-word/control", steps::refill_with_a_word, STEPPED_BURST, Broken).needs(BURST_STEPS),
+    case("clone/burst/in-a-request", steps::stop_in_a_burst, STOPPED_IN_A_BURST, Held).needs(BURST_STEPS),
+    case("clone/burst/in-a-request/control", steps::stop_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(BURST_STEPS),
+    case("clone/burst/in-a-request/no-anchor/control", steps::stop_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, BurstAnchors], Broken).needs(BURST_STEPS),
+    case("clone/burst/refill-without-a-word", steps::refill_without_a_word, STOPPED_IN_A_BURST, Held).needs(BURST_STEPS),
+    case("clone/burst/refill-without-a-word/control", steps::refill_with_a_word, STOPPED_IN_A_BURST, Broken).needs(BURST_STEPS),
     case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
     case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).reseeds_kernel().needs(&[Need::Generation, Need::Engine(NATIVE)]),

@@ -12,6 +12,7 @@ mod x86_64 {
     }
     pub use fork_in_a_seeding as fork_in_a_fresh_draw;
     pub use fork_in_a_seeding as drop_in_a_small_draw;
+    pub use fork_in_a_seeding as drop_before_the_last_access;
     pub use fork_in_a_seeding as drop_in_a_large_draw;
     pub use fork_in_a_seeding as reseed_in_a_fresh_draw;
     pub use fork_in_a_seeding as clone_in_a_fresh_draw;
@@ -38,13 +39,13 @@ mod x86_64 {
 
     use squall::MemoryKind;
     use squall::testing::{
-        Failpoint, page_address_for_testing, switch_off_for_testing,
+        Failpoint, events_for_testing, page_address_for_testing, switch_off_for_testing,
         watch_generation_at_for_testing,
     };
 
     use crate::Verdict;
     use crate::clones::Signal;
-    use crate::drops::drop_page;
+    use crate::drops::{EMPTIED, drop_page};
     use crate::outputs::{Draw, judge, receive, send};
     use crate::reseeds::KernelRng;
 
@@ -355,6 +356,37 @@ mod x86_64 {
     /// A draw that is generated in place.
     pub fn drop_in_a_large_draw() -> Verdict {
         drop_in(|| *squall::array::<300>().last_chunk().unwrap(), 41)
+    }
+
+    /// A page that is dropped after any instruction of a small draw is found empty, unless the draw does not
+    /// access it any more.
+    pub fn drop_before_the_last_access() -> Verdict {
+        for drop_after in 1.. {
+            squall::array::<16>();
+            DROP_AFTER.store(drop_after, Ordering::Relaxed);
+            let before = events_for_testing()[EMPTIED];
+            let draw = || {
+                squall::array::<16>();
+            };
+            let steps = step_through(draw, |mut stopped| {
+                if stopped.step == DROP_AFTER.load(Ordering::Relaxed) {
+                    drop_page();
+                    watch::begin(page_address_for_testing());
+                    stopped.run_on();
+                }
+            });
+            if steps < drop_after {
+                assert!(steps > 50, "{steps} instructions");
+                break;
+            }
+            let is_accessed = watch::step(true);
+            if is_accessed && events_for_testing()[EMPTIED] == before {
+                return Verdict::Broken(format!(
+                    "the page was read after its last check, dropped after {drop_after} instructions"
+                ));
+            }
+        }
+        Verdict::Held
     }
 
     fn in_a_fresh_draw(event: fn()) -> Verdict {

@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
-use squall::testing::set_gap_for_testing;
+use squall::testing::{generations_for_testing, set_gap_for_testing};
 
 use super::*;
 use crate::clones::leave_delayed_notification;
@@ -102,6 +102,7 @@ fn request(on_step: fn(Stopped)) -> (Words, bool) {
 /// Draws until the next request refills the buffer.
 fn begin() {
     const BUFFER_AT: usize = 512;
+    static SEEDED_UNDER: AtomicU64 = AtomicU64::new(0);
     leave_delayed_notification();
     set_gap_for_testing(GAP);
     // The second refill finds out how the counter is read.
@@ -111,6 +112,9 @@ fn begin() {
     while page()[BUFFER_AT / size_of::<u64>()..] != [0; (4096 - BUFFER_AT) / size_of::<u64>()] {
         squall::u64();
     }
+    // From here on the kernel seems never to reseed.
+    SEEDED_UNDER.store(generations_for_testing().0, Ordering::Relaxed);
+    watch_generation_at_for_testing(&SEEDED_UNDER);
     step_through(|| (), |_| ());
 }
 
