@@ -2,6 +2,7 @@
 
 import hashlib
 import operator
+from collections.abc import Mapping
 
 from ._squall import token_bytes
 
@@ -16,8 +17,8 @@ def frozen(value):
         if number < 0:
             raise ValueError(f"the seed has {number}: it must not be negative")
         return number
-    if hasattr(value, "__getitem__") and not isinstance(value, dict):
-        return tuple(map(frozen, value))
+    if (items := _items(value)) is not None:
+        return tuple(map(frozen, items))
     raise TypeError(
         f"a seed is an integer, bytes, a str, or a sequence of them, not {type(value).__name__}"
     )
@@ -27,6 +28,16 @@ def _integer(value):
     """Return the integer that `value` is, or None. Arrays of NumPy have ``__index__`` and are none."""
     try:
         return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _items(value):
+    """Return an iterator over the sequence that `value` is, or None. Numbers of NumPy have ``__getitem__`` too."""
+    if isinstance(value, (Mapping, type)) or not hasattr(value, "__getitem__"):
+        return None
+    try:
+        return iter(value)
     except TypeError:
         return None
 

@@ -1,6 +1,7 @@
 """squall.random.Generator has every method of numpy.random.Generator, for few numbers and for many."""
 
 import inspect
+import types
 
 import pytest
 
@@ -367,6 +368,9 @@ def test_default_rng():
         rng = sq.default_rng(seed)
         assert type(rng) is sq.Generator and type(rng.bit_generator) is sq.AES256
         assert rng.random() == sq.default_rng(seed).random()
+    for seed in [np.float64(1), np.array(1.5), [1, np.float32(2)], {"a": 1}, types.MappingProxyType({}), list]:
+        with pytest.raises(TypeError, match="a seed is an integer, bytes, a str, or a sequence of them, not "):
+            sq.default_rng(seed)
     bit_generator = np.random.PCG64(5)
     assert sq.default_rng(bit_generator).bit_generator is bit_generator
     for rng in [sq.Generator(), np.random.default_rng(5)]:
