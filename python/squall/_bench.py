@@ -103,6 +103,7 @@ def _numpy() -> list[Row]:
     return [
         (statement, [(f"rng.{statement}", {"rng": rng}) for rng in generators])
         for statement in [
+            "random(1000)",
             "random(10**6)",
             "integers(1000, size=10**6)",
             "standard_normal(10**6)",

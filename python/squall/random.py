@@ -27,14 +27,15 @@ import numpy as np  # isort: skip
 from . import _forks, _seeds
 from ._squall import SeededWords as _SeededWords
 from ._squall import UnrepeatableWords as _UnrepeatableWords
+from ._squall import fill_integers as _fill_integers
 from ._squall import fill_one_time_integers as _fill_one_time_integers
 from ._squall import fill_one_time_uniforms as _fill_one_time_uniforms
+from ._squall import fill_uniforms as _fill_uniforms
 from ._squall import token_bytes as _token_bytes
 
 __all__ = ["AES256", "Generator", "SeedSequence", "Squall", "default_rng"]
 
-# Dask's `Generator.permutation` takes the package of its bit generator for an array library. A module with
-# ``__getattr__`` would do too, but before Python 3.15 it makes each ``squall.NAME`` slower.
+# Dask's `Generator.permutation` takes the package of its bit generator for an array library.
 sys.modules[__package__].arange = np.arange
 
 _PERIOD = 1 << 128
@@ -99,6 +100,22 @@ class Squall(np.random.BitGenerator):
         super().__init__(_FreshSeedSequence())
         self._words = _UnrepeatableWords(self.capsule)
         _squalls.add(self)
+
+    # What `random` and `integers` of NumPy's generator return, in less time.
+
+    def _uniforms(self, size):
+        if _is_large(size):
+            return _one_time_uniforms(size)
+        out = np.empty(size)
+        _fill_uniforms(out)
+        return out
+
+    def _integers(self, size, low, width):
+        if _is_large(size):
+            return _one_time_integers(size, low, width)
+        out = np.empty(size, np.int64)
+        _fill_integers(out, low, width)
+        return out
 
     def spawn(self, n_children):
         """Return `n_children` new generators."""
@@ -270,8 +287,9 @@ class Generator(np.random.Generator):
     """A ``numpy.random.Generator`` over `Squall`, or over the bit generator that is given.
 
     Over `Squall`, arrays of at least 10,000 numbers are drawn from AES-256 in counter mode under a key of their own,
-    which is drawn for the call and erased at its end. Smaller ones, and those whose size only follows from other
-    arguments, are drawn by `Squall` itself.
+    which is drawn for the call and erased at its end. Smaller ones of `random` and `integers`, of 64 bits a number, are
+    made of bytes as of `squall.token_bytes`. All others, also those whose size only follows from other arguments, are
+    drawn by `Squall` itself.
 
     Forks and clones: as the bit generator. A virtual machine that is cloned in the middle of a call has the rest
     of that array in every clone; so has a child process that a signal handler forks in the middle of a call, if it
@@ -282,7 +300,7 @@ class Generator(np.random.Generator):
         super().__init__(Squall() if bit_generator is None else bit_generator)
 
     def bytes(self, length):
-        """Return `length` random bytes; without a seed, those of `squall.token_bytes`."""
+        """Return `length` random bytes, an integer that is not negative; without a seed, as `squall.token_bytes`."""
         if isinstance(self.bit_generator, Squall):
             return _token_bytes(operator.index(length))
         if isinstance(self.bit_generator, AES256):
@@ -291,36 +309,23 @@ class Generator(np.random.Generator):
 
     def random(self, size=None, dtype=np.float64, out=None):
         """Return numbers from 0 to below 1: see ``numpy.random.Generator.random``."""
-        if size is None and out is None:
-            return super().random(None, dtype)
-        words = self.bit_generator
-        if (
-            out is not None
-            or dtype is not np.float64
-            or not isinstance(words, (AES256, Squall))
-            or not _is_large(size)
-        ):
-            return _random(self, size, dtype=dtype, out=out)
-        if isinstance(words, Squall):
-            return _one_time_uniforms(size)
-        return words._uniforms(size)
+        if out is None:
+            if size is None:
+                return _one_random(self, None, dtype)
+            words = self.bit_generator
+            if dtype is np.float64 and isinstance(words, (AES256, Squall)):
+                return words._uniforms(size)
+        return _random(self, size, dtype=dtype, out=out)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
         """Return integers from `low` to below `high`: see ``numpy.random.Generator.integers``."""
-        words = self.bit_generator
-        bounds = (0, low) if high is None else (low, high)
-        if (
-            dtype is np.int64
-            and isinstance(words, (AES256, Squall))
-            and all(isinstance(bound, int) for bound in bounds)
-            and size is not None
-            and _is_large(size)
-        ):
-            first, last = bounds[0], bounds[1] - (not endpoint)
-            if -(1 << 63) <= first <= last < 1 << 63:
-                if isinstance(words, Squall):
-                    return _one_time_integers(size, first, last - first)
-                return words._integers(size, first, last - first)
+        if size is not None and dtype is np.int64:
+            first, last = (0, low) if high is None else (low, high)
+            words = self.bit_generator
+            if isinstance(first, int) and isinstance(last, int) and isinstance(words, (AES256, Squall)):
+                last -= not endpoint
+                if -(1 << 63) <= first <= last < 1 << 63:
+                    return words._integers(size, first, last - first)
         return _integers(self, low, high, size, dtype, endpoint)
 
     def __reduce__(self):
@@ -360,13 +365,16 @@ def _use_one_time_key_if_large(method, place):
 
 
 def _is_large(size):
+    if type(size) is int:
+        return size >= _ONE_TIME_KEY_FROM
     try:
-        return (size if isinstance(size, (int, np.integer)) else math.prod(size)) >= _ONE_TIME_KEY_FROM
+        return (size if isinstance(size, np.integer) else math.prod(size)) >= _ONE_TIME_KEY_FROM
     except TypeError:
         return False
 
 
-_random = _use_one_time_key_if_large(np.random.Generator.random, 0)
+_one_random = np.random.Generator.random
+_random = _use_one_time_key_if_large(_one_random, 0)
 _integers = _use_one_time_key_if_large(np.random.Generator.integers, 2)
 
 # The other methods of numpy.random.Generator that take a size, by the number of parameters before it.
@@ -392,7 +400,8 @@ def default_rng(seed=None):
     ----------
     seed : None, int, bytes, str, sequence of them, SeedSequence, BitGenerator or Generator, optional
         None: unpredictable numbers, not reproducible, from `Squall`. A seed, of any length: reproducible ones, from
-        `AES256`. A bit generator is wrapped, a generator returned.
+        `AES256`; one of another type or form, as ``[1]`` and ``1``, is another seed. A bit generator is wrapped, a
+        generator returned.
 
     Raises
     ------

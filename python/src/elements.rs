@@ -51,7 +51,7 @@ impl Kind {
 
     /// The element that a word gives.
     #[inline(always)]
-    fn element(self, word: u64) -> u64 {
+    pub fn element(self, word: u64) -> u64 {
         match self {
             Kind::Word => word,
             Kind::Uniform => ((word >> 11) as f64 * SPACING_53).to_bits(),

@@ -11,7 +11,7 @@ use crate::no_randomness;
 /// 2^-53: random numbers from 0 to below 1 are multiples of it.
 pub const SPACING_53: f64 = 1.0 / (1u64 << 53) as f64;
 
-fn word() -> PyResult<u64> {
+pub fn word() -> PyResult<u64> {
     let mut bytes = [0; 8];
     squall::try_fill(&mut bytes).map_err(no_randomness)?;
     Ok(u64::from_ne_bytes(bytes))

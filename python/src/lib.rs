@@ -3,6 +3,7 @@
 //! Functions raise `ValueError`, `TypeError`, `BufferError` or `OSError` with one line. Long requests are generated
 //! without the GIL.
 
+mod arrays;
 mod bit_generator;
 mod bounded;
 mod buffer;
@@ -25,6 +26,8 @@ fn no_randomness(error: squall::Error) -> PyErr {
 
 #[pymodule(gil_used = false)]
 mod _squall {
+    #[pymodule_export]
+    use crate::arrays::{fill_integers, fill_uniforms};
     #[pymodule_export]
     use crate::bytes::{fill, fresh_bytes, token_bytes};
     #[pymodule_export]

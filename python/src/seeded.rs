@@ -18,6 +18,8 @@ use crate::no_randomness;
 const BUFFER: usize = 4096;
 /// Words in the buffer.
 const CAPACITY: usize = BUFFER / size_of::<u64>();
+/// Up to this many bytes come from the buffer: passing it costs some microseconds, because it is made anew then.
+const FROM_BUFFER: usize = 4 * BUFFER;
 /// Blocks in the buffer.
 const BLOCKS: u128 = (BUFFER / 16) as u128;
 
@@ -111,6 +113,22 @@ impl State {
 
     /// Fills `out`, whole words, with the next words as elements of this kind.
     fn fill_words(&mut self, kind: Kind, out: &mut [u8]) {
+        if out.len() <= FROM_BUFFER {
+            let mut rest = out.as_chunks_mut::<8>().0;
+            while !rest.is_empty() {
+                if self.at == CAPACITY {
+                    self.move_to(self.position());
+                }
+                let words = &self.buffer.as_chunks::<8>().0[self.at..];
+                let (now, later) = rest.split_at_mut(rest.len().min(words.len()));
+                for (place, word) in now.iter_mut().zip(words) {
+                    *place = kind.element(u64::from_le_bytes(*word)).to_ne_bytes();
+                }
+                self.at += now.len();
+                rest = later;
+            }
+            return;
+        }
         let position = self.position();
         let end = position.wrapping_add(out.len() as u128 / 8);
         // After the last word comes the first.

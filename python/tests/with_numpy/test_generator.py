@@ -320,6 +320,60 @@ def test_bytes_over_aes256(before):
         )
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049])
+def test_few_numbers_over_aes256(size):
+    """At the ends of the buffer, and at the number from which it is passed."""
+    for before in [0, 1, 511, 512]:
+        ours, theirs = sq.default_rng(5), np.random.Generator(sq.AES256(5))
+        for rng in (ours, theirs):
+            rng.bit_generator.random_raw(before)
+        for _ in range(3):
+            assert np.array_equal(ours.random(size), theirs.random(size))
+            assert np.array_equal(ours.integers(10**12, size=size), theirs.integers(10**12, size=size))
+            assert ours.bytes(size) == theirs.bytes(size)
+            assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+class TestFewNumbersWithoutASeed:
+    """They are filled at once: NumPy would call a function for each."""
+
+    @pytest.fixture(autouse=True)
+    def filled(self, monkeypatch):
+        counts = []
+        for name in ["_fill_uniforms", "_fill_integers"]:
+            fill = getattr(sq, name)
+            monkeypatch.setattr(sq, name, lambda out, *bounds, fill=fill: (counts.append(out.size), fill(out, *bounds)))
+        yield counts
+        assert counts
+
+    def test_uniforms(self, filled):
+        for size in [0, 1, (), (3, 0), (4, 5), [2, 3], np.int64(7), MANY - 1]:
+            drawn = RNG.random(size)
+            assert drawn.shape == np.empty(size).shape and drawn.dtype == np.float64
+            assert not repeated(drawn.ravel()) and not repeated([*drawn.ravel(), *RNG.random(size).ravel()])
+            assert filled[-1] == drawn.size
+        words = (drawn * 2.0**53).astype(np.uint64)
+        assert np.array_equal(words * 2.0**-53, drawn) and 0 <= drawn.min() and drawn.max() < 1
+        assert np.bitwise_or.reduce(words) == 2**53 - 1 and np.bitwise_and.reduce(words) == 0
+
+    @pytest.mark.parametrize("low", [-(2**63), -3, 0, 5])
+    @pytest.mark.parametrize("width", [1, 2, 6, 2**32 - 1, 2**32, 2**32 + 1, 3 * 2**61, 2**63 - 6])
+    def test_integers(self, low, width, filled):
+        drawn = RNG.integers(low, low + width, 3000)
+        assert filled == [3000] and drawn.dtype == np.int64
+        # The probability that a tenth at either end is missing is below 1e-130.
+        distances = [int(number) - low for number in drawn]
+        assert min(distances) >= 0 and max(distances) < width
+        assert min(distances) <= width // 10 and max(distances) >= width - 1 - width // 10
+        if width < 10:
+            assert len(set(distances)) == width
+
+    def test_all_integers(self, filled):
+        drawn = RNG.integers(-(2**63), 2**63 - 1, 300, endpoint=True)
+        assert not repeated(drawn) and drawn.min() < 0 < drawn.max()
+        assert np.bitwise_or.reduce(drawn) == -1 and np.bitwise_and.reduce(drawn) == 0
+
+
 @pytest.mark.parametrize("before", [0, 1, 511, 512, 513])
 @pytest.mark.parametrize("half", [False, True])
 def test_random_over_aes256(before, half):
