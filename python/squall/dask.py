@@ -157,8 +157,8 @@ def permutation(n: int, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
 
     For more than 65,536 numbers this is a Feistel network of ten rounds with AES-256 as its round function, walked
     until the number is below `n` (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002); fewer are sorted
-    by random words, all of them for each chunk. Permutations of different `n` with one seed are independent. The other
-    parameters are those of `random`.
+    by random words, all of them for each chunk. Even and odd permutations come. Permutations of different `n` with one
+    seed are independent. The other parameters are those of `random`.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def permutation(n: int, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
     n = operator.index(n)
     if not 0 <= n < 1 << 63:
         raise ValueError(f"n is {n}: it must be from 0 to below 2**63")
-    chunks = normalize_chunks(chunks, (n,), dtype=np.dtype(np.int64))
+    chunks = _lengths(chunks, (n,))
     key = _elements.key(f"permutation of {n}", seed)
     return _map(squall_permutation, chunks, np.int64, key=key)
 
@@ -182,10 +182,24 @@ def _array(
         raise ValueError(f"the shape is {lengths}: no axis may be negative")
     if math.prod(lengths) >= 1 << 64:
         raise ValueError(f"the shape is {lengths}: it must be of fewer than 2**64 elements")
-    # A block has eight bytes an element while it is made.
-    chunks = normalize_chunks(chunks, lengths, dtype=np.dtype(np.uint64))
+    chunks = _lengths(chunks, lengths)
     key = _elements.key(kind, seed)
     return _map(squall_array, chunks, dtype, kind=kind, key=key, **parameters)
+
+
+def _lengths(chunks: Any, shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the lengths of the chunks on each axis. Dask takes some that are wrong, and divides by others."""
+    reason: Exception | None = None
+    try:
+        # A block has eight bytes an element while it is made.
+        axes: tuple[tuple[int, ...], ...] = normalize_chunks(chunks, shape, dtype=np.dtype(np.uint64))
+        if all(length >= 0 for axis in axes for length in axis):
+            return axes
+    except (ArithmeticError, TypeError) as error:
+        reason = error
+    raise ValueError(
+        f"the chunks are {chunks!r}: each must have at least one element, and together the shape {shape}"
+    ) from reason
 
 
 def _map(function: Any, chunks: Any, dtype: DTypeLike, **parameters: Any) -> da.Array:

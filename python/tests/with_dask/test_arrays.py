@@ -150,6 +150,27 @@ def test_shapes_of_all_sorts():
         squall.dask.random((2, -1))
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda chunks: squall.dask.random((10, 6), chunks),
+        lambda chunks: squall.dask.normal(shape=(10, 6), chunks=chunks),
+        lambda chunks: squall.dask.integers(6, shape=(10, 6), chunks=chunks),
+        lambda chunks: squall.dask.words((10, 6), chunks),
+        lambda chunks: squall.dask.random((0, 6), chunks),
+        lambda chunks: squall.dask.permutation(10, chunks),
+    ],
+)
+def test_invalid_chunks(make):
+    axes = make(-1).ndim
+    for length in [0, -2, -5, 1 << 100, math.nan, 1.5, "elements", object(), (5, -5, 10), (5, "x"), (5, math.nan)]:
+        for chunks in [length, (3, length)[-axes:], (1, 2, 3)]:
+            with pytest.raises(ValueError):
+                make(chunks)
+    with pytest.raises(ValueError, match="the chunks are 0: each must have at least one element"):
+        make(0)
+
+
 def test_invalid_seeds():
     for seed, error in [(-1, ValueError), ([1, -1], ValueError), (1.5, TypeError), (object(), TypeError)]:
         with pytest.raises(error):
@@ -328,6 +349,37 @@ def test_permutations_of_16_are_of_both_parities():
         return sum(a > b for a, b in itertools.combinations(order, 2)) % 2
 
     assert {parity(squall.dask.permutation(16, seed=seed).compute()) for seed in range(60)} == {0, 1}
+
+
+def is_odd(order):
+    """Whether a permutation is: the numbers that it has, less its cycles."""
+    order, cycles = list(order), 0
+    for start in range(len(order)):
+        cycles += order[start] is not None
+        while order[start] is not None:
+            order[start], start = None, order[start]
+    return (len(order) - cycles) % 2 == 1
+
+
+@pytest.mark.parametrize("n", [1 << 16, 1 << 17, 1 << 18])
+def test_large_permutations_are_of_both_parities(n):
+    """Also where a power of four leaves the network nothing to walk over."""
+    orders = (squall.dask.permutation(n, seed=seed).compute().tolist() for seed in range(8))
+    assert {is_odd(order) for order in orders} == {False, True}
+
+
+def test_control_a_network_alone_is_even():
+    def network(key, half):
+        for number in range(1 << 2 * half):
+            left, right = number >> half, number % (1 << half)
+            for part in range(10):
+                digest = hashlib.sha256(f"{key} {part} {right}".encode()).digest()
+                left, right = right, left ^ int.from_bytes(digest) % (1 << half)
+            yield left << half | right
+
+    orders = [list(network(key, 4)) for key in range(20)]
+    assert all(sorted(order) == list(range(256)) for order in orders)
+    assert {is_odd(order) for order in orders} == {False}
 
 
 def test_a_permutation_of_more_than_memory_holds():
