@@ -28,9 +28,20 @@ Lengths are in bytes unless it says otherwise.
 """
 
 from binascii import b2a_base64 as _b2a_base64
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 from uuid import SafeUUID as _SafeUUID, UUID as _UUID
 
-from . import _squall
+try:
+    from . import _squall
+except ImportError as error:
+    if "subinterpreters" not in str(error):
+        raise
+    raise ImportError(
+        "squall cannot be imported in an interpreter with a GIL of its own, as those of concurrent.interpreters: import"
+        " it in the main interpreter, or use processes",
+        name=error.name,
+    ) from None
 from ._install import Installation, install
 from ._random import Random
 from ._squall import Stream, fresh_bytes, randbelow, token_bytes
@@ -49,6 +60,27 @@ __all__ = [
     "token_urlsafe",
     "uuid4",
 ]
+
+
+class _Later(_ModuleType):
+    """A submodule that its first use imports; the import then puts the module itself in this one's place.
+
+    A function ``__getattr__`` of the package (PEP 562) would do, but makes each ``squall.NAME`` slower, because CPython
+    before 3.15 does not specialize attributes of such a module.
+    """
+
+    # Not this class's.
+    __doc__ = property(lambda self: self.__getattr__("__doc__"))
+
+    def __getattr__(self, name):
+        return getattr(_import_module(self.__name__), name)
+
+    def __dir__(self):
+        return self.__getattr__("__dir__")()
+
+
+dask = _Later(f"{__name__}.dask")
+random = _Later(f"{__name__}.random")
 
 
 def fill(buffer, /):

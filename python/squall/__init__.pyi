@@ -5,6 +5,8 @@ from uuid import UUID
 
 from typing_extensions import Buffer, Self
 
+from . import dask as dask
+from . import random as random
 from ._squall import Stream as Stream
 from ._squall import fresh_bytes as fresh_bytes
 from ._squall import randbelow as randbelow
