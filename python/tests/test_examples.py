@@ -1,4 +1,4 @@
-"""The programs in python/examples."""
+"""The programs in python/examples, and the examples of the guide."""
 
 import argparse
 import collections
@@ -6,11 +6,15 @@ import importlib.util
 import math
 import pathlib
 import random
+import re
+import subprocess
+import sys
 from fractions import Fraction
 
 import pytest
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
+GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "python.md"
 
 
 def example(name):
@@ -18,6 +22,16 @@ def example(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL))
+def test_each_example_of_the_guide_runs_alone(code, tmp_path):
+    for needed in ["numpy", "dask.array"]:
+        pytest.importorskip(needed)
+    file = tmp_path / "example.py"
+    # A mebibyte of test data instead of a gibibyte.
+    file.write_text(code.replace("2**30", "2**20"))
+    subprocess.run([sys.executable, "-P", str(file)], cwd=tmp_path, check=True)
 
 
 privacy = example("privacy")
