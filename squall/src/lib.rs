@@ -47,6 +47,7 @@
 #![deny(missing_debug_implementations, missing_docs)]
 
 mod arrays;
+mod backoff;
 mod buffered;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;

@@ -13,6 +13,7 @@ use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
 use crate::guard::policy::Policy;
 use crate::guard::stop::CounterMethod;
+use crate::guard::thread_line::line;
 use crate::guard::vdso::{self, Watch};
 use crate::{entropy, thread_generator};
 
@@ -22,7 +23,7 @@ use crate::{entropy, thread_generator};
 pub struct Status {
     /// The engine that every thread's generator uses.
     pub engine: Engine,
-    /// Where a thread's state lives.
+    /// Where the calling thread's state lives.
     pub memory: MemoryKind,
     /// What keeps a forked child from repeating its parent.
     pub fork_guard: ForkGuard,
@@ -70,6 +71,8 @@ pub enum ForkGuard {
     /// The process is checked on every request. Weaker: it misses a raw clone(2) in a child whose own
     /// child gets the first process's id.
     ProcessId,
+    /// There is no state to inherit ([`MemoryKind::None`]).
+    NoState,
 }
 
 /// What keeps a VM clone from repeating its sibling.
@@ -113,10 +116,12 @@ impl Status {
         let policy = Policy::get();
         let signal = policy.signal_kind();
         let generation = freshness::mapped_generation();
+        let memory = line().page().map_or(MemoryKind::None, |_| memory::kind());
         Ok(Status {
             engine: thread_generator::generator::engine(),
-            memory: memory::kind(),
-            fork_guard: match memory::kind() {
+            memory,
+            fork_guard: match memory {
+                MemoryKind::None => ForkGuard::NoState,
                 MemoryKind::Plain => ForkGuard::ProcessId,
                 _ => ForkGuard::Wiped,
             },
@@ -160,6 +165,7 @@ impl fmt::Display for MemoryKind {
             MemoryKind::Droppable => "droppable",
             MemoryKind::WipeOnFork => "wipe-on-fork",
             MemoryKind::Plain => "plain",
+            MemoryKind::None => "none",
         })
     }
 }
@@ -169,6 +175,7 @@ impl fmt::Display for ForkGuard {
         f.write_str(match self {
             ForkGuard::Wiped => "wiped",
             ForkGuard::ProcessId => "process-id",
+            ForkGuard::NoState => "no-state",
         })
     }
 }

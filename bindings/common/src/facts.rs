@@ -13,9 +13,9 @@ pub struct Facts {
     pub engine: &'static str,
     /// The engines that this CPU can run, most preferred first.
     pub engines_available: Vec<&'static str>,
-    /// `droppable`, `wipe-on-fork` or `plain`.
+    /// `droppable`, `wipe-on-fork`, `plain` or `none`.
     pub memory: String,
-    /// `wiped` or `process-id`.
+    /// `wiped`, `process-id` or `no-state`.
     pub fork_guard: String,
     /// `not-a-vm`, `vmclock`, `vmgenid-page`, `vmgenid` or `no-signal`.
     pub clone_guard: String,

@@ -49,10 +49,12 @@ fn protection(report: &Report) -> [Fact; 4] {
     let memory = match status.memory {
         MemoryKind::Droppable => "the kernel may drop it, never swaps it, wipes it on fork",
         MemoryKind::WipeOnFork => "the kernel wipes it on fork",
+        MemoryKind::None => "no memory was granted: each request is seeded by itself",
         _ => "ordinary memory, which a fork copies",
     };
     let fork = match status.fork_guard {
         ForkGuard::Wiped => "a child finds its state erased",
+        ForkGuard::NoState => "there is no state to inherit",
         _ => "every request compares the process id",
     };
     let clone = match status.clone_guard {

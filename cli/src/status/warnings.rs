@@ -81,11 +81,15 @@ fn no_reseed_signal(status: &Status) -> Option<Warning> {
 fn not_droppable(status: &Status) -> Option<Warning> {
     (status.memory != MemoryKind::Droppable).then(|| Warning {
         code: "memory_not_droppable",
-        problem: format!(
-            "state lives in {} memory: the kernel cannot drop it when memory runs out, so it \
-             must be kept from swap by locking",
-            status.memory
-        ),
+        problem: match status.memory {
+            MemoryKind::None => "there is no memory for state: each request takes system calls, and \
+                                 some fifty times as long"
+                .to_owned(),
+            kind => format!(
+                "state lives in {kind} memory: the kernel cannot drop it when memory runs out, so \
+                 it must be kept from swap by locking"
+            ),
+        },
         advice: "allow mmap(2) with MAP_DROPPABLE in this sandbox or container".to_owned(),
     })
 }

@@ -8,9 +8,10 @@
 //! [`health`]: super::health
 
 use core::fmt;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use super::health::{Health, Limits};
+use crate::backoff::Backoff;
 use crate::failpoint::{self, Failpoint};
 use crate::per_thread::per_thread;
 
@@ -80,35 +81,6 @@ impl State {
 static RANDOM: State = State::new();
 
 static RANDOM_BACKOFF: Backoff = Backoff::new();
-
-/// How many more words are not requested from a source, because it returned none.
-struct Backoff(AtomicU32);
-
-impl Backoff {
-    const WORDS: u32 = 1024;
-
-    const fn new() -> Backoff {
-        Backoff(AtomicU32::new(0))
-    }
-
-    fn start(&self) {
-        self.0.store(Self::WORDS, Ordering::Relaxed);
-    }
-
-    fn is_active(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
-    }
-
-    /// Counts a word that was not requested. Threads that count at the same time may count one word
-    /// instead of two, which makes the pause a little longer.
-    #[inline]
-    fn count_skipped(&self) {
-        let left = self.0.load(Ordering::Relaxed);
-        if left > 0 {
-            self.0.store(left - 1, Ordering::Relaxed);
-        }
-    }
-}
 
 static COUNTER: State = State::new();
 
@@ -390,7 +362,7 @@ pub(super) mod tests {
         let backoff = Backoff::new();
         assert!(!backoff.is_active());
         backoff.start();
-        for _ in 0..Backoff::WORDS {
+        for _ in 0..Backoff::REQUESTS {
             assert!(backoff.is_active());
             backoff.count_skipped();
         }
@@ -486,7 +458,7 @@ pub(super) mod tests {
         if has_random_instruction() && raw_word().is_some_and(may_be_random) {
             // It may have returned no word a moment ago.
             let is_in_use = |_| random_word().is_some();
-            assert!((0..=2 * Backoff::WORDS).any(is_in_use));
+            assert!((0..=2 * Backoff::REQUESTS).any(is_in_use));
         }
         // Only a few samples, because this thread's counter may be coarse.
         for _ in 0..20 {

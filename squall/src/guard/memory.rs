@@ -3,11 +3,13 @@
 //! In order of preference: droppable memory (Linux 6.11: wiped on fork, never in swap or a core
 //! dump, and the kernel may zero it **at any moment**); private memory with MADV_WIPEONFORK
 //! (4.14), kept out of dumps and locked where the limit allows; plain private memory, where the
-//! process is checked on every request instead.
+//! process is checked on every request instead. Whatever a kernel or a sandbox answers, the next kind is
+//! tried.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
+use crate::backoff::Backoff;
 use crate::error::errno;
 use crate::failpoint::{self, Failpoint};
 
@@ -24,6 +26,9 @@ pub enum MemoryKind {
     WipeOnFork,
     /// Plain private memory with MADV_DONTDUMP: a fork is noticed by the process id.
     Plain,
+    /// There is no page, because every kind was refused or the thread is ending: requests are served
+    /// afresh.
+    None,
 }
 
 impl MemoryKind {
@@ -48,16 +53,16 @@ impl MemoryKind {
                     || failpoint::is_off(Failpoint::ForkGuard)
             }
             MemoryKind::WipeOnFork => failpoint::is_off(Failpoint::WipeOnFork),
-            MemoryKind::Plain => false,
+            MemoryKind::Plain | MemoryKind::None => false,
         }
     }
 }
 
-/// The kind that this process uses, plus one; 0 before its first page.
+/// The worst kind that this process uses, plus one; 0 before its first page.
 static KIND: AtomicU8 = AtomicU8::new(0);
 
-/// The kind of this process's pages: the best that its first page could be mapped as. Plain
-/// before the first page.
+/// The kind of this process's pages: the best that each of them could be mapped as. Plain before the
+/// first page.
 pub(crate) fn kind() -> MemoryKind {
     match KIND.load(Ordering::Relaxed) {
         0 => MemoryKind::Plain,
@@ -65,10 +70,14 @@ pub(crate) fn kind() -> MemoryKind {
     }
 }
 
+/// Counts the pages that are not asked for, because every kind was refused.
+static REFUSED: Backoff = Backoff::new();
+
 /// The second page of the last pair, while it has no owner.
 static SPARE: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Maps one zeroed page; the error is an `errno`.
+/// Maps one zeroed page; the error is an `errno`. If every kind is refused, the next calls fail without
+/// a system call.
 ///
 /// Pages come in pairs, because the first thread of a process needs two, and a pair costs hardly
 /// more than one. They are mapped with the flags of glibc's own (the vDSO's, Linux
@@ -90,35 +99,36 @@ fn swap_spare(page: Option<NonNull<u8>>) -> Option<NonNull<u8>> {
     NonNull::new(SPARE.swap(page, Ordering::AcqRel))
 }
 
-/// Maps two pages, and decides on their kind if this is the first pair.
+/// Maps two pages of the best kind that the kernel grants, but none better than the process's.
 fn map_pair() -> Result<NonNull<u8>, i32> {
-    if KIND.load(Ordering::Relaxed) != 0 {
-        return map_as(kind());
+    if REFUSED.is_active() {
+        REFUSED.count_skipped();
+        return Err(libc::ENOMEM);
     }
-    for (kind, number) in MemoryKind::PREFERRED.into_iter().zip(1..) {
-        if kind.is_off() {
-            continue;
-        }
+    let known = KIND.load(Ordering::Relaxed).saturating_sub(1);
+    let kinds = MemoryKind::PREFERRED.into_iter().zip(1..);
+    let mut refusal = libc::ENOSYS;
+    for (kind, number) in kinds.skip(known.into()).filter(|(kind, _)| !kind.is_off()) {
         match map_as(kind) {
-            Ok(pair) if publish_kind(number) => return Ok(pair),
             Ok(pair) => {
-                unmap_all(pair, PAIR);
-                return map_as(self::kind());
+                publish_kind(number);
+                return Ok(pair);
             }
-            Err(libc::EINVAL | libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => {}
-            Err(error) => return Err(error),
+            Err(error) => refusal = error,
         }
     }
-    Err(libc::ENOSYS)
+    REFUSED.start();
+    Err(refusal)
 }
 
-/// Makes the kind with this number the process's; false if another thread has already chosen one.
-fn publish_kind(number: u8) -> bool {
-    if number == MemoryKind::PREFERRED.len() as u8 {
+/// Makes the kind with this number the process's, unless that is a worse one. A page of a better kind stays
+/// in use, and its process is then checked as well.
+fn publish_kind(number: u8) {
+    let is_plain = number == MemoryKind::PREFERRED.len() as u8;
+    if is_plain && KIND.load(Ordering::Relaxed) != number {
         super::fork::watch();
     }
-    KIND.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed)
-        .is_ok()
+    KIND.fetch_max(number, Ordering::Relaxed);
 }
 
 /// Size of a page, in bytes.
@@ -165,7 +175,7 @@ fn map_as(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
                 Err(error)
             }
         },
-        MemoryKind::Plain => Ok(harden(pair)),
+        MemoryKind::Plain | MemoryKind::None => Ok(harden(pair)),
     }
 }
 

@@ -200,12 +200,17 @@ pub(crate) fn find_address(vdso: Vdso, seeded: u64) {
 /// nothing else in it.
 fn shows(place: *const AtomicU64, generation: u64) -> bool {
     // SAFETY: only computes an address within the vDSO's data.
-    let ready = unsafe { place.cast::<u8>().add(size_of::<u64>()) };
-    if !is_readable(place.cast()) || !is_readable(ready) {
+    let ready = unsafe { place.add(1) };
+    if !is_readable(place.cast()) || !is_readable(ready.cast()) {
         return false;
     }
     // SAFETY: both words were found readable, and the vDSO's data stays mapped.
-    let (found, ready) = unsafe { ((*place).load(Ordering::Relaxed), ready.read_volatile()) };
+    let (found, ready) = unsafe {
+        (
+            (*place).load(Ordering::Relaxed),
+            (*ready).load(Ordering::Relaxed),
+        )
+    };
     found == generation && ready == 1
 }
 
@@ -243,11 +248,11 @@ mod tests {
 
     #[test]
     fn a_place_shows_a_generation_that_is_ready() {
-        // The flag is a byte after the word.
         for (words, generation, expected) in [
             ([7, 1], 7, true),
             ([7, 0], 7, false),
             ([7, 2], 7, false),
+            ([7, 1 << 32 | 1], 7, false),
             ([7, 1], 8, false),
         ] {
             let words: [u64; 2] = words;
@@ -260,7 +265,7 @@ mod tests {
     fn a_place_that_cannot_be_read_shows_nothing() {
         let page = super::super::memory::page_size();
         let (mine, none) = (libc::PROT_READ | libc::PROT_WRITE, libc::PROT_NONE);
-        // The word is the last of its page, and the flag the first byte of the next.
+        // The word is the last of its page, and the flag the first of the next.
         for protections in [[mine, none], [none, mine]] {
             // SAFETY: a mapping of its own, of which only what can be accessed is.
             unsafe {

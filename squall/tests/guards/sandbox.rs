@@ -3,20 +3,28 @@
 use std::collections::BTreeMap;
 use std::io::PipeWriter;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use seccompiler::{SeccompAction, SeccompFilter, TargetArch};
-use squall::Error;
+use seccompiler::{
+    SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
+};
+use squall::{Error, ForkGuard, MemoryKind};
 
 use crate::Verdict;
 use crate::outputs::{exit_status_of, fork, judge};
 
 /// Makes these system calls fail with `errno` from now on.
 fn refuse(calls: &[libc::c_long], errno: i32) {
-    let rules: BTreeMap<_, _> = calls.iter().map(|&call| (call, Vec::new())).collect();
+    let rules = calls.iter().map(|&call| (call, Vec::new())).collect();
+    answer(rules, SeccompAction::Errno(errno as u32));
+}
+
+/// Answers what the rules name with `action` from now on.
+fn answer(rules: BTreeMap<libc::c_long, Vec<SeccompRule>>, action: SeccompAction) {
     let arch: TargetArch = std::env::consts::ARCH.try_into().unwrap();
-    let refused = SeccompAction::Errno(errno as u32);
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch).unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch).unwrap();
     let program: seccompiler::BpfProgram = filter.try_into().unwrap();
     seccompiler::apply_filter(&program).unwrap();
 }
@@ -49,6 +57,95 @@ pub fn refused_later() -> Verdict {
     match draws() {
         Verdict::Held => std::thread::spawn(draws).join().unwrap(),
         broken => broken,
+    }
+}
+
+fn refuse_droppable(errno: i32) {
+    /// The types of mappings, and the one that is droppable (include/uapi/linux/mman.h).
+    const MAP_TYPE: u64 = 0x0f;
+    const MAP_DROPPABLE: u64 = 0x08;
+    let is_droppable = SeccompCondition::new(
+        3,
+        SeccompCmpArgLen::Dword,
+        SeccompCmpOp::MaskedEq(MAP_TYPE),
+        MAP_DROPPABLE,
+    );
+    let rule = SeccompRule::new(vec![is_droppable.unwrap()]).unwrap();
+    let rules = BTreeMap::from([(libc::SYS_mmap, vec![rule])]);
+    answer(rules, SeccompAction::Errno(errno as u32));
+}
+
+/// Whether draws differ, and state lives in memory of this kind.
+fn draws_from(kind: MemoryKind) -> Verdict {
+    let found = squall::status().memory;
+    if found == kind {
+        draws()
+    } else {
+        Verdict::Broken(format!("memory: {found}"))
+    }
+}
+
+/// Whatever a sandbox answers to a kind of memory, the next kind is used.
+pub fn droppable_refused(errno: i32) -> Verdict {
+    refuse_droppable(errno);
+    draws_from(MemoryKind::WipeOnFork)
+}
+
+pub fn droppable_refused_later() -> Verdict {
+    // The first thread and the root take the first pair of pages.
+    squall::u32();
+    refuse_droppable(libc::EACCES);
+    let thread = || draws_from(MemoryKind::WipeOnFork);
+    match std::thread::spawn(thread).join().unwrap() {
+        Verdict::Held => draws(),
+        broken => broken,
+    }
+}
+
+pub fn advice_refused(errno: i32) -> Verdict {
+    refuse_droppable(errno);
+    refuse(&[libc::SYS_madvise], errno);
+    draws_from(MemoryKind::Plain)
+}
+
+/// Without any memory, requests are served, memory is asked for rarely, and the status says so.
+pub fn no_memory() -> Verdict {
+    const REQUESTS: usize = 10_000;
+    /// The kinds of memory, for each request in a thousand and one.
+    const MOST: usize = 3 * (REQUESTS / 1000 + 1);
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    extern "C" fn refuse_call(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the kernel gives the handler its thread's context, which it restores afterwards.
+        let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext };
+        #[cfg(target_arch = "x86_64")]
+        let result = &mut registers.gregs[libc::REG_RAX as usize];
+        #[cfg(target_arch = "aarch64")]
+        let result = &mut registers.regs[0];
+        *result = -libc::EACCES as _;
+    }
+    // SAFETY: zeros are a valid sigaction, and the handler only touches an atomic and its context.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = refuse_call as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO;
+        libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut());
+    }
+    let rules = BTreeMap::from([(libc::SYS_mmap, Vec::new())]);
+    answer(rules, SeccompAction::Trap);
+    let outputs = (0..REQUESTS).map(|_| squall::array::<16>());
+    let outputs = judge(outputs);
+    let calls = CALLS.load(Ordering::Relaxed);
+    let status = squall::status();
+    let found = (status.memory, status.fork_guard);
+    match outputs {
+        Verdict::Held if found != (MemoryKind::None, ForkGuard::NoState) => {
+            Verdict::Broken(format!("{found:?}"))
+        }
+        Verdict::Held if !(4..=MOST).contains(&calls) => {
+            Verdict::Broken(format!("{calls} calls of mmap"))
+        }
+        verdict => verdict,
     }
 }
 
