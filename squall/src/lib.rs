@@ -274,6 +274,18 @@ pub mod hazmat {
         policy::distrust_clone_signals();
     }
 
+    /// Stops reading the CPU's cycle counter, for a program that is about to switch it off by
+    /// `prctl(PR_SET_TSC, PR_TSC_SIGSEGV)`: the next reading would end it by SIGSEGV. A process whose
+    /// first draw comes after that needs no call: squall asks the kernel then.
+    ///
+    /// It holds for the whole process, its forked children too, and cannot be undone: in the calling
+    /// thread at once, in another thread that has drawn before from its next refill on. So call it before there are
+    /// such threads, or in each of them. Where clones are notified late or never, only words of the CPU's random
+    /// instruction then make a request differ in each clone, and each request needs one.
+    pub fn avoid_cycle_counter() {
+        crate::guard::thread_line::line().avoid_counter();
+    }
+
     /// The generation of the kernel's RNG. It changes with each reseed, about once a minute, and when the
     /// kernel is notified of a VM clone. Reading it is one load.
     ///

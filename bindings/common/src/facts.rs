@@ -35,7 +35,7 @@ pub struct Facts {
     pub has_vdso_getrandom: bool,
     /// The CPU's random instruction: `works`, `absent` or `failed`.
     pub cpu_random: String,
-    /// The cycle counter: `works` or `failed`.
+    /// The cycle counter: `works`, `failed`, or `absent` if it is switched off.
     pub cycle_counter: String,
     /// The generation of the kernel's RNG; `None` if it cannot be read.
     pub kernel_generation: Option<u64>,

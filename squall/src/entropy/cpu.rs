@@ -148,6 +148,9 @@ fn unless_failed(state: &State, count: impl FnOnce() -> u64) -> u64 {
 ///
 /// The raw sample that is tested is the low byte of the cycles since the thread's last event.
 pub(crate) fn noise() -> u64 {
+    if !may_read_counter() {
+        return 0;
+    }
     let count = cycles();
     let last = LAST_COUNT.with(|last| {
         let before = last.load(Ordering::Relaxed);
@@ -169,12 +172,50 @@ fn noise_sample(last: u64, count: u64) -> u64 {
 
 /// Whether the cycle counter is in use.
 pub(crate) fn counter_state() -> NoiseSource {
+    if !may_read_counter() {
+        return NoiseSource::Absent;
+    }
     COUNTER.get().unwrap_or(NoiseSource::Works)
+}
+
+/// Whether the counter may be read: unknown before the first reading.
+static MAY_READ_COUNTER: AtomicU8 = AtomicU8::new(UNKNOWN);
+const UNKNOWN: u8 = 0;
+const ALLOWED: u8 = 1;
+const AVOIDED: u8 = 2;
+
+/// Whether the counter may be read. The first call asks whether the thread has switched it off
+/// (PR_SET_TSC(2const)): an instruction that reads it would then end the process.
+#[inline]
+pub(crate) fn may_read_counter() -> bool {
+    match MAY_READ_COUNTER.load(Ordering::Relaxed) {
+        UNKNOWN => ask_for_counter(),
+        found => found == ALLOWED,
+    }
+}
+
+#[cold]
+fn ask_for_counter() -> bool {
+    let mut mode = 0;
+    // SAFETY: `mode` is writable. A raw call, because the preload library replaces prctl.
+    unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TSC, &raw mut mode) };
+    let found = if mode == libc::PR_TSC_SIGSEGV {
+        AVOIDED
+    } else {
+        ALLOWED
+    };
+    let _ = MAY_READ_COUNTER.compare_exchange(UNKNOWN, found, Ordering::Relaxed, Ordering::Relaxed);
+    MAY_READ_COUNTER.load(Ordering::Relaxed) == ALLOWED
+}
+
+/// Never reads the counter again.
+pub(crate) fn avoid_counter() {
+    MAY_READ_COUNTER.store(AVOIDED, Ordering::Relaxed);
 }
 
 #[inline]
 fn read_counter() -> u64 {
-    if failpoint::is_off(Failpoint::CycleCounter) {
+    if failpoint::is_off(Failpoint::CycleCounter) || !may_read_counter() {
         return 0;
     }
     #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,6 @@
 //! The age of a state, needed only where the kernel's generation cannot be seen.
 
+use crate::entropy::cpu;
 use crate::failpoint::{self, Failpoint};
 
 /// The time since a test advanced the clock; 0 before.
@@ -19,8 +20,14 @@ pub(crate) fn seconds() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `now` is writable.
-    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut now) };
+    // SAFETY: `now` is writable. The vDSO reads the cycle counter, the system call does not.
+    unsafe {
+        if cpu::may_read_counter() {
+            libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut now);
+        } else {
+            libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_BOOTTIME, &raw mut now);
+        }
+    }
     now.tv_sec as u64
 }
 

@@ -12,6 +12,7 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use crate::entropy::cpu;
 use crate::failpoint::{self, Failpoint};
 
 /// Cycles in which the machine cannot have been stopped: less than KVM takes to leave the guest, to
@@ -66,12 +67,14 @@ impl CounterMethod {
     /// executes some CPUIDs, each of which is a trap in a VM.
     pub fn find() -> CounterMethod {
         if FOUND.load(Ordering::Relaxed) == 0 {
-            let found = if Self::is_kvm() {
+            let found = if cpu::may_read_counter() && Self::is_kvm() {
                 Self::best_of_this_cpu()
             } else {
                 CounterMethod::None
             };
-            FOUND.store(found as u8 + 1, Ordering::Relaxed);
+            // Another thread may have decided, or the counter may be avoided from now on.
+            let _ =
+                FOUND.compare_exchange(0, found as u8 + 1, Ordering::Relaxed, Ordering::Relaxed);
         }
         Self::already_found()
     }
@@ -81,6 +84,11 @@ impl CounterMethod {
         let found = FOUND.load(Ordering::Relaxed);
         let is_found = |counter: &&CounterMethod| **counter as u8 + 1 == found;
         Self::ALL.iter().find(is_found).copied().unwrap_or_default()
+    }
+
+    /// Reads the counter nowhere from now on, but for threads that have found another way before.
+    pub fn avoid() {
+        FOUND.store(CounterMethod::None as u8 + 1, Ordering::Relaxed);
     }
 
     fn is_kvm() -> bool {

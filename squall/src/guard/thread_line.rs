@@ -13,6 +13,7 @@ use super::page::{CAPACITY, Page};
 use super::policy::Policy;
 use super::signal_address::SignalAddress;
 use super::stop::{CounterMethod, Reading};
+use crate::entropy::cpu;
 use crate::per_thread::{ZeroAtStart, per_thread};
 
 /// Longest request served from the buffer, in bytes. Beyond it, generating in place costs less
@@ -124,6 +125,13 @@ impl ThreadLine {
         if policy.is_vm && self.may_be_unnotified_clone.get() {
             self.counter.set(CounterMethod::find());
         }
+    }
+
+    /// Stops reading the cycle counter: in this thread now, in the others at their next refill.
+    pub fn avoid_counter(&self) {
+        cpu::avoid_counter();
+        CounterMethod::avoid();
+        self.counter.set(CounterMethod::None);
     }
 
     /// Whether bursts would save pads here, and the cycle counter shows them.

@@ -149,6 +149,49 @@ pub fn no_memory() -> Verdict {
     }
 }
 
+/// From now on a reading of the cycle counter ends the thread's process.
+fn switch_counter_off() {
+    // SAFETY: the call changes what RDTSC does, and no memory.
+    let status = unsafe { libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV) };
+    assert_eq!(status, 0);
+}
+
+/// Draws often enough for bursts.
+fn draw_often() {
+    for _ in 0..5000 {
+        squall::u64();
+    }
+}
+
+pub fn counter_off_later() -> Verdict {
+    draw_often();
+    squall::hazmat::avoid_cycle_counter();
+    switch_counter_off();
+    draw_often();
+    draws()
+}
+
+/// The control: squall is not told.
+pub fn counter_off_unannounced() -> Verdict {
+    draw_often();
+    let child = fork(|| {
+        switch_counter_off();
+        draw_often();
+    });
+    let status = exit_status_of(child);
+    if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV {
+        Verdict::Broken("SIGSEGV".to_owned())
+    } else {
+        Verdict::Held
+    }
+}
+
+pub fn counter_off_at_first() -> Verdict {
+    switch_counter_off();
+    draw_often();
+    draws()
+}
+
 fn refuse_everything() {
     let calls = [
         libc::SYS_getrandom,
