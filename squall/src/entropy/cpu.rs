@@ -8,7 +8,7 @@
 //! [`health`]: super::health
 
 use core::fmt;
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 
 use super::health::{Health, Limits};
 use crate::backoff::Backoff;
@@ -191,6 +191,19 @@ pub(crate) fn may_read_counter() -> bool {
     match MAY_READ_COUNTER.load(Ordering::Relaxed) {
         UNKNOWN => ask_for_counter(),
         found => found == ALLOWED,
+    }
+}
+
+/// The process that asked; 0 before.
+static ASKED_BY: AtomicI32 = AtomicI32::new(0);
+
+/// Asks again in a child of the process that asked: it may have switched the counter off since the fork.
+pub(crate) fn ask_for_counter_after_fork() {
+    // SAFETY: getpid has no preconditions.
+    let process = unsafe { libc::getpid() };
+    if ASKED_BY.swap(process, Ordering::Relaxed) != process {
+        let (from, to) = (ALLOWED, UNKNOWN);
+        let _ = MAY_READ_COUNTER.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 

@@ -9,6 +9,8 @@
 mod aes256;
 mod buffered;
 mod clones;
+#[cfg(target_arch = "x86_64")]
+mod counter;
 #[path = "../common/ctr.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod ctr;
@@ -474,6 +476,12 @@ const CASES: &[Case] = &[
     case("registers/draws-without-signal/control", registers::draws_without_signal_found, &[CachedSchedule, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks", registers::building_blocks, &[], Held).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks/control", registers::building_blocks_found, &[RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    #[cfg(target_arch = "x86_64")]
+    case("counter/off-after-fork", counter::off_after_fork, &[], Held),
+    #[cfg(target_arch = "x86_64")]
+    case("counter/strict-seccomp", counter::strict_seccomp, &[], Held),
+    #[cfg(target_arch = "x86_64")]
+    case("counter/strict-seccomp/control", counter::strict_seccomp_after_draws, &[], Broken),
     case("sandbox/getrandom-enosys", sandbox::getrandom_enosys, &[], Held),
     case("sandbox/getrandom-eperm", sandbox::getrandom_eperm, &[], Held),
     case("sandbox/refused-later", sandbox::refused_later, &[], Held),
