@@ -178,7 +178,6 @@ pub mod reason {
     pub const INSUFFICIENT_STRENGTH: u32 = PROVIDERS | 181;
     pub const ALREADY_INSTANTIATED: u32 = PROVIDERS | 185;
     pub const RETRIEVING_ENTROPY: u32 = PROVIDERS | 189;
-    pub const NOT_INSTANTIATED: u32 = PROVIDERS | 193;
 }
 
 /// Allocates a value that is freed as a `Box`. Returns null if there is no memory, where a `Box` would

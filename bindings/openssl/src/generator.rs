@@ -55,10 +55,10 @@ impl Generator {
     /// # Errors
     /// The generator is ready already, the strength is more than squall has, or there is no source.
     pub fn instantiate(&self, strength: u32) -> Result<(), ErrorReason> {
+        check_strength(strength)?;
         if self.is_ready() {
             return Err(reason::ALREADY_INSTANTIATED);
         }
-        check_strength(strength)?;
         // This shows whether there is a source, so that the first request does not fail.
         draw(&mut [0], false)?;
         self.record_seeding();
@@ -66,7 +66,7 @@ impl Generator {
         Ok(())
     }
 
-    /// Makes the generator refuse requests until it is instantiated again. There is nothing to erase.
+    /// Makes the generator uninitialised until the next request. There is nothing to erase.
     pub fn uninstantiate(&self) {
         self.state.store(UNINITIALISED, Ordering::Relaxed);
     }
@@ -75,10 +75,10 @@ impl Generator {
     /// kernel's RNG for this call, in a microsecond or two.
     ///
     /// # Errors
-    /// The generator is not instantiated, the strength is more than squall has, or there is no source.
+    /// The strength is more than squall has, or there is no source.
     #[inline]
     pub fn generate(&self, out: &mut [u8], strength: u32, fresh: bool) -> Result<(), ErrorReason> {
-        self.check_ready()?;
+        self.ensure_ready()?;
         fill_and_count(out, strength, fresh)
     }
 
@@ -87,9 +87,9 @@ impl Generator {
     /// state.
     ///
     /// # Errors
-    /// The generator is not instantiated, or there is no source.
+    /// There is no source.
     pub fn reseed(&self) -> Result<(), ErrorReason> {
-        self.check_ready()?;
+        self.ensure_ready()?;
         draw(&mut [0], true)?;
         self.record_seeding();
         Ok(())
@@ -98,14 +98,14 @@ impl Generator {
     /// The length in bytes of a nonce of this strength, between `least` and `most`.
     ///
     /// # Errors
-    /// The generator is not instantiated, the strength is more than squall has, or no length fits.
+    /// The strength is more than squall has, no length fits, or there is no source.
     pub fn nonce_len(
         &self,
         strength: u32,
         least: usize,
         most: usize,
     ) -> Result<usize, ErrorReason> {
-        self.check_ready()?;
+        self.ensure_ready()?;
         check_strength(strength)?;
         match NONCE_LEN.max(least).min(most) {
             len if len >= least && len > 0 => Ok(len),
@@ -126,9 +126,9 @@ impl Generator {
     /// The length in bytes of a seed of `entropy` bits, between `least` and `most`.
     ///
     /// # Errors
-    /// The generator is not instantiated, squall has fewer bits, or no length fits.
+    /// squall has fewer bits, no length fits, or there is no source.
     pub fn seed_len(&self, entropy: u32, least: usize, most: usize) -> Result<usize, ErrorReason> {
-        self.check_ready()?;
+        self.ensure_ready()?;
         check_strength(entropy)?;
         match least.max(entropy.div_ceil(8) as usize) {
             len if len <= most && len > 0 => Ok(len),
@@ -175,16 +175,18 @@ impl Generator {
         (kernel as u32).wrapping_add(seedings).max(1)
     }
 
-    fn is_ready(&self) -> bool {
+    /// Whether the generator is instantiated.
+    pub fn is_ready(&self) -> bool {
         self.state.load(Ordering::Relaxed) == READY
     }
 
+    /// Instantiates the generator if it is not, as OpenSSL's own do on a request.
     #[inline]
-    fn check_ready(&self) -> Result<(), ErrorReason> {
+    fn ensure_ready(&self) -> Result<(), ErrorReason> {
         if self.is_ready() {
             Ok(())
         } else {
-            Err(reason::NOT_INSTANTIATED)
+            self.instantiate(STRENGTH)
         }
     }
 

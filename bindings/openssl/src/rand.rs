@@ -54,7 +54,10 @@ static FUNCTIONS: Table<Dispatch, 14> = Table([
         gettable as *const c_void,
     ),
     Dispatch::new(rand_function::GET_CTX_PARAMS, get as *const c_void),
-    Dispatch::new(rand_function::VERIFY_ZEROIZATION, succeed as *const c_void),
+    Dispatch::new(
+        rand_function::VERIFY_ZEROIZATION,
+        verify_zeroization as *const c_void,
+    ),
     Dispatch::new(rand_function::GET_SEED, get_seed as *const c_void),
     Dispatch::new(rand_function::CLEAR_SEED, clear_seed as *const c_void),
     Dispatch::END,
@@ -110,9 +113,15 @@ unsafe extern "C" fn free(context: *mut Context) {
     }
 }
 
-/// Enables locking, which is not needed, and verifies erasure, although there is nothing to erase.
+/// Enables locking, which is not needed.
 extern "C" fn succeed(_context: *const Context) -> c_int {
     1
+}
+
+/// Says that the state is erased unless the generator is instantiated, as OpenSSL's own do.
+unsafe extern "C" fn verify_zeroization(context: *const Context) -> c_int {
+    // SAFETY: OpenSSL passes what `new` returned.
+    (!unsafe { &*context }.generator.is_ready()).into()
 }
 
 unsafe extern "C" fn instantiate(
@@ -126,10 +135,9 @@ unsafe extern "C" fn instantiate(
     // SAFETY: OpenSSL passes what `new` returned.
     let context = unsafe { &*context };
     let done = context.generator.instantiate(strength);
-    context
-        .value_or_report(c"instantiate", done)
-        .is_some()
-        .into()
+    context.value_or_report(c"instantiate", done);
+    // A generator that was ready reports an error and succeeds, as OpenSSL's own do.
+    context.generator.is_ready().into()
 }
 
 unsafe extern "C" fn uninstantiate(context: *const Context) -> c_int {

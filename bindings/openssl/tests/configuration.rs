@@ -105,6 +105,13 @@ fn generators_follow_the_life_cycle_of_provider_rand() {
     );
 }
 
+/// A program gets the same answers as from OpenSSL's own generators, call by call.
+fn calls_are_answered_as_by_openssls_own_generators() {
+    let stock = Workspace::unused().run("calls", &[]);
+    assert!(stock.lines().count() > 100, "{stock}");
+    assert_eq!(Workspace::replacing().run("calls", &[]), stock);
+}
+
 /// If the provider is missing, OpenSSL does not silently fall back to another generator.
 fn without_the_module_there_are_no_bytes() {
     let workspace = Workspace::new(&FRAGMENT.replace("{module}", "/nonexistent/squall.so"));
@@ -120,5 +127,6 @@ pub const TESTS: &[Test] = tests![
     the_fragment_can_be_included_in_openssl_cnf: [OPENSSL],
     the_openssl_command_works_with_squall: [OPENSSL],
     generators_follow_the_life_cycle_of_provider_rand: [OPENSSL],
+    calls_are_answered_as_by_openssls_own_generators: [OPENSSL],
     without_the_module_there_are_no_bytes: [OPENSSL],
 ];
