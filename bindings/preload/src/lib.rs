@@ -24,7 +24,7 @@
 //! - A buffer that does not belong to the program ends the program with a signal, as with getrandom of
 //!   glibc 2.41 and later; also by syscall(2). The kernel would return `EFAULT`, or fill the part that
 //!   belongs to the program. Addresses that no program can have still give `EFAULT`: those in the
-//!   first page, and those from 2^56 on. The same holds for the structure of clone3(2), by syscall(2).
+//!   first page, and those from 2^56 on.
 //! - A signal never cuts short a request of more than 256 bytes.
 //! - getrandom is not a cancellation point when squall serves it, as in glibc 2.41; reads are.
 //! - A handler that interrupts a draw and leaves by `siglongjmp` leaves the draw's lock behind. Squall
@@ -64,6 +64,7 @@ mod device;
 mod draw;
 mod gate;
 mod getrandom;
+mod memory;
 mod messages;
 mod reads;
 mod real;

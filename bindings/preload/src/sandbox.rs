@@ -6,6 +6,9 @@
 //! program makes the same system calls as without this library. This library notices prctl(2), and seccomp(2)
 //! through `syscall` ([`crate::syscall`]), as libseccomp calls it. A sandbox from before the program's
 //! start also holds for squall.
+//!
+//! The same holds for a program that forbids itself the cycle counter (`PR_SET_TSC` of prctl(2)) or CPUID
+//! (`ARCH_SET_CPUID` of arch_prctl(2)), which squall reads and the kernel's calls do not.
 
 use core::ffi::{c_int, c_long, c_ulong};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -44,7 +47,7 @@ unsafe extern "C-unwind" fn prctl(
             None => libc::syscall(libc::SYS_prctl, option, second, third, fourth, fifth),
         }
     };
-    let result = if enters_sandbox(option) {
+    let result = if enters_sandbox(option, second) {
         enter(call, |result| result >= 0)
     } else {
         call()
@@ -52,9 +55,42 @@ unsafe extern "C-unwind" fn prctl(
     result as c_int
 }
 
-/// Whether prctl(2) with this option enters a sandbox.
-pub(crate) fn enters_sandbox(option: c_int) -> bool {
-    option == libc::PR_SET_SECCOMP
+/// Whether prctl(2) with these arguments enters a sandbox or forbids the cycle counter. The kernel uses 32 bits of each.
+pub(crate) fn enters_sandbox(option: c_int, second: c_ulong) -> bool {
+    match option {
+        libc::PR_SET_SECCOMP => true,
+        libc::PR_SET_TSC => second as c_int == libc::PR_TSC_SIGSEGV,
+        _ => false,
+    }
+}
+
+/// arch_prctl(2).
+///
+/// # Safety
+/// As arch_prctl(2).
+#[cfg(target_arch = "x86_64")]
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn arch_prctl(operation: c_int, argument: c_ulong) -> c_int {
+    /// Linux arch/x86/include/uapi/asm/prctl.h.
+    const ARCH_SET_CPUID: c_int = 0x1012;
+    // SAFETY: the caller's promise. A direct call, because not every C library has this function.
+    let call = || unsafe {
+        crate::syscall::call_next(
+            libc::SYS_arch_prctl,
+            operation as c_ulong,
+            argument,
+            0,
+            0,
+            0,
+            0,
+        )
+    };
+    let result = if operation == ARCH_SET_CPUID && argument == 0 {
+        enter(call, |result| result == 0)
+    } else {
+        call()
+    };
+    result as c_int
 }
 
 /// Makes a call that may enter a sandbox; `has_entered` decides by the result whether it did.

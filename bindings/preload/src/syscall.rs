@@ -11,14 +11,17 @@ mod aarch64;
 mod x86_64;
 
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering;
 
 use squall_bindings::request;
 
-use crate::{getrandom, sandbox};
+use crate::clone::{CHECKED_FLAGS, SHARING_FLAGS};
+use crate::{agreement, getrandom, memory, sandbox};
 #[cfg(target_arch = "aarch64")]
 use aarch64::call_next;
 #[cfg(target_arch = "x86_64")]
-use x86_64::call_next;
+pub(crate) use x86_64::call_next;
 
 /// The least size of clone3(2)'s structure in bytes; the kernel refuses smaller ones
 /// (`CLONE_ARGS_SIZE_VER0` of Linux include/uapi/linux/sched.h).
@@ -26,6 +29,20 @@ const MIN_CLONE_ARGS: usize = 64;
 
 extern "C" fn set_errno(error: c_int) {
     request::set_errno(error);
+}
+
+/// Leaves all requests to the kernel if clone3(2) with this structure makes a child that shares its parent's
+/// memory and thread pointer, or if that cannot be known. In a sandbox the kernel serves them anyway.
+extern "C" fn before_clone3(arguments: *const u64, length: usize) {
+    if length < MIN_CLONE_ARGS || sandbox::is_entered() {
+        return;
+    }
+    let mut flags = [MaybeUninit::uninit()];
+    match memory::read(arguments, &mut flags, 1) {
+        Err(libc::EFAULT) => {}
+        Ok(&[flags]) if flags as c_int & CHECKED_FLAGS != SHARING_FLAGS => {}
+        _ => agreement::ACCEPTED_FLAGS.store(agreement::KERNEL_ONLY, Ordering::SeqCst),
+    }
 }
 
 /// getrandom(2).
@@ -97,7 +114,7 @@ unsafe extern "C-unwind" fn prctl_by_number(
     // SAFETY: the caller's promise.
     let call = || unsafe { call_next(libc::SYS_prctl, option, second, third, fourth, fifth, 0) };
     // The kernel uses only 32 bits of the option.
-    if sandbox::enters_sandbox(option as c_int) {
+    if sandbox::enters_sandbox(option as c_int, second) {
         sandbox::enter(call, |result| result >= 0)
     } else {
         call()

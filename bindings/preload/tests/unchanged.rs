@@ -122,6 +122,13 @@ fn a_sandbox_that_the_kernel_refuses() {
     assert_same(Program::compile("refusal", &[]), &[]);
 }
 
+fn a_forbidden_instruction() {
+    for what in ["tsc", "cpuid"] {
+        assert_same(Program::compile("forbidden", &[]), &[what]);
+        assert_same(Program::compile("forbidden", &[]), &[what, "number"]);
+    }
+}
+
 /// A child that shares its parent's memory and thread pointer.
 fn a_child_with_shared_thread_variables() {
     for way in ["clone", "__clone", "number"] {
@@ -162,6 +169,7 @@ pub const TESTS: &[Test] = tests![
     cancellation_and_interruption,
     draws_in_a_sandbox,
     a_sandbox_that_the_kernel_refuses,
+    a_forbidden_instruction,
     a_child_with_shared_thread_variables,
     with_a_library_that_falsifies_fstat,
     overflow_is_noticed,

@@ -1,16 +1,20 @@
 //! readv(2), preadv(2) and preadv2(2).
 
 use core::ffi::c_int;
+use core::mem::MaybeUninit;
 
 use libc::{iovec, off_t};
 use squall_bindings::counters::{self, Door};
 use squall_bindings::request;
 
 use super::{is_offset, may_serve_device};
-use crate::{device, draw, real};
+use crate::{device, draw, memory, real};
 
 /// The most buffers of a call: `UIO_MAXIOV` of Linux, which is `IOV_MAX`.
 const MAX_BUFFERS: usize = 1024;
+
+/// How many descriptions of buffers are read at once.
+const CHUNK: usize = 16;
 
 /// readv(2): fills one buffer after the other.
 ///
@@ -128,22 +132,30 @@ unsafe fn fill_all(buffers: *const iovec, count: c_int) -> Option<usize> {
     if count == 0 {
         return Some(0);
     }
-    if !request::is_plausible(buffers.addr()) || !buffers.is_aligned() {
-        return None;
-    }
-    // SAFETY: the caller's promise, and aligned.
-    let buffers = unsafe { core::slice::from_raw_parts(buffers, count) };
-    let add = |sum: usize, buffer: &iovec| sum.checked_add(buffer.iov_len);
-    let total = buffers.iter().try_fold(0, add)?;
-    if total > request::MAX_REQUEST {
-        return None;
-    }
-    for buffer in buffers {
+    let mut total = 0usize;
+    for_each(buffers, count, |buffer| {
+        total = total.checked_add(buffer.iov_len)?;
+        (total <= request::MAX_REQUEST).then_some(())
+    })?;
+    for_each(buffers, count, |buffer| {
         // SAFETY: the caller's promise.
         let out = unsafe { request::slice_of_request(buffer.iov_base, buffer.iov_len) }?;
-        if !draw::fill(out) {
-            return None;
-        }
-    }
+        draw::fill(out).then_some(())
+    })?;
     Some(total)
+}
+
+/// Calls `action` with each description of a buffer; `None` if they are not readable, or if it returns that.
+fn for_each(
+    buffers: *const iovec,
+    count: usize,
+    mut action: impl FnMut(&iovec) -> Option<()>,
+) -> Option<()> {
+    let mut chunk = [const { MaybeUninit::uninit() }; CHUNK];
+    for first in (0..count).step_by(CHUNK) {
+        let length = CHUNK.min(count - first);
+        let read = memory::read(buffers.wrapping_add(first), &mut chunk, length).ok()?;
+        read.iter().try_for_each(&mut action)?;
+    }
+    Some(())
 }

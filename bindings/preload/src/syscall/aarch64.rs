@@ -3,8 +3,7 @@
 use core::arch::naked_asm;
 use core::ffi::{c_long, c_ulong};
 
-use super::{MIN_CLONE_ARGS, getrandom_by_number, prctl_by_number, seccomp_by_number, set_errno};
-use squall_bindings::request;
+use super::{before_clone3, getrandom_by_number, prctl_by_number, seccomp_by_number, set_errno};
 
 use crate::clone::{CHECKED_FLAGS, SHARING_FLAGS};
 use crate::{agreement, real};
@@ -49,18 +48,9 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "mov x3, x4",
         "mov x4, x5",
         "br x16",
-        // The flags are clone's first argument, or the first word of clone3's structure.
+        // The flags are clone's first argument.
         "6:",
         "mov w9, w1",
-        "b 8f",
-        "7:",
-        "mov x9, {min_address}",
-        "cmp x1, x9",
-        "b.lo 9f",
-        "cmp x2, {min_clone_args}",
-        "b.lo 9f",
-        "ldr w9, [x1]",
-        "8:",
         "mov w10, {checked_flags_low}",
         "movk w10, {checked_flags_high}, lsl #16",
         "and w9, w9, w10",
@@ -72,6 +62,24 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "stlrh w10, [x9]",
         "9:",
         "b {call_next}",
+        // clone3 has its flags in memory. It has two arguments.
+        "7:",
+        "stp x29, x30, [sp, #-48]!",
+        ".cfi_adjust_cfa_offset 48",
+        ".cfi_offset x29, -48",
+        ".cfi_offset x30, -40",
+        "stp x0, x1, [sp, #16]",
+        "str x2, [sp, #32]",
+        "mov x0, x1",
+        "mov x1, x2",
+        "bl {before_clone3}",
+        "ldp x0, x1, [sp, #16]",
+        "ldr x2, [sp, #32]",
+        "ldp x29, x30, [sp], #48",
+        ".cfi_adjust_cfa_offset -48",
+        ".cfi_restore x29",
+        ".cfi_restore x30",
+        "b {call_next}",
         ".cfi_endproc",
         getrandom = const libc::SYS_getrandom,
         seccomp = const libc::SYS_seccomp,
@@ -81,8 +89,7 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         prctl_here = sym prctl_by_number,
         clone = const libc::SYS_clone,
         clone3 = const libc::SYS_clone3,
-        min_address = const request::MIN_ADDRESS,
-        min_clone_args = const MIN_CLONE_ARGS,
+        before_clone3 = sym before_clone3,
         checked_flags_low = const CHECKED_FLAGS & 0xffff,
         checked_flags_high = const CHECKED_FLAGS >> 16,
         sharing_flags = const SHARING_FLAGS,

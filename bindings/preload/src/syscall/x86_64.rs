@@ -1,13 +1,12 @@
 //! syscall(2) on x86-64.
 
 use core::arch::naked_asm;
-use core::ffi::{c_long, c_ulong};
+use core::ffi::{c_int, c_long, c_ulong};
 
-use super::{MIN_CLONE_ARGS, getrandom_by_number, prctl_by_number, seccomp_by_number, set_errno};
-use squall_bindings::request;
+use super::{before_clone3, getrandom_by_number, prctl_by_number, seccomp_by_number, set_errno};
 
 use crate::clone::{CHECKED_FLAGS, SHARING_FLAGS};
-use crate::{agreement, real};
+use crate::{agreement, real, sandbox};
 
 /// syscall(2).
 ///
@@ -29,6 +28,8 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "je 6f",
         "cmp rdi, {clone3}",
         "je 7f",
+        "cmp rdi, {arch_prctl}",
+        "je 8f",
         "jmp {call_next}",
         "2:",
         "lea r11, [rip + {getrandom_here}]",
@@ -46,21 +47,30 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "mov rcx, r8",
         "mov r8, r9",
         "jmp r11",
-        // The flags are clone's first argument, or the first word of clone3's structure.
+        "8:",
+        "lea r11, [rip + {arch_prctl_here}]",
+        "jmp 5b",
+        // The flags are clone's first argument.
         "6:",
         "mov r11d, esi",
-        "jmp 8f",
-        "7:",
-        "cmp rsi, {min_address}",
-        "jb {call_next}",
-        "cmp rdx, {min_clone_args}",
-        "jb {call_next}",
-        "mov r11d, dword ptr [rsi]",
-        "8:",
         "and r11d, {checked_flags}",
         "cmp r11d, {sharing_flags}",
         "jne {call_next}",
         "mov word ptr [rip + {accepted}], {closed}",
+        "jmp {call_next}",
+        // clone3 has its flags in memory. It has two arguments.
+        "7:",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        ".cfi_adjust_cfa_offset 24",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "call {before_clone3}",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -24",
         "jmp {call_next}",
         ".cfi_endproc",
         getrandom = const libc::SYS_getrandom,
@@ -71,8 +81,9 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         prctl_here = sym prctl_by_number,
         clone = const libc::SYS_clone,
         clone3 = const libc::SYS_clone3,
-        min_address = const request::MIN_ADDRESS,
-        min_clone_args = const MIN_CLONE_ARGS,
+        arch_prctl = const libc::SYS_arch_prctl,
+        arch_prctl_here = sym arch_prctl_by_number,
+        before_clone3 = sym before_clone3,
         checked_flags = const CHECKED_FLAGS,
         sharing_flags = const SHARING_FLAGS,
         accepted = sym agreement::ACCEPTED_FLAGS,
@@ -81,13 +92,22 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
     )
 }
 
+/// arch_prctl(2).
+///
+/// # Safety
+/// As arch_prctl(2).
+unsafe extern "C-unwind" fn arch_prctl_by_number(operation: c_int, argument: c_ulong) -> c_long {
+    // SAFETY: the caller's promise. The kernel uses 32 bits of the operation.
+    unsafe { sandbox::arch_prctl(operation, argument) }.into()
+}
+
 /// The next library's syscall(2); or the instruction, used as in the C library, if there is none or
 /// this library's constructor has not run.
 ///
 /// # Safety
 /// As [`syscall`].
 #[unsafe(naked)]
-pub(super) unsafe extern "C-unwind" fn call_next(
+pub(crate) unsafe extern "C-unwind" fn call_next(
     number: c_long,
     first: c_ulong,
     second: c_ulong,

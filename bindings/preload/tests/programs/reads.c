@@ -35,6 +35,11 @@ static void read_all(const char *what, int fd, int is_device) {
     struct iovec far_too_long[] = {{buffer, 16}, {buffer, SIZE_MAX}};
     struct iovec many[1025];
     for (int i = 0; i < 1025; i++) many[i] = (struct iovec){buffer + 4 * i, 4};
+    size_t page = sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+    struct iovec *unreadable = (struct iovec *)(pages + page);
+    unreadable[-1] = (struct iovec){buffer, 16};
     printf("== %s\n", what);
     READ(is_device, 0, read(fd, buffer, 0));
     READ(is_device, 0, read(fd, buffer, 1));
@@ -57,6 +62,8 @@ static void read_all(const char *what, int fd, int is_device) {
     READ(is_device, 1, readv(fd, many, 1025));
     READ(is_device, 1, readv(fd, buffers, -1));
     READ(is_device, 1, readv(fd, NULL, 1));
+    READ(is_device, 1, readv(fd, unreadable, 1));
+    READ(is_device, 1, readv(fd, unreadable - 1, 2));
     READ(is_device, 1, readv(fd, far_too_long, 2));
     READ(is_device, 1, readv(fd, bad + 1, 1));
     READ(is_device, 0, preadv(fd, buffers, 4, 7));

@@ -1,0 +1,47 @@
+//! Reads memory that the program has named to the kernel. It may be nobody's: then the kernel's answer must be
+//! `EFAULT`, and not a signal.
+
+use core::mem::MaybeUninit;
+
+use libc::iovec;
+
+/// The values at `address`; the error is `errno`, `EFAULT` if they are not readable. Asks the kernel by
+/// process_vm_readv(2). Keeps `errno`.
+pub(crate) fn read<T: Copy, const N: usize>(
+    address: *const T,
+    values: &mut [MaybeUninit<T>; N],
+    count: usize,
+) -> Result<&[T], i32> {
+    let values = &mut values[..count];
+    let len = size_of_val(values);
+    let to = iovec {
+        iov_base: values.as_mut_ptr().cast(),
+        iov_len: len,
+    };
+    let from = iovec {
+        iov_base: address.cast_mut().cast(),
+        iov_len: len,
+    };
+    squall::hazmat::keep_errno(|| {
+        // SAFETY: asks for the process id, then writes at most `len` bytes to `values`. The kernel checks `address`.
+        let copied = unsafe {
+            let process = libc::syscall(libc::SYS_getpid);
+            libc::syscall(
+                libc::SYS_process_vm_readv,
+                process,
+                &raw const to,
+                1,
+                &raw const from,
+                1,
+                0,
+            )
+        };
+        match copied {
+            // SAFETY: the kernel has written all of them. The program's types are made of integers and pointers.
+            _ if copied == len as i64 => Ok(unsafe { &*(&raw const *values as *const [T]) }),
+            // SAFETY: `errno` belongs to this thread.
+            -1 => Err(unsafe { *libc::__errno_location() }),
+            _ => Err(libc::EFAULT),
+        }
+    })
+}
