@@ -1,8 +1,8 @@
 //! Counts requests and bytes in a file that processes map, separately for each door. A door is one of
 //! the ways in which programs reach squall; [`Door`] lists them.
 //!
-//! Nothing is counted unless the environment variable [`VARIABLE`] names a file made by [`create`].
-//! Then every process that uses a door adds to that file, as do its children and the programs that it
+//! Nothing is counted unless the environment variable [`VARIABLE`] names a file: one made by
+//! [`create`], or a new one, which the first process makes for its owner alone. Then every process that uses a door adds to that file, as do its children and the programs that it
 //! starts; the counts of killed processes stay. As with the loader's variables, a program with more
 //! rights than its caller ignores the variable.
 //!

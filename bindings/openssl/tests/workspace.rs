@@ -37,7 +37,6 @@ impl Workspace {
         let module = artifacts::modules().join("squall.so");
         let text = configuration.replace("{module}", &module.to_string_lossy());
         std::fs::write(workspace.path("openssl.cnf"), text).expect("a file");
-        counters::create(&workspace.path("counters")).expect("counters");
         workspace
     }
 

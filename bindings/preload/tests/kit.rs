@@ -94,7 +94,11 @@ impl Program {
 
     fn run(&self, arguments: &[&str], preload: Option<&Path>) -> Run {
         let file = self.folder.path().join("counters");
-        counters::create(&file).expect("counters");
+        let _ = std::fs::remove_file(&file);
+        // Otherwise the library makes the file.
+        if preload.is_none() {
+            counters::create(&file).expect("counters");
+        }
         let mut command = Command::new(self.folder.path().join(&self.name));
         command
             .args(arguments)

@@ -3,6 +3,7 @@
 use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
+use std::io::Write;
 
 use super::layout::{Contents, Count, Door, LEN, MAGIC, THREAD_GROUPS};
 
@@ -37,8 +38,8 @@ fn count_of(door: Door) -> Option<&'static Count> {
     Some(&contents.thread_groups[thread_group].doors[door as usize])
 }
 
-/// Starts to count if the environment names a file of counters; once per process. Any other file is
-/// left alone.
+/// Starts to count if the environment names a file of counters, or one that does not exist yet; once per process. Any
+/// other file is left alone.
 ///
 /// Doors call this when they are loaded, before the process gives up rights or descriptors.
 pub fn attach() {
@@ -76,20 +77,74 @@ fn path() -> Option<&'static CStr> {
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
-/// Maps the file at `path`; `None` if it is not a file of counters.
+/// Maps the file at `path`, which is made if there is none; `None` if it is not a file of counters.
 fn map(path: &CStr) -> Option<&'static Contents> {
-    let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    // SAFETY: the path ends with a null byte. Raw calls, because a door replaces `open` and `close`.
-    let fd =
-        unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0) } as i32;
+    let mut fd = open(path, 0);
+    // SAFETY: `errno` belongs to this thread.
+    if fd < 0 && unsafe { *libc::__errno_location() } == libc::ENOENT {
+        make(path);
+        fd = open(path, 0);
+    }
     if fd < 0 {
         return None;
     }
     let mapped = map_descriptor(fd);
-    // SAFETY: the descriptor is ours, and not used afterwards.
-    unsafe { libc::syscall(libc::SYS_close, fd) };
+    close(fd);
     let contents = mapped?;
     (contents.magic.load(Ordering::Relaxed) == MAGIC).then_some(contents)
+}
+
+/// Opens a file, which only its owner may use if it is new. Raw calls here, because a door replaces `open` and `close`.
+fn open(path: &CStr, flags: i32) -> i32 {
+    let flags = flags | libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    // SAFETY: the path ends with a null byte.
+    unsafe {
+        libc::syscall(
+            libc::SYS_openat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags,
+            0o600,
+        ) as i32
+    }
+}
+
+fn close(fd: i32) {
+    // SAFETY: the descriptor is ours, and not used afterwards.
+    unsafe { libc::syscall(libc::SYS_close, fd) };
+}
+
+/// Makes a file of counters, all zero, unless there is a file already. It is linked to its name when it is whole, for
+/// another process that starts at this moment. Allocates nothing.
+fn make(path: &CStr) {
+    let mut name = [0u8; libc::PATH_MAX as usize];
+    let mut rest = &mut name[..];
+    let written = rest.write_all(path.to_bytes());
+    if written
+        .and_then(|()| write!(rest, ".{}", std::process::id()))
+        .is_err()
+    {
+        return;
+    }
+    let Ok(new) = CStr::from_bytes_until_nul(&name) else {
+        return;
+    };
+    let fd = open(new, libc::O_CREAT | libc::O_EXCL);
+    if fd < 0 {
+        return;
+    }
+    // SAFETY: the paths end with null bytes, and the magic number is readable for its length.
+    unsafe {
+        let magic = &MAGIC;
+        if libc::ftruncate(fd, LEN as i64) == 0
+            && libc::pwrite(fd, ptr::from_ref(magic).cast(), size_of_val(&MAGIC), 0)
+                == size_of_val(&MAGIC) as isize
+        {
+            libc::link(new.as_ptr(), path.as_ptr());
+        }
+        libc::unlink(new.as_ptr());
+    }
+    close(fd);
 }
 
 fn map_descriptor(fd: i32) -> Option<&'static Contents> {
