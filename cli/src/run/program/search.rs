@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -25,7 +26,10 @@ fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
         return match check_executable(&file) {
             Ok(()) => Ok(file),
             Err(error) => Err(Refusal::from_error(
-                format!("{shown}: {}", cause(&error)),
+                match error.kind() {
+                    io::ErrorKind::NotFound => format!("{shown}: there is no such program"),
+                    _ => why_not(&file, &error),
+                },
                 &error,
             )),
         };
@@ -48,12 +52,25 @@ fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
         }
     }
     Err(match forbidden {
-        Some(file) => Refusal::NotExecutable(format!("{}: Permission denied", file.display())),
+        Some(file) => Refusal::NotExecutable(why_not(&file, &rustix::io::Errno::ACCESS.into())),
         None => {
             let path = path.display();
             Refusal::NotFound(format!("{shown}: no such program in PATH, which is {path}"))
         }
     })
+}
+
+/// Why `file`, which exists, cannot be executed.
+fn why_not(file: &Path, error: &io::Error) -> String {
+    let shown = file.display();
+    match std::fs::metadata(file) {
+        Ok(found) if found.is_dir() => format!("{shown} is a directory: name a program"),
+        Ok(found) if !found.is_file() => format!("{shown} is not a program's file"),
+        Ok(found) if error.kind() == io::ErrorKind::PermissionDenied && found.mode() & 0o111 == 0 => {
+            format!("{shown} is not executable: see chmod(1)")
+        }
+        _ => format!("{shown}: {}", cause(error)),
+    }
 }
 
 /// Whether the kernel would let this process execute `file`.
@@ -105,5 +122,17 @@ mod tests {
             named(expected.join("x")),
             Err(Refusal::NotExecutable(_))
         ));
+        let says = |found, why: &str| {
+            let (Err(Refusal::NotExecutable(text) | Refusal::NotFound(text))) = found else {
+                panic!("{why}");
+            };
+            assert!(text.contains(why), "{text}");
+        };
+        says(named(b.join("none")), "there is no such program");
+        says(named(a.join("tool")), "is a directory");
+        says(named(b.join("tool")), "is not executable");
+        says(named("/dev/null".into()), "is not a program's file");
+        let path = std::env::join_paths([&a]).unwrap();
+        says(search_in("tool".as_ref(), &path), "is a directory");
     }
 }
