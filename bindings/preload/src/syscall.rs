@@ -1,5 +1,5 @@
-//! syscall(2). The numbers of getrandom(2), seccomp(2) and prctl(2) call the functions of this library,
-//! and clone(2) is noticed ([`crate::clone`]). All other calls are passed on with their arguments in
+//! syscall(2). The numbers of getrandom(2), seccomp(2), prctl(2) and arch_prctl(2) call the functions of this library,
+//! and clone(2) and clone3(2) are noticed ([`crate::clone`]). All other calls are passed on with their arguments in
 //! place, because some return twice, or on another stack.
 //!
 //! This exists only on x86-64 and aarch64. On other CPUs, and for programs that use the instruction

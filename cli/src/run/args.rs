@@ -29,7 +29,8 @@ These programs are refused, because they would run without squall:
 These are not refused, but squall does not serve them:
   system calls that a program makes itself, except getrandom by syscall(2) on x86-64 and aarch64
       link libsquall
-  all requests of a program after it has entered a seccomp sandbox
+  all requests of a program after it has entered a seccomp sandbox, or forbidden itself the cycle
+  counter (PR_SET_TSC) or CPUID (ARCH_SET_CPUID)
       link libsquall, and allow the system calls that it needs
   streams on /dev/urandom by fopen(3), which reads within the C library
       use open(2) and read(2), or link libsquall
@@ -42,6 +43,9 @@ These are not refused, but squall does not serve them:
       use the provider, or link libsquall
   programs that a preloaded one starts, if they are of the kinds above
       as above
+
+A request whose buffer the program may not write, in whole or in part, ends it with SIGSEGV; the \
+kernel would return EFAULT, or fill a part.
 
 Examples:
   squall run -- python3 -c 'import os; print(os.urandom(16).hex())'
