@@ -115,14 +115,24 @@ fn a_missing_file_is_made() {
         run_counting_child(Some(&file));
         assert_eq!(counters::read(&file).expect("counters").loads, processes);
     }
-    let mode = std::fs::metadata(&file).expect("the file").permissions().mode();
+    let mode = std::fs::metadata(&file)
+        .expect("the file")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o7777, 0o600);
     let link = folder.path().join("link");
     symlink(folder.path().join("elsewhere"), &link).expect("a link");
     run_counting_child(Some(&link));
     run_counting_child(Some(&folder.path().join("no folder/counters")));
     run_counting_child(Some(Path::new("")));
-    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 2);
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("a folder").count(),
+        2
+    );
 }
 
-pub const TESTS: &[Test] = tests![counts_of_killed_processes_stay, other_files_are_left_alone, a_missing_file_is_made];
+pub const TESTS: &[Test] = tests![
+    counts_of_killed_processes_stay,
+    other_files_are_left_alone,
+    a_missing_file_is_made
+];

@@ -30,8 +30,8 @@ pub const OPENSSL: Need = Need {
 pub struct Workspace(TempDir);
 
 impl Workspace {
-    /// A workspace with `configuration`, where `{module}` stands for the provider, and counters at
-    /// zero.
+    /// A workspace with `configuration`, where `{module}` stands for the provider, which makes the
+    /// file of counters.
     pub fn new(configuration: &str) -> Workspace {
         let workspace = Workspace(tempfile::tempdir().expect("a temporary folder"));
         let module = artifacts::modules().join("squall.so");

@@ -38,7 +38,9 @@ pub(crate) fn read<T: Copy, const N: usize>(
         };
         match copied {
             // SAFETY: the kernel has written all of them. The program's types are made of integers and pointers.
-            _ if copied == len as libc::c_long => Ok(unsafe { &*(&raw const *values as *const [T]) }),
+            _ if copied == len as libc::c_long => {
+                Ok(unsafe { &*(&raw const *values as *const [T]) })
+            }
             // SAFETY: `errno` belongs to this thread.
             -1 => Err(unsafe { *libc::__errno_location() }),
             _ => Err(libc::EFAULT),

@@ -66,7 +66,9 @@ fn why_not(file: &Path, error: &io::Error) -> String {
     match std::fs::metadata(file) {
         Ok(found) if found.is_dir() => format!("{shown} is a directory: name a program"),
         Ok(found) if !found.is_file() => format!("{shown} is not a program's file"),
-        Ok(found) if error.kind() == io::ErrorKind::PermissionDenied && found.mode() & 0o111 == 0 => {
+        Ok(found)
+            if error.kind() == io::ErrorKind::PermissionDenied && found.mode() & 0o111 == 0 =>
+        {
             format!("{shown} is not executable: see chmod(1)")
         }
         _ => format!("{shown}: {}", cause(error)),
