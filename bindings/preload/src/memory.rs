@@ -37,8 +37,8 @@ pub(crate) fn read<T: Copy, const N: usize>(
             )
         };
         match copied {
-            // SAFETY: the kernel has written all of them. The program's types are made of integers and pointers.
             _ if copied == len as libc::c_long => {
+                // SAFETY: the kernel has written all of them: integers and pointers.
                 Ok(unsafe { &*(&raw const *values as *const [T]) })
             }
             // SAFETY: `errno` belongs to this thread.
