@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use rustix::fs::{CWD, Mode};
 use squall_testing::loops::Lab;
 use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use super::workspace::{OLD, Workspace, contents, run_to_end};
-use crate::common::{squall, text};
+use crate::common::{refused, squall, text};
 
 /// Exit code and standard error of `squall` with these arguments, which must print nothing.
 fn output_of(arguments: &str) -> (Option<i32>, String) {
@@ -77,6 +78,41 @@ fn a_file_that_is_no_target_is_refused_in_one_line() {
         assert_eq!(code, Some(2), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
+}
+
+/// Fails unless each command that reads a report refuses `file` in one line with `words`.
+#[track_caller]
+fn is_no_report(file: &Path, words: &str) {
+    for (arguments, code) in [
+        ("verify", 2),
+        ("wipe --resume", 2),
+        ("bench --quick --compare", 1),
+    ] {
+        let mut command = squall(arguments);
+        let output = command.arg(file).output().expect("the command runs");
+        refused(
+            &output,
+            code,
+            &[&file.display().to_string(), words, ": name "],
+        );
+    }
+}
+
+/// Neither is a drive read into memory, nor a pipe waited for.
+fn a_report_is_a_regular_file_that_is_not_too_long() {
+    let lab = Lab::new();
+    is_no_report(&lab.image("image", 1 << 40), "has 1099511627776 bytes");
+    is_no_report(&lab.path(""), "is a directory");
+    let pipe = lab.path("pipe");
+    rustix::fs::mkfifoat(CWD, &pipe, Mode::RUSR).expect("a pipe");
+    is_no_report(&pipe, "is a pipe");
+    let output = squall("status --counters").arg(&pipe).output();
+    refused(&output.expect("it runs"), 1, &["not a counter file"]);
+}
+
+fn a_drive_is_no_report() {
+    let lab = Lab::new();
+    is_no_report(&lab.device(1 << 20).path, "is a drive");
 }
 
 fn one_target_that_is_refused_saves_the_others() {
@@ -177,6 +213,8 @@ fn two_runs_do_not_share_a_target() {
 pub const TESTS: &[Test] = tests![
     wrong_arguments_are_one_line,
     a_file_that_is_no_target_is_refused_in_one_line,
+    a_report_is_a_regular_file_that_is_not_too_long,
+    a_drive_is_no_report: [LOOP_DEVICES],
     one_target_that_is_refused_saves_the_others,
     without_a_terminal_nothing_is_wiped_unasked,
     a_target_in_use_is_refused: [LOOP_DEVICES],

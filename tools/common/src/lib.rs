@@ -16,6 +16,7 @@ pub mod interrupt;
 #[cfg(feature = "loaded")]
 pub mod loaded;
 pub mod measure;
+pub mod named_file;
 pub mod output;
 pub mod pace;
 #[cfg(feature = "pages")]

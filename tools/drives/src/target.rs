@@ -13,8 +13,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, SeekFrom};
-use squall_tools::Failure;
 use squall_tools::failure::{at, cause};
+use squall_tools::{Failure, named_file};
 
 use crate::{Hidden, Identity, Kind, hidden};
 use device::{Device, Number};
@@ -69,7 +69,7 @@ impl Target {
             _ if kind.is_block_device() => Target::of_device(given, &path, &metadata)?,
             _ if kind.is_file() => Target::of_file(given, &path, &metadata),
             _ => {
-                let text = format!("is {}: {VALID_TARGETS}", kind_name(&metadata));
+                let text = format!("is {}: {VALID_TARGETS}", named_file::kind(&metadata));
                 return Err(invalid_target(given, &text));
             }
         };
@@ -313,16 +313,6 @@ fn is_stable(given: &Path) -> bool {
         })
         .collect();
     matches!(parts.as_deref(), Some(["dev", "disk", by, _]) if STABLE.contains(by))
-}
-
-fn kind_name(metadata: &Metadata) -> &'static str {
-    let kind = metadata.file_type();
-    match kind {
-        _ if kind.is_dir() => "a directory",
-        _ if kind.is_char_device() => "a character device",
-        _ if kind.is_fifo() => "a pipe",
-        _ => "a socket",
-    }
 }
 
 fn invalid_target(name: &Path, text: &str) -> Failure {

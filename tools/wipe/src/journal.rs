@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use squall_drives::Identity;
-use squall_tools::Failure;
 use squall_tools::failure::at;
+use squall_tools::{Failure, named_file};
 use tempfile::Builder;
 
 use crate::record::{ContentKind, Drive, Extent, FORMAT, JOURNAL, Job, Pass, Verification};
@@ -39,6 +39,7 @@ impl Journal {
 
     /// Reads the journal at `path`. Fails if another user may have written it.
     pub fn open(path: &Path) -> Result<Journal, Failure> {
+        let job = read(path, JOURNAL)?;
         let about = std::fs::metadata(path).map_err(at(path))?;
         let is_ours = about.uid() == rustix::process::geteuid().as_raw();
         if !is_ours || about.mode() & 0o022 != 0 {
@@ -50,7 +51,7 @@ impl Journal {
         Ok(Journal {
             path: path.to_owned(),
             is_saved: true,
-            job: Mutex::new(read(path, JOURNAL)?),
+            job: Mutex::new(job),
             saving: Mutex::new(()),
         })
     }
@@ -151,10 +152,12 @@ fn label(target: &Identity) -> String {
 
 /// Reads the job in the file at `path`. Fails unless it has this layout.
 pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
-    let text = std::fs::read(path).map_err(at(path))?;
     let wrong = |what: &str| Failure::Runtime(format!("{}: {what}", path.display()));
-    let job: Job = serde_json::from_slice(&text)
-        .map_err(|error| wrong(&format!("not a file of squall wipe: {error}")))?;
+    let wanted = match format {
+        JOURNAL => "the journal of a job of squall wipe, as its last line named it",
+        _ => "a report of squall wipe",
+    };
+    let job: Job = named_file::json(path, wanted)?;
     match job.format.as_str() {
         found if found == format => {}
         JOURNAL => return Err(wrong("a journal, not a report: resume the job first")),

@@ -54,9 +54,11 @@ impl Keys {
 
     /// Loads the keys at `path`. Fails unless there are `count`.
     pub fn load(path: PathBuf, count: u32) -> Result<Keys, Failure> {
-        let mut file = open(&path).map_err(at(&path))?;
+        let file = open(&path).map_err(at(&path))?;
         let mut text = Zeroizing::new(Vec::new());
-        file.read_to_end(&mut text).map_err(at(&path))?;
+        let longest = u64::from(count) * LINE as u64;
+        let read = file.take(longest + 1).read_to_end(&mut text);
+        read.map_err(at(&path))?;
         let keys: Option<Vec<Key>> = text.chunks(LINE).map(key).collect();
         match keys {
             Some(keys) if keys.len() == count as usize => Ok(Keys { path, keys }),
@@ -120,12 +122,13 @@ fn overwrite(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Opens the key file at `path`, but follows no link.
+/// Opens the key file at `path`, but follows no link, and waits for nobody.
 fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new()
         .read(true)
         .write(true)
-        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+        .custom_flags(flags.bits() as i32)
         .open(path)
 }
 

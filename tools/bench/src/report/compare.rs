@@ -9,11 +9,10 @@
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use squall_tools::measure::{Spread, interval_of_median};
-use squall_tools::{Failure, failure};
+use squall_tools::{Failure, named_file};
 
 use super::model::{Figure, Point, Report, SCHEMA, Workload};
 
@@ -80,9 +79,8 @@ struct Pair<'a> {
 /// There is no such file, or it is no report of this schema.
 pub fn read(path: &Path) -> Result<Report, Failure> {
     let of_path = |problem: String| Failure::Runtime(format!("{}: {problem}", path.display()));
-    let text = fs::read_to_string(path).map_err(failure::at(path))?;
-    let json: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|error| of_path(format!("not JSON as --export-json writes it: {error}")))?;
+    let json: serde_json::Value =
+        named_file::json(path, "JSON that squall bench --export-json wrote")?;
     match json.get("schema").and_then(serde_json::Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA) => {}
         Some(schema) => {
