@@ -64,7 +64,7 @@ fn open_drive(path: &Path, consent: &Consent) -> Result<File, Failure> {
     confirm(targets, consent, &PURPOSE)?;
     let device = Device::open(&target, Access::Write, Direct::Off)?;
     // It may have been mounted during the prompt.
-    guards::check(targets, &PURPOSE)?;
+    guards::check_claimed(targets, &PURPOSE)?;
     let mut file = device.file().try_clone().map_err(at(path))?;
     file.rewind().map_err(at(path))?;
     Ok(file)

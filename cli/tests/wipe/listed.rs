@@ -2,16 +2,19 @@
 
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
-use squall_testing::loops::Lab;
+use squall_testing::loops::{Lab, diskseq};
 use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
+use super::workspace::{Running, Workspace, run_to_end};
 use crate::common::{run, text};
 
 pub const TESTS: &[Test] = tests![
     a_device_is_free_until_it_is_mounted: [LOOP_DEVICES],
+    a_claim_is_told_by_all: [LOOP_DEVICES],
     without_all_only_drives_on_a_bus_are_shown: [LOOP_DEVICES],
 ];
 
@@ -48,6 +51,45 @@ fn a_device_is_free_until_it_is_mounted() {
     assert!(shown.contains("is mounted at "), "{shown}");
     drop(mounted);
     assert_eq!(entry(&device.path)["uses"], serde_json::json!([]));
+}
+
+/// What `squall drives`, a dry run and a wipe say of `device`: each a reason, or `None` if it is free.
+fn told(workspace: &Workspace, device: &Path) -> [Option<String>; 3] {
+    let listed = entry(device)["uses"][0].as_str().map(str::to_owned);
+    let serial = diskseq(device).expect("Linux 5.15 or later");
+    let run = |options: &str| {
+        let options = format!("{options} --serial {serial}");
+        let run = run_to_end(workspace.wipe(&options, &[device]));
+        let line = run.stderr.lines().last().unwrap_or_default().to_owned();
+        let reason = line.split(": ").nth(2).map(str::to_owned);
+        (run.code != Some(0)).then_some(reason).flatten()
+    };
+    [listed, run("--dry-run"), run("")]
+}
+
+fn a_claim_is_told_by_all() {
+    let (lab, workspace) = (Lab::new(), Workspace::new());
+    let device = lab.device(8 << 20);
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+    let claim = rustix::fs::open(&device.path, flags, Mode::empty()).expect("it opens");
+    let claimed = Some("another process is using it".to_owned());
+    assert_eq!(
+        told(&workspace, &device.path),
+        [(); 3].map(|()| claimed.clone())
+    );
+    drop(claim);
+
+    let serial = diskseq(&device.path).expect("Linux 5.15 or later");
+    let options = format!("--rate-limit 128KiB --serial {serial}");
+    let mut wiping = Running::start(workspace.wipe(&options, &[&device.path]));
+    wiping.until("pass");
+    assert_eq!(
+        told(&workspace, &device.path),
+        [(); 3].map(|()| claimed.clone())
+    );
+    let _ = wiping.child.kill();
+    let _ = wiping.child.wait();
+    assert_eq!(told(&workspace, &device.path), [None, None, None]);
 }
 
 fn without_all_only_drives_on_a_bus_are_shown() {

@@ -62,7 +62,7 @@ impl Backing {
         // An exclusive open fails if somebody else has the device open that way. The guards run again
         // because the prompt took time. The device mapper can claim the device only once it is closed.
         let device = Device::open(&target, Access::Write, Direct::Auto)?;
-        guards::check(alone, &PURPOSE)?;
+        guards::check_claimed(alone, &PURPOSE)?;
         drop(device);
         let about = model::Backing {
             kind: BackingKind::Device,

@@ -1,8 +1,9 @@
 //! Refuses targets that are in use, and disks of the running system.
 //!
 //! Devices above and below a target count too: a loop device on a mounted device is refused as that
-//! device is. Only loop devices are opened for this, to query them. A use that is invisible here,
-//! such as a mount in another namespace, is caught when the target is opened exclusively.
+//! device is. Loop devices are opened for this, to query them, and a target whose use is not visible is opened
+//! exclusively for a moment: mounts in other namespaces, and journals of file systems on other devices, leave no
+//! other trace.
 
 mod duplicates;
 mod family;
@@ -19,7 +20,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
+use squall_tools::retry::retry;
 
+use crate::io::{claim_timeout, claimed_by_others};
 use crate::target::Inode;
 use crate::target::device::Device;
 use crate::{Purpose, Target, shown};
@@ -30,13 +33,21 @@ use swap::Swap;
 
 pub use holders::holders;
 
-/// Fails unless all of `targets` may be overwritten. Prints every reason against that.
+/// Fails unless all of `targets` may be overwritten, and nobody has claimed them. Prints every reason against that.
 pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
-    let machine = Machine::inspect()?;
+    refuse(targets, uses(targets, purpose)?)
+}
+
+/// Like [`check`], for targets that this process has claimed.
+pub fn check_claimed(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
+    refuse(targets, visible_uses(targets, purpose)?)
+}
+
+fn refuse(targets: &[Target], uses: Vec<Vec<String>>) -> Result<(), Failure> {
     let mut refusals = Vec::new();
-    for (number, target) in targets.iter().enumerate() {
+    for ((number, target), uses) in targets.iter().enumerate().zip(uses) {
         let twice = duplicates::reason(&targets[..number], target);
-        let reasons = twice.into_iter().chain(machine.reasons(target, purpose)?);
+        let reasons = twice.into_iter().chain(uses);
         let name = shown(&target.identity.given);
         refusals.extend(reasons.map(|reason| format!("{name}: {reason}")));
     }
@@ -54,8 +65,32 @@ pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
     )))
 }
 
-/// Why each of `targets` must not be overwritten; empty for those that may be.
+/// Why each of `targets` must not be overwritten; empty for those that may be, and that nobody has claimed.
 pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, Failure> {
+    let mut uses = visible_uses(targets, purpose)?;
+    let unused = targets.iter().zip(&mut uses);
+    let unused = unused.filter(|(_, uses)| uses.is_empty());
+    let claimed: Vec<_> = unused
+        .filter(|(target, _)| claimed_by_others(target).is_some())
+        .collect();
+    // Who only looks at drives, as this function does, keeps each for a moment.
+    let look_again = || {
+        let claims = claimed.iter().map(|(target, _)| claimed_by_others(target));
+        let claims: Vec<_> = claims.collect();
+        match claims.iter().any(Option::is_some) {
+            true => Err(claims),
+            false => Ok(claims),
+        }
+    };
+    let claims = retry(claim_timeout(), |_| true, look_again).unwrap_or_else(|claims| claims);
+    for ((_, uses), claim) in claimed.into_iter().zip(claims) {
+        uses.extend(claim);
+    }
+    Ok(uses)
+}
+
+/// Like [`uses`], without the claims of others, which the kernel does not show.
+pub fn visible_uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, Failure> {
     let machine = Machine::inspect()?;
     targets
         .iter()

@@ -1,14 +1,18 @@
 //! Every guard on real devices: what it refuses, and that the same target is allowed once the obstacle
 //! is gone.
 
+pub mod claims;
 pub mod elsewhere;
 pub mod names;
 pub mod stacks;
 pub mod system;
 pub mod uses;
 
+use std::time::Duration;
+
 use squall_drives::guards::check;
 use squall_drives::{Purpose, Target};
+use squall_tools::retry::retry;
 
 const WIPE: Purpose = Purpose {
     verb: "wipe",
@@ -31,7 +35,9 @@ fn refused(targets: &[Target], words: &[&str]) {
     assert!(text.ends_with("nothing was written"), "{text}");
 }
 
+/// Asserts that `targets` are allowed, once children of other tests have let go of this process's files.
 #[track_caller]
 fn allowed(targets: &[Target]) {
-    check(targets, &WIPE).unwrap();
+    let patience = Duration::from_secs(600);
+    retry(patience, |_| true, || check(targets, &WIPE)).unwrap();
 }

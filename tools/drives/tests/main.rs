@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         guards::names::TESTS,
         guards::stacks::TESTS,
         guards::system::TESTS,
+        guards::claims::TESTS,
         guards::uses::TESTS,
         target::TESTS,
     ])

@@ -11,7 +11,6 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
 use squall_drives::confirm::Consent;
-use squall_drives::io::claimed_by_others;
 use squall_drives::{Kind, Target, guards, shown};
 use squall_tools::Failure;
 
@@ -228,9 +227,7 @@ pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Opti
                 .into(),
         );
     }
-    uses.into_iter()
-        .next()
-        .or_else(|| claimed_by_others(target))
+    uses.into_iter().next()
 }
 
 /// Why drives on `bus` are not wiped if only those on `buses` are, or on any that is known to be of this machine: what

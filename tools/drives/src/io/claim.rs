@@ -18,11 +18,11 @@ const SET_SIGNAL: libc::c_int = 10;
 /// How long to wait for a process that is about to close the target: one that was killed during
 /// transfers, or a new child that still has its parent's files open.
 #[cfg(not(test))]
-fn timeout() -> Duration {
+pub fn timeout() -> Duration {
     Duration::from_secs(2)
 }
 #[cfg(test)]
-use tests::timeout;
+pub use tests::timeout;
 
 /// Locks `file`, which must be open for writing, for as long as it is open. Fails with
 /// [`Errno::WOULDBLOCK`] if somebody else has locked a byte of it, and with [`Errno::BUSY`] if it
@@ -52,6 +52,24 @@ pub fn hold(file: &File) -> Result<(), Errno> {
     claim(file, true)
 }
 
+/// Fails as [`hold`] or, for a regular file, [`claim`] would at this moment, if `file` is open for reading. Waits for
+/// nobody, and keeps only the lock of flock(2).
+pub fn try_claim(file: &File, is_block: bool) -> Result<(), Errno> {
+    rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)?;
+    let mut lock = lock_of(libc::F_WRLCK, 0, 0);
+    // SAFETY: the descriptor is open while `file` is borrowed. The request reads and writes a `flock`, and `lock` is one
+    // until the call returns.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut lock) };
+    // Not every file system supports locks.
+    if errno(asked).is_ok() && lock.l_type != libc::F_UNLCK as libc::c_short {
+        return Err(Errno::WOULDBLOCK);
+    }
+    match is_block {
+        true => Ok(()),
+        false => check_nobody_has_it_open(file),
+    }
+}
+
 /// Repeats `attempt` until it succeeds, for up to [`timeout`].
 fn retry_until_timeout(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
     retry(timeout(), |_| true, attempt)
@@ -68,16 +86,20 @@ fn lock(file: &File) -> Result<(), Errno> {
 
 /// Sets a lock of type `kind` on `len` bytes of `file` from `start` on.
 fn set_lock(file: &File, kind: libc::c_int, start: i64, len: i64) -> Result<(), Errno> {
-    let lock = libc::flock {
+    let lock = lock_of(kind, start, len);
+    // SAFETY: the descriptor is open while `file` is borrowed. The request reads a `flock`, and
+    // `lock` is one until the call returns.
+    errno(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) })
+}
+
+fn lock_of(kind: libc::c_int, start: i64, len: i64) -> libc::flock {
+    libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
         l_start: start,
         l_len: len,
         l_pid: 0,
-    };
-    // SAFETY: the descriptor is open while `file` is borrowed. The request reads a `flock`, and
-    // `lock` is one until the call returns.
-    errno(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) })
+    }
 }
 
 /// Fails with [`Errno::BUSY`] if somebody else has the regular file `file` open at this moment.
@@ -124,7 +146,7 @@ mod tests {
         static PATIENCE: Cell<Duration> = const { Cell::new(Duration::from_secs(600)) };
     }
 
-    pub(super) fn timeout() -> Duration {
+    pub fn timeout() -> Duration {
         PATIENCE.get()
     }
 
@@ -178,7 +200,9 @@ mod tests {
         let (ours, theirs) = (writable(&image), writable(&image));
         set_lock(&theirs, libc::F_RDLCK, 100, 1).unwrap();
         assert_eq!(prevented(|| claim(&ours, true)), Err(Errno::WOULDBLOCK));
-        drop(theirs);
+        let looks = File::open(&image).unwrap();
+        assert_eq!(try_claim(&looks, true), Err(Errno::WOULDBLOCK));
+        drop((theirs, looks));
         assert_eq!(claim(&ours, true), Ok(()));
         let other = writable(&image);
         assert_eq!(prevented(|| claim(&other, true)), Err(Errno::WOULDBLOCK));

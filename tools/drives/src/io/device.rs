@@ -12,6 +12,7 @@ use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
+use squall_tools::retry::retry;
 
 use super::buffer::Buffer;
 use super::queue::Queue;
@@ -57,9 +58,14 @@ impl Device {
         let identity = &target.identity;
         let is_block = identity.kind != Kind::File;
         let at = |error: Errno| cannot_open(target, access, &error);
+        // Who only looks at drives keeps each for a moment.
+        let passes = |error: &Errno| *error == Errno::BUSY && guards::claim(target).is_none();
         let opened = match direct {
             Direct::Off => None,
-            Direct::Auto | Direct::On => open_direct(target, access).map_err(at)?,
+            Direct::Auto | Direct::On => {
+                let open = || open_direct(target, access);
+                retry(claim::timeout(), passes, open).map_err(at)?
+            }
         };
         if opened.is_none() && direct == Direct::On {
             return Err(Failure::Runtime(format!(
@@ -70,13 +76,16 @@ impl Device {
         let is_direct = opened.is_some();
         let file = match opened {
             Some(file) => file,
-            None => open(&identity.path, access, is_block, OFlags::empty()).map_err(at)?,
+            None => {
+                let open = || open(&identity.path, access, is_block, OFlags::empty());
+                retry(claim::timeout(), passes, open).map_err(at)?
+            }
         };
         target.confirm(&file)?;
         if is_block && access == Access::Write {
             // A process that has a partition open could overwrite what we write. Devices that have
             // no partitions do not know this request.
-            match partitions::reread(&file) {
+            match reread_partitions(&file) {
                 Err(Errno::BUSY) => return Err(at(Errno::BUSY)),
                 _ => target.confirm(&file)?,
             }
@@ -110,7 +119,7 @@ impl Device {
 
     /// Fails if the device was opened for writing later, and another process has a partition of it open.
     pub fn check_partitions(&self) -> io::Result<()> {
-        match self.is_unread.then(|| partitions::reread(&self.file)) {
+        match self.is_unread.then(|| reread_partitions(&self.file)) {
             Some(Err(Errno::BUSY)) => Err(Errno::BUSY.into()),
             _ => Ok(()),
         }
@@ -196,6 +205,13 @@ impl Device {
     }
 }
 
+/// Makes the kernel read the partition table of `drive` again. Fails with [`Errno::BUSY`] if somebody keeps a partition
+/// open.
+fn reread_partitions(drive: &File) -> Result<(), Errno> {
+    let is_busy = |error: &Errno| *error == Errno::BUSY;
+    retry(claim::timeout(), is_busy, || partitions::reread(drive))
+}
+
 /// Opens `target` for transfers past the page cache; `None` if it does not support them.
 fn open_direct(target: &Target, access: Access) -> Result<Option<File>, Errno> {
     let identity = &target.identity;
@@ -233,11 +249,17 @@ fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<Fi
     Ok(file.into())
 }
 
-/// Why the block device `target` cannot be opened exclusively at this moment; `None` if it can. It is opened for
-/// reading only, and closed again.
+/// Why `target` cannot be opened exclusively at this moment; `None` if it can. It is opened for reading only, and
+/// closed again.
 pub fn claimed_by_others(target: &Target) -> Option<String> {
-    let opened = open(&target.identity.path, Access::Read, true, OFlags::empty());
-    let claimed = opened.and_then(|file| claim::reserve(&file));
+    let is_block = target.identity.kind != Kind::File;
+    let opened = open(
+        &target.identity.path,
+        Access::Read,
+        is_block,
+        OFlags::empty(),
+    );
+    let claimed = opened.and_then(|file| claim::try_claim(&file, is_block));
     claimed.err().map(|error| why(&error))
 }
 

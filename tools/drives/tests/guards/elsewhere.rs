@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use squall_drives::guards::check;
+use squall_drives::guards::check_claimed;
 use squall_testing::refuse::{Refusal, refusing};
 
 use super::WIPE;
@@ -25,9 +25,9 @@ pub fn asked() -> Option<PathBuf> {
     std::env::var_os(TARGET).map(PathBuf::from)
 }
 
-/// Checks `target` and says what came of it.
+/// Checks the uses of `target` that the kernel shows, and says what came of it.
 pub fn answer(target: &Path) {
-    match check(&[find(target)], &WIPE) {
+    match check_claimed(&[find(target)], &WIPE) {
         Ok(()) => println!("{ALLOWED}"),
         Err(failure) => println!("{}", failure.into_text()),
     }

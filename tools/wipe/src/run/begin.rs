@@ -61,7 +61,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     }
     protect_memory();
     let devices = open_all(&targets, &options.transfer)?;
-    guards::check(&targets, &PURPOSE)?;
+    guards::check_claimed(&targets, &PURPOSE)?;
     let purges = match options.choice.all && options.purge.is_none() {
         // There is one question for all drives, and it was asked.
         true => vec![None; targets.len()],

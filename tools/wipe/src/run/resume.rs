@@ -51,7 +51,7 @@ pub fn prepare(
         .map(|number| keys_of(&journal, *number))
         .collect::<Result<_, _>>()?;
     let devices = open_all(&targets, &options.transfer)?;
-    guards::check(&targets, &PURPOSE)?;
+    guards::check_claimed(&targets, &PURPOSE)?;
     let mut are_known = Vec::new();
     for (((number, target), device), keys) in numbers.iter().zip(&targets).zip(&devices).zip(&keys)
     {

@@ -232,7 +232,8 @@ impl<'a> Arrivals<'a> {
         let targets = std::slice::from_ref(target);
         let mut devices = open_all(targets, &self.options.transfer)?;
         // Somebody may have begun to use it in the meantime. That nobody has claimed it is certain now.
-        if let Some(reason) = uses(target)?.into_iter().next() {
+        let uses = guards::visible_uses(targets, &PURPOSE)?;
+        if let Some(reason) = uses.into_iter().flatten().next() {
             return Err(Failure::Runtime(reason));
         }
         let mut purges = match self.options.purge {
