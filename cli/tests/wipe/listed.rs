@@ -1,6 +1,7 @@
 //! `squall drives`: which devices it shows, and what uses them.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
@@ -8,6 +9,7 @@ use squall_testing::loops::{Lab, diskseq};
 use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_tools::retry::retry;
 
 use super::workspace::{Running, Workspace, run_to_end};
 use crate::common::{run, text};
@@ -89,6 +91,12 @@ fn a_claim_is_told_by_all() {
     );
     let _ = wiping.child.kill();
     let _ = wiping.child.wait();
+    // The kernel may still be at transfers of the process that was killed.
+    let is_free = || match entry(&device.path)["uses"].as_array() {
+        Some(uses) if uses.is_empty() => Ok(()),
+        uses => Err(format!("{uses:?}")),
+    };
+    retry(Duration::from_secs(600), |_| true, is_free).expect("it is free");
     assert_eq!(told(&workspace, &device.path), [None, None, None]);
 }
 

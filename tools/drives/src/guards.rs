@@ -16,13 +16,14 @@ mod swap;
 use std::fs::Metadata;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{Access, AtFlags, CWD};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 
-use crate::io::{claim_timeout, claimed_by_others};
+use crate::io::claimed_by_others;
 use crate::target::Inode;
 use crate::target::device::Device;
 use crate::{Purpose, Target, shown};
@@ -32,6 +33,9 @@ use mounts::Mount;
 use swap::Swap;
 
 pub use holders::holders;
+
+/// How long to wait for those who only look at drives, as [`uses`] does, and keep each for a moment.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Fails unless all of `targets` may be overwritten, and nobody has claimed them. Prints every reason against that.
 pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
@@ -73,7 +77,6 @@ pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, F
     let claimed: Vec<_> = unused
         .filter(|(target, _)| claimed_by_others(target).is_some())
         .collect();
-    // Who only looks at drives, as this function does, keeps each for a moment.
     let look_again = || {
         let claims = claimed.iter().map(|(target, _)| claimed_by_others(target));
         let claims: Vec<_> = claims.collect();
@@ -82,7 +85,7 @@ pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, F
             false => Ok(claims),
         }
     };
-    let claims = retry(claim_timeout(), |_| true, look_again).unwrap_or_else(|claims| claims);
+    let claims = retry(LOOK, |_| true, look_again).unwrap_or_else(|claims| claims);
     for ((_, uses), claim) in claimed.into_iter().zip(claims) {
         uses.extend(claim);
     }
