@@ -1,15 +1,20 @@
 //! Real block devices: several at once, unusual ones, and the bytes next to them.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use serde_json::Value;
 use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use super::errors::serial;
-use super::workspace::{OLD, Workspace, assert_keystream, contents, flip, key, run_to_end};
+use super::workspace::{
+    FinishedRun, OLD, Running, Workspace, assert_keystream, contents, flip, key, read, run_to_end,
+};
 
 const MIB: usize = 1 << 20;
 
@@ -100,8 +105,61 @@ fn a_device_is_confirmed_by_its_serial_number() {
     assert!(contents(&device.path, MIB).iter().any(|byte| *byte != 0));
 }
 
+/// Runs `command`, and makes `device`, whose file is `image`, `size` bytes long after the event of this name.
+fn resized(command: Command, event: &str, device: &Loop, image: &Path, size: u64) -> FinishedRun {
+    let mut running = Running::start(command);
+    running.until(event);
+    let file = File::options().write(true).open(image).expect("an image");
+    file.set_len(size).expect("room");
+    device.resize();
+    running.end()
+}
+
+/// What is added to a device was neither overwritten nor compared, and nothing is known of what is cut off.
+fn a_device_whose_size_changes_is_incomplete() {
+    let lab = Lab::new();
+    let workspace = Workspace::new();
+    let before = 8 << 20;
+    let image = lab.image("image", before);
+    let device = Loop::attach(&[], &image);
+    let slowly = "--rate-limit 1MiB";
+    let options = format!("--pass zero {slowly} {}", serials(&[&device.path]));
+    let wipe = workspace.wipe(&options, &[&device.path]);
+    let grown = resized(wipe, "verification", &device, &image, 2 * before);
+    let grown = grown.failed("1 of 1 drives not wiped as asked");
+    assert_eq!(grown.events("ended")[0]["outcome"], "incomplete");
+    let report = read(&workspace.reports()[0]);
+    assert_eq!(report["drives"][0]["size_at_end"], 2 * before);
+    assert_eq!(report["drives"][0]["level"], Value::Null);
+
+    let workspace = Workspace::new();
+    let options = format!("--pass zero {}", serials(&[&device.path]));
+    run_to_end(workspace.wipe(&options, &[&device.path])).succeeded();
+    let verify = workspace.verify(slowly);
+    let grown = resized(verify, "verification", &device, &image, 4 * before);
+    assert_eq!(grown.events("ended")[0]["outcome"], "incomplete");
+    assert_eq!(grown.code, Some(1), "{}", grown.stderr);
+    let report = read(&workspace.verifications()[0]);
+    assert_eq!(report["drives"][0]["size_at_end"], 4 * before);
+}
+
+/// Nothing is read back.
+fn a_file_that_grows_is_incomplete() {
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 8 * MIB);
+    let options = "--pass zero --verify none --rate-limit 1MiB";
+    let mut running = Running::start(workspace.wipe(options, &[&target]));
+    running.until("pass");
+    let file = File::options().append(true).open(&target);
+    file.expect("a target").write_all(b"secret").expect("room");
+    let ended = running.end().failed("1 of 1 drives not wiped as asked");
+    assert_eq!(ended.events("ended")[0]["outcome"], "incomplete");
+}
+
 pub const TESTS: &[Test] = tests![
     several_are_wiped_at_once_and_nothing_beside_them: [LOOP_DEVICES],
     verification_reads_the_medium_and_not_the_cache: [LOOP_DEVICES],
     a_device_is_confirmed_by_its_serial_number: [LOOP_DEVICES],
+    a_device_whose_size_changes_is_incomplete: [LOOP_DEVICES],
+    a_file_that_grows_is_incomplete,
 ];

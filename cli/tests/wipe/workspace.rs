@@ -1,7 +1,7 @@
 //! A test's directory with targets and reports, and ways to run the command on them.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -196,6 +196,21 @@ impl Running {
         let mut child = command.spawn().expect("the command runs");
         let lines = BufReader::new(child.stdout.take().expect("a pipe"));
         Running { child, lines }
+    }
+
+    /// Waits for the end; the events are those that were not read yet.
+    pub fn end(mut self) -> FinishedRun {
+        let events = self.lines.by_ref().lines().map(|line| {
+            let line = line.expect("events");
+            serde_json::from_str(&line).expect("one JSON object per line")
+        });
+        let events = events.collect();
+        let output = self.child.wait_with_output().expect("it ends");
+        FinishedRun {
+            code: output.status.code(),
+            stderr: text(&output.stderr),
+            events,
+        }
     }
 
     /// Waits for the next event of this name; fails if the run ends before.

@@ -152,18 +152,16 @@ impl Target {
     /// attachment (diskseq), serial number and size.
     pub fn confirm(&self, file: &File) -> Result<(), Failure> {
         let metadata = file.metadata().map_err(at(&self.identity.given))?;
-        let (is_same, size) = match &self.place {
+        let is_same = match &self.place {
             Place::Device { device, attachment } => {
-                let is_same = metadata.file_type().is_block_device()
+                metadata.file_type().is_block_device()
                     && Number::new(metadata.rdev()) == device.number
                     && device.attachment() == *attachment
-                    && drive::serial(device) == self.identity.serial;
-                let end = rustix::fs::seek(file, SeekFrom::End(0));
-                let end = end.map_err(|error| at(&self.identity.given)(error.into()))?;
-                (is_same, end)
+                    && drive::serial(device) == self.identity.serial
             }
-            Place::File(inode) => (Inode::of(&metadata) == *inode, metadata.len()),
+            Place::File(inode) => Inode::of(&metadata) == *inode,
         };
+        let size = length(file).map_err(at(&self.identity.given))?;
         let expected = self.identity.size;
         let changed = match is_same {
             false => "it is no longer the same target".into(),
@@ -297,6 +295,11 @@ impl Target {
             Place::File(inode) => Some(inode),
         }
     }
+}
+
+/// The length in bytes that `file`, a file or a device, has now.
+pub fn length(file: &File) -> io::Result<u64> {
+    Ok(rustix::fs::seek(file, SeekFrom::End(0))?)
 }
 
 /// Whether `given`, before links are followed, is a name in a [`STABLE`] directory.

@@ -170,7 +170,11 @@ fn read(
         refused_in_a_row: None,
     };
     let read = Pipeline::new(open, &options.transfer, Duration::MAX, &events)
-        .and_then(|mut pipeline| scan(&mut pipeline, &regions, &mut seen));
+        .and_then(|mut pipeline| scan(&mut pipeline, &regions, &mut seen))
+        .and_then(|()| match seen.surface.has_data() {
+            true => Ok(()),
+            false => check_size(target, device),
+        });
     let reason = read.err().map(failure_reason);
     let contents = match reason {
         None => seen.surface.contents(),
@@ -198,6 +202,18 @@ fn scan(pipeline: &mut Pipeline<'_>, regions: &[Extent], seen: &mut Scan) -> Res
         }
     }
     Ok(())
+}
+
+/// Fails if `target` is no longer as long as when its reading began: what was added was not read.
+fn check_size(target: &Target, device: &Device) -> Result<(), Stop> {
+    let (before, now) = (target.identity.size, device.length());
+    match now.map_err(|error| Stop::Failed(format!("size: {}", cause(&error))))? {
+        now if now == before => Ok(()),
+        _ if !target.is_attached() => Err(Stop::Vanished),
+        now => Err(Stop::Failed(format!(
+            "it has {now} bytes now, and had {before} when this began: read it again"
+        ))),
+    }
 }
 
 fn pieces(region: Extent) -> impl Iterator<Item = Extent> {
@@ -248,6 +264,7 @@ impl Task for Scan {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use squall_testing::loops::Lab;
     use squall_testing::schema::Schema;
@@ -256,18 +273,18 @@ mod tests {
     use crate::args::tests::blank_arguments;
 
     fn answer(bytes: &[u8], options: &str) -> Answer {
-        answer_if(|_| {}, bytes, options)
+        answer_if(|_, _| {}, bytes, options)
     }
 
     /// The answer about `bytes` if `before` happens before they are read.
-    fn answer_if(before: impl Fn(&Control), bytes: &[u8], options: &str) -> Answer {
+    fn answer_if(before: impl Fn(&Control, &Path), bytes: &[u8], options: &str) -> Answer {
         let lab = Lab::new();
         let image = lab.image("image", 1);
         fs::write(&image, bytes).unwrap();
         let options = blank_arguments(&format!("{options} {}", image.display()));
         let opened = open(&options).expect("a target");
         let control = Control::new(Interrupt::watch("a test").expect("signals"));
-        before(&control);
+        before(&control, &image);
         let (target, device) = &opened[0];
         read(target, device, &Progress::default(), &control, &options)
     }
@@ -280,7 +297,7 @@ mod tests {
             answer(&[0; 5000], ""),
             answer(&[0x55; 5000], "--sample"),
             answer(&ext, ""),
-            answer_if(|control| _ = control.skip(), &ext, ""),
+            answer_if(|control, _| _ = control.skip(), &ext, ""),
         ];
         let lines = answers.each_ref().map(Answer::line);
         let line = |number: usize, words: &str| {
@@ -307,6 +324,24 @@ mod tests {
         });
         let answers = answers.map(|answer| serde_json::to_value(answer).expect("JSON"));
         Schema::of::<Answer>("schema/blank.schema.json").check(&answers, &[]);
+    }
+
+    /// What was added was not read, and may be anything.
+    #[test]
+    fn a_target_that_grows_or_shrinks_is_not_blank() {
+        for size in [4096, 16384] {
+            let resize = |_: &Control, image: &Path| {
+                let file = fs::OpenOptions::new().write(true).open(image);
+                file.expect("it opens").set_len(size).expect("room");
+            };
+            for options in ["", "--sample"] {
+                let answer = answer_if(resize, &[0; 8192], options);
+                assert!(!answer.blank && answer.verdict == Verdict::Unread);
+                let expected = format!("it has {size} bytes now, and had 8192 when this began");
+                let reason = answer.reason.expect("a reason");
+                assert!(reason.starts_with(&expected), "{reason}");
+            }
+        }
     }
 
     #[test]

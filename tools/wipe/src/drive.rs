@@ -97,6 +97,7 @@ impl Worker<'_> {
 
     fn finish(&self, work: impl FnOnce(&mut Pipeline<'_>) -> Result<(), Stop>) {
         let ended = self.pipeline().and_then(|mut pipeline| work(&mut pipeline));
+        let ended = ended.and_then(|()| self.note_size());
         let outcome = match ended {
             Ok(()) => self.update(|drive| outcome::of(drive)),
             Err(stop) => stop.into(),
@@ -113,6 +114,20 @@ impl Worker<'_> {
         self.save();
         self.progress.end();
         self.events.send(EventKind::Ended(outcome));
+    }
+
+    /// Records the target's size if it has changed. What was added was neither overwritten nor compared.
+    fn note_size(&self) -> Result<(), Stop> {
+        let now = self.device.length();
+        let now = now.map_err(|error| Stop::Failed(format!("size: {}", cause(&error))))?;
+        match now == self.target.identity.size {
+            true => Ok(()),
+            false if !self.target.is_attached() => Err(Stop::Vanished),
+            false => {
+                self.update(|drive| drive.size_at_end = Some(now));
+                Ok(())
+            }
+        }
     }
 
     fn pipeline(&self) -> Result<Pipeline<'_>, Stop> {

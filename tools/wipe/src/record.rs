@@ -89,6 +89,8 @@ pub struct Drive {
     pub wipe: Option<Wipe>,
     /// What the drive hides from its host, which was not overwritten; `None` if it is no ATA drive, or did not tell.
     pub hidden: Option<Hidden>,
+    /// Its length in bytes when its part of the job ended, if that was no longer the target's: then it is incomplete.
+    pub size_at_end: Option<u64>,
     /// The finished passes and the one under way.
     pub passes: Vec<Pass>,
     /// The verification, once it has begun.
@@ -219,7 +221,7 @@ pub enum Outcome {
     Verified,
     /// Everything was overwritten. Nothing was compared, as asked.
     Overwritten,
-    /// Some bytes could not be overwritten or read back, or the drive's own erase failed.
+    /// Some bytes could not be overwritten or read back, the drive's size changed, or its own erase failed.
     Incomplete,
     /// The drive does not hold what was written.
     Differs,
@@ -278,6 +280,7 @@ impl Drive {
             asset: None,
             wipe: None,
             hidden: None,
+            size_at_end: None,
             passes: Vec::new(),
             verification: None,
             outcome: None,
@@ -308,14 +311,20 @@ impl Drive {
         found.map(Verification::unreadable_bytes).sum()
     }
 
-    /// Bytes that the last pass did not overwrite: those refused, and those not reached.
+    /// Its length in bytes, with what was added to it meanwhile.
+    pub fn whole(&self) -> u64 {
+        let size = self.target.size;
+        self.size_at_end.map_or(size, |end| end.max(size))
+    }
+
+    /// Bytes that the last pass did not overwrite: those refused, those not reached, and those added meanwhile.
     pub fn not_overwritten(&self) -> u64 {
         match self.passes.last() {
             Some(pass) => {
                 let refused: u64 = pass.unwritten.iter().map(|extent| extent.length).sum();
-                self.target.size - pass.offset + refused
+                self.whole() - pass.offset + refused
             }
-            None => self.target.size,
+            None => self.whole(),
         }
     }
 

@@ -18,6 +18,7 @@ use super::buffer::Buffer;
 use super::queue::Queue;
 use super::transfer::Direction;
 use super::{claim, partitions};
+use crate::target::length;
 use crate::{Kind, Target, guards};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +129,11 @@ impl Device {
     /// The open file, for requests other than transfers.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// The length in bytes that it has now, which may not be the one that it was opened with.
+    pub fn length(&self) -> io::Result<u64> {
+        length(&self.file)
     }
 
     /// Whether transfers go past the page cache.

@@ -3,11 +3,12 @@
 use crate::ranges::Ranges;
 use crate::record::{Drive, Extent, Outcome, Scope, Verification};
 
-/// The outcome of a drive that was not stopped early. If its own erase failed, it is incomplete, as
-/// with bytes that could not be overwritten.
+/// The outcome of a drive that was not stopped early. If its size changed, or its own erase failed, it is incomplete,
+/// as with bytes that could not be overwritten.
 pub fn of(drive: &Drive) -> Outcome {
+    let is_whole = drive.size_at_end.is_none() && drive.purge_failure().is_none();
     match outcome_of_overwriting(drive) {
-        outcome if outcome.is_success() && drive.purge_failure().is_some() => Outcome::Incomplete,
+        outcome if outcome.is_success() && !is_whole => Outcome::Incomplete,
         outcome => outcome,
     }
 }

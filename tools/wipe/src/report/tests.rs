@@ -178,6 +178,18 @@ fn a_missing_byte_is_not_rounded_away() {
     assert!(page.contains("<dt>Not overwritten</dt><dd>1\u{a0}byte</dd>"));
 }
 
+/// Half of the drive was added while the other half was overwritten and verified.
+#[test]
+fn a_size_that_changed_is_told() {
+    let mut job = fixture::job();
+    let size = job.drives[0].target.size;
+    job.drives[0].size_at_end = Some(2 * size);
+    job.drives[0].outcome = Some(Outcome::Incomplete);
+    let page = html(&job, 0);
+    assert!(page.contains("Its size changed meanwhile, from"), "{page}");
+    assert_eq!(page.matches("<dt>Share</dt><dd>50.0 %</dd>").count(), 2);
+}
+
 #[test]
 fn many_ranges_are_cut_and_counted() {
     let mut job = fixture::job();

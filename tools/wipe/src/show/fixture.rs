@@ -219,6 +219,7 @@ fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
     };
     let (direct, queue) = (true, QueueKind::Ring);
     Drive {
+        size_at_end: None,
         target: identity(path, serial),
         asset: Some("NW-004711".into()),
         wipe: None,

@@ -136,7 +136,7 @@ fn drives(job: &Job, width: Option<usize>) -> String {
 }
 
 fn row(job: &Job, drive: &Drive) -> [String; 8] {
-    let size = drive.target.size;
+    let size = drive.whole();
     let verification = drive.verification.as_ref();
     let done = if job.is_report() {
         verification.map_or(0, |verification| verification.compared)
@@ -199,6 +199,9 @@ fn sums(totals: &Totals) -> String {
 fn next(job: &Job, drive: &Drive) -> Option<String> {
     let advice = match drive.outcome.as_ref()? {
         Outcome::Verified | Outcome::Overwritten => return None,
+        Outcome::Incomplete if drive.size_at_end.is_some() => {
+            "its size changed meanwhile: nothing is known of what was added or cut off: wipe it again"
+        }
         Outcome::Incomplete if drive.not_overwritten() > 0 => {
             "parts of it could not be overwritten: destroy it, or have it erase itself (--purge)"
         }

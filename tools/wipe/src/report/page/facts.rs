@@ -107,7 +107,7 @@ fn hidden(drive: &Drive) -> Vec<Fact> {
 }
 
 fn overwritten(drive: &Drive) -> Vec<Fact> {
-    let size = drive.target.size;
+    let size = drive.whole();
     let missing = drive.not_overwritten();
     let done = size.saturating_sub(missing);
     vec![
@@ -135,7 +135,7 @@ fn verification(drive: &Drive) -> Vec<Fact> {
     vec![
         ("Scope", scope.into()),
         ("Compared", bytes(*compared)),
-        ("Share", share::percent(*compared, drive.target.size)),
+        ("Share", share::percent(*compared, drive.whole())),
         ("Differing", bytes(*differing_bytes)),
         ("Unreadable", bytes(verification.unreadable_bytes())),
         ("Began", timestamp(verification.began)),

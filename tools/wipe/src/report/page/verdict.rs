@@ -114,6 +114,11 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
         Some(Outcome::Overwritten) => {
             "Every byte was overwritten. Nothing was read back, as was asked for.".into()
         }
+        Some(Outcome::Incomplete) if let Some(now) = drive.size_at_end => format!(
+            "Its size changed meanwhile, from {} to {} bytes: nothing is known of what was added or cut off.",
+            share::grouped_digits(drive.target.size),
+            share::grouped_digits(now)
+        ),
         Some(Outcome::Incomplete) => match missing {
             0 if drive.purge_failure().is_some() && drive.unreadable_bytes() == 0 => {
                 "Every byte was overwritten, but the drive's own erase failed.".into()
