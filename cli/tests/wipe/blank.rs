@@ -148,10 +148,40 @@ fn a_mounted_drive_is_refused_with_the_reason() {
     drop(mounted);
 }
 
+/// One that is missing and one that is in use keep nobody from the answer about the third.
+fn a_missing_drive_does_not_stop_the_others() {
+    let lab = Lab::new();
+    let workspace = Workspace::new();
+    let device = lab.device(16 * MIB as u64);
+    let mounted = lab.mounted(&device.path);
+    let (good, none) = (
+        workspace.sparse_target("good", 4096),
+        workspace.path("none"),
+    );
+    let (code, answers, message) = blank("", &[&none, &device.path, &good]);
+    assert_eq!(code, Some(1));
+    assert_eq!(message, "squall: 2 of 3 drives could not be read\n");
+    let of = |given: &Path| {
+        let mut all = answers.iter();
+        let found = all.find(|answer| answer["given"].as_str().map(Path::new) == Some(given));
+        found.expect("an answer")
+    };
+    assert_eq!(of(&good)["blank"], true);
+    for (given, words) in [(&none, "No such file"), (&device.path, "is mounted at ")] {
+        let answer = of(given);
+        assert!((&answer["blank"], &answer["verdict"]) == (&json!(false), &json!("unread")));
+        let reason = answer["reason"].as_str().expect("a reason");
+        assert!(reason.starts_with(words), "{reason}");
+    }
+    assert!(of(&none)["target"].is_null() && of(&device.path)["target"].is_object());
+    drop(mounted);
+}
+
 pub const TESTS: &[Test] = tests![
     every_pass_is_recognised,
     one_other_byte_is_found,
     a_file_system_is_named: [LOOP_DEVICES],
     what_was_not_read_is_told_apart,
     a_mounted_drive_is_refused_with_the_reason: [LOOP_DEVICES],
+    a_missing_drive_does_not_stop_the_others: [LOOP_DEVICES],
 ];

@@ -299,6 +299,31 @@ fn a_loop_device_is_confirmed_again() {
     assert!(!workspace.has_journal());
 }
 
+/// A script gives the serial numbers of all drives of its job again, also of those that are done or missing.
+fn a_job_is_resumed_with_the_serial_numbers_of_all_its_drives() {
+    let lab = Lab::new();
+    let workspace = Workspace::new();
+    let [done, left, missing] = [(); 3].map(|()| lab.device(SIZE as u64));
+    let devices = [&done, &left, &missing].map(|device| device.path.as_path());
+    let serials = devices.map(|device| format!("--serial {} ", serial(device)));
+    let all = serials.concat();
+    let mut running = Running::start(workspace.wipe(&format!("{SLOW} {all}"), &devices));
+    wait_for_checkpoint(&mut running);
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    drop(missing);
+    change_journal(&workspace, |job| {
+        let drive = &mut job["drives"][0];
+        end_first_pass(drive);
+        drive["outcome"] = json!({ "outcome": "verified" });
+    });
+    // The controls: each drive that is left is confirmed, and a typing error is noticed.
+    run_to_end(workspace.resume(&serials[0])).refused("--serial diskseq-");
+    run_to_end(workspace.resume(&format!("{all} --serial other"))).refused("--serial other");
+    let done = run_to_end(workspace.resume(&all)).failed("1 of 3 drives");
+    assert_eq!(done.events("ended")[0]["drive"], 1);
+}
+
 /// A loop device has no secure discard.
 fn a_drive_whose_erase_fails_is_overwritten_nevertheless() {
     let lab = Lab::new();
@@ -357,6 +382,7 @@ pub const TESTS: &[Test] = tests![
     a_job_killed_at_its_very_end_is_ended_by_resuming_it,
     journals_that_were_changed_are_refused,
     a_loop_device_is_confirmed_again: [LOOP_DEVICES],
+    a_job_is_resumed_with_the_serial_numbers_of_all_its_drives: [LOOP_DEVICES],
     a_drive_whose_erase_fails_is_overwritten_nevertheless: [LOOP_DEVICES],
     a_job_that_is_over_is_not_resumed,
 ];

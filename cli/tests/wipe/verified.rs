@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -118,10 +118,52 @@ fn the_report_of_a_job_can_be_verified() {
     assert_eq!(workspace.verifications().len(), 2);
 }
 
+/// Each drive has a report, also the missing one.
+fn a_missing_drive_does_not_stop_the_others() {
+    let workspace = Workspace::new();
+    let targets = ["one", "two"].map(|name| workspace.target(name, MIB));
+    run_to_end(workspace.wipe("--pass zero", &[&targets[0], &targets[1]])).succeeded();
+    fs::rename(&targets[0], workspace.path("aside")).expect("it is moved");
+    let verify = || {
+        let mut command = squall("verify --json");
+        command.arg(&workspace.job_reports()[0]);
+        run_to_end(command)
+    };
+    let done = verify().failed("1 of 2 drives were not compared completely");
+    assert!(done.stderr.contains("not compared: "), "{}", done.stderr);
+    let ended = done.events("ended");
+    assert_eq!(
+        (&ended[0]["drive"], &ended[0]["outcome"]),
+        (&json!(1), &json!("verified"))
+    );
+    let outcomes = workspace
+        .verifications()
+        .iter()
+        .map(|report| {
+            let drive = &read(report)["drives"][0];
+            (
+                drive["target"]["path"].clone(),
+                drive["outcome"]["outcome"].clone(),
+            )
+        })
+        .collect::<Vec<_>>();
+    assert_eq!(outcomes.len(), 2);
+    for (target, outcome) in targets.iter().zip(["vanished", "verified"]) {
+        assert!(
+            outcomes.contains(&(json!(target), json!(outcome))),
+            "{outcomes:?}"
+        );
+    }
+    // Nothing is compared if none is there.
+    fs::remove_file(&targets[1]).expect("it is removed");
+    verify().refused("two: No such file");
+}
+
 pub const TESTS: &[Test] = tests![
     one_flipped_byte_is_found_at_its_offset,
     every_differing_range_is_found_in_one_run,
     a_sample_finds_damage_that_is_everywhere,
     a_verification_leaves_a_report,
     the_report_of_a_job_can_be_verified,
+    a_missing_drive_does_not_stop_the_others,
 ];

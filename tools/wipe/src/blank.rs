@@ -49,12 +49,17 @@ struct Count {
 
 /// Runs `squall blank`.
 pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
-    let opened = open(options).map_err(|failure| Failure::Usage(failure.into_text()))?;
+    let (opened, missing) = open(options).map_err(|failure| Failure::Usage(failure.into_text()))?;
     let control = Control::new(Interrupt::watch("the drives were not read to their ends")?);
     let progress: Vec<_> = opened.iter().map(|_| Progress::default()).collect();
     let (sender, answers) = channel();
-    let all = opened.len();
-    let count = thread::scope(|scope| {
+    let all = options.targets.len();
+    let mut count = Count::default();
+    for answer in &missing {
+        count.add(answer);
+        output::print(&answer.text(options.json))?;
+    }
+    thread::scope(|scope| {
         for (number, (target, device)) in opened.iter().enumerate() {
             let (sender, control) = (sender.clone(), &control);
             let progress = &progress[number];
@@ -65,7 +70,7 @@ pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
             });
         }
         drop(sender);
-        print_answers(&opened, &progress, &answers, options.json)
+        print_answers(&opened, &progress, &answers, options.json, &mut count)
     })?;
     match count.text(all) {
         None => Ok(()),
@@ -96,38 +101,55 @@ impl Count {
     }
 }
 
-/// Finds and opens the targets.
-fn open(options: &BlankArguments) -> Result<Vec<(Target, Device)>, Failure> {
+/// A target that is open.
+type Opened = (Target, Device);
+
+/// Finds and opens the targets, with an answer about each that is missing or cannot be opened. Fails if that is all of
+/// them.
+fn open(options: &BlankArguments) -> Result<(Vec<Opened>, Vec<Answer>), Failure> {
     output::check()?;
-    let open = |path: &std::path::PathBuf| {
-        let target = Target::find(path)?;
-        let device = Device::open(&target, Access::Read, options.transfer.direct)?;
-        Ok((target, device))
-    };
-    options.targets.iter().map(open).collect()
+    let (mut opened, mut missing) = (Vec::new(), Vec::new());
+    let mut first = None;
+    for path in &options.targets {
+        let found = Target::find(path);
+        let identity = found.as_ref().ok().map(|target| target.identity.clone());
+        let open = |target: Target| {
+            let device = Device::open(&target, Access::Read, options.transfer.direct)?;
+            Ok((target, device))
+        };
+        match found.and_then(open) {
+            Ok(one) => opened.push(one),
+            Err(failure) => {
+                let why = failure.into_text();
+                missing.push(Answer::missing(path, identity, &why));
+                first.get_or_insert(why);
+            }
+        }
+    }
+    match first {
+        Some(why) if opened.is_empty() => Err(Failure::Usage(why)),
+        _ => Ok((opened, missing)),
+    }
 }
 
 /// Prints each answer as it comes, below bars if there is a terminal.
 fn print_answers(
-    opened: &[(Target, Device)],
+    opened: &[Opened],
     progress: &[Progress],
     answers: &Receiver<Told>,
     json: bool,
-) -> Result<Count, Failure> {
+    count: &mut Count,
+) -> Result<(), Failure> {
     let mut screen = Screen::new(opened);
-    let mut count = Count::default();
     loop {
         match answers.recv_timeout(TICK) {
             Err(RecvTimeoutError::Timeout) => screen.show(progress),
-            Err(RecvTimeoutError::Disconnected) => return Ok(count),
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Ok((number, answer)) => {
                 count.add(&answer);
-                let line = match json {
-                    true => serde_json::to_string(&answer).expect("text keys"),
-                    false => answer.line(),
-                };
                 screen.end(number);
-                screen.all.suspend(|| output::print(&(line + "\n")))?;
+                let text = answer.text(json);
+                screen.all.suspend(|| output::print(&text))?;
             }
         }
     }
@@ -181,7 +203,12 @@ fn read(
         Some(_) => Contents::Unknown,
     };
     let unreadable = seen.unreadable.extents();
-    let answer = Answer::new(target.identity.clone(), contents, signatures);
+    let answer = Answer::new(
+        &target.identity.given,
+        Some(target.identity.clone()),
+        contents,
+        signatures,
+    );
     Answer {
         blank: answer.blank && unreadable.is_empty(),
         reason,
@@ -282,7 +309,7 @@ mod tests {
         let image = lab.image("image", 1);
         fs::write(&image, bytes).unwrap();
         let options = blank_arguments(&format!("{options} {}", image.display()));
-        let opened = open(&options).expect("a target");
+        let (opened, _) = open(&options).expect("a target");
         let control = Control::new(Interrupt::watch("a test").expect("signals"));
         before(&control, &image);
         let (target, device) = &opened[0];

@@ -45,7 +45,7 @@ fn find_drive(record: &Identity, serial: &str) -> Result<Target, Failure> {
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(Failure::Runtime(format!(
-            "{drive} is not attached: attach it, and resume again"
+            "{drive} is not attached: attach it, and try again"
         ))),
         _ => {
             let names: Vec<String> = found

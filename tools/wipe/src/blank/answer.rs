@@ -1,9 +1,11 @@
 //! The answer about one target, for programs and for people.
 
+use std::path::{Path, PathBuf};
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use squall_drives::Identity;
+use squall_drives::{Identity, shown};
 use squall_tools::text::in_a_line;
 use squall_tools::units;
 
@@ -24,7 +26,10 @@ pub struct Answer {
     pub format: &'static str,
     /// When the target was read to its end, or as far as was needed.
     pub at: Timestamp,
-    pub target: Identity,
+    /// The name on the command line.
+    pub given: PathBuf,
+    /// What it names; null if it is missing.
+    pub target: Option<Identity>,
     /// Whether everything that was to be read was read and is one byte, repeated.
     pub blank: bool,
     pub verdict: Verdict,
@@ -66,8 +71,13 @@ pub enum Verdict {
 }
 
 impl Answer {
-    /// The answer about `target`, which has these contents.
-    pub fn new(target: Identity, contents: Contents, signatures: Vec<Signature>) -> Answer {
+    /// The answer about `given`, which names `target` and has these contents.
+    pub fn new(
+        given: &Path,
+        target: Option<Identity>,
+        contents: Contents,
+        signatures: Vec<Signature>,
+    ) -> Answer {
         let (verdict, byte, first) = match contents {
             Contents::Unknown => (Verdict::Unread, None, None),
             Contents::Uniform(BlockKind::Same(0)) => (Verdict::Zeros, Some(0), None),
@@ -81,6 +91,7 @@ impl Answer {
         Answer {
             format: FORMAT,
             at: Timestamp::now(),
+            given: given.into(),
             target,
             blank: byte.is_some(),
             verdict,
@@ -94,10 +105,30 @@ impl Answer {
         }
     }
 
+    /// The answer about `given`, which is missing or cannot be opened, as the message `why` says.
+    pub fn missing(given: &Path, target: Option<Identity>, why: &str) -> Answer {
+        let named = target.as_ref().map_or(given, |target| &target.path);
+        let reason = why.strip_prefix(&format!("{}: ", shown(named)));
+        let reason = Some(reason.unwrap_or(why).to_owned());
+        Answer {
+            reason,
+            ..Answer::new(given, target, Contents::Unknown, Vec::new())
+        }
+    }
+
+    /// The answer as a line, for programs as `json`.
+    pub fn text(&self, json: bool) -> String {
+        let line = match json {
+            true => serde_json::to_string(self).expect("text keys"),
+            false => self.line(),
+        };
+        line + "\n"
+    }
+
     /// The answer as a line for people.
     pub fn line(&self) -> String {
-        let name = text::path(&self.target.given);
-        let serial = self.target.lasting_serial();
+        let name = text::path(&self.given);
+        let serial = self.target.as_ref().and_then(Identity::lasting_serial);
         let serial = serial.map_or(String::new(), |serial| format!(" ({})", in_a_line(serial)));
         let answer = match (self.blank, self.verdict) {
             (true, _) => "blank",

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use squall_drives::confirm::Consent;
 use squall_drives::{Target, confirm, guards};
 use squall_tools::Failure;
 
@@ -34,6 +35,10 @@ pub fn prepare(
         return Ok(None);
     }
     let (numbers, targets) = find_attached(&journal, &left)?;
+    let options = &WipeArguments {
+        consent: of_those_left(&options.consent, &journal.job().drives, &numbers),
+        ..options.clone()
+    };
     guards::check(&targets, &PURPOSE)?;
     let planned = Planned {
         targets: &targets,
@@ -98,6 +103,22 @@ fn find_attached(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<T
         (true, Some(text)) => Err(Failure::Runtime(text)),
         _ => Ok(found),
     }
+}
+
+/// `consent` without the serial numbers of drives of the job that are not resumed now, so that the numbers of all its drives
+/// may be given again.
+fn of_those_left(consent: &Consent, drives: &[Drive], resumed: &[usize]) -> Consent {
+    let has = |drive: &Drive, serial: &String| {
+        let target = &drive.target;
+        target.serial.as_ref() == Some(serial) || target.wwid.as_ref() == Some(serial)
+    };
+    let mut consent = consent.clone();
+    consent.serial.retain(|serial| {
+        let mut all = drives.iter().enumerate();
+        let number = all.position(|(_, drive)| has(drive, serial));
+        number.is_none_or(|number| resumed.contains(&number))
+    });
+    consent
 }
 
 fn keys_of(journal: &Journal, number: usize) -> Result<Option<Keys>, Failure> {

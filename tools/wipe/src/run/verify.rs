@@ -22,8 +22,20 @@ use crate::workers::{PendingDrive, Workers};
 struct Reported {
     /// Whom the drive belongs to.
     customer: Option<String>,
+    plan: Plan,
     drive: Drive,
-    pending: PendingDrive,
+    /// `None` if it cannot be compared; then `drive` has the outcome.
+    pending: Option<PendingDrive>,
+}
+
+impl Reported {
+    /// Records `failure` as the reason why the drive is not compared, and returns it.
+    fn skip(&mut self, failure: Failure, outcome: fn(String) -> Outcome) -> String {
+        let why = failure.into_text();
+        self.drive.note(format!("not compared: {why}"));
+        self.drive.outcome = Some(outcome(why.clone()));
+        why
+    }
 }
 
 /// Runs `squall verify`.
@@ -37,15 +49,20 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     protect_memory();
     let directory = directory(options).map_err(as_refusal)?;
     let reported = reported(options).map_err(as_refusal)?;
+    let skipped = reported.iter().filter(|one| one.pending.is_none());
+    for note in skipped.flat_map(|one| &one.drive.notes) {
+        say(&note.text);
+    }
     let interrupt = Interrupt::watch("the verification was not finished")?;
     let drives = reported.iter().map(|one| one.drive.clone()).collect();
-    let mut job = new_job(reported[0].pending.plan.clone(), drives);
+    let mut job = new_job(reported[0].plan.clone(), drives);
     job.operator = options.operator.clone();
     let journal = Arc::new(Journal::unsaved(&directory, job));
     let (ours, pending): (Vec<_>, Vec<_>) = reported
         .into_iter()
-        .map(|one| ((one.pending.plan.clone(), one.customer), one.pending))
+        .map(|one| ((one.plan, one.customer), one.pending))
         .unzip();
+    let pending = pending.into_iter().flatten().collect();
     let workers = Workers {
         journal: &journal,
         transfer: &options.transfer,
@@ -92,9 +109,10 @@ fn directory(options: &VerifyArguments) -> Result<PathBuf, Failure> {
     Ok(directory.to_owned())
 }
 
-/// The drives in the reports.
+/// The drives in the reports. Those that are not attached or cannot be opened are skipped. Fails if that is all of them.
 fn reported(options: &VerifyArguments) -> Result<Vec<Reported>, Failure> {
     let mut found: Vec<Reported> = Vec::new();
+    let mut why_not = None;
     for path in &options.reports {
         let job = journal::read(path, FORMAT)?;
         let plan = Plan {
@@ -104,37 +122,56 @@ fn reported(options: &VerifyArguments) -> Result<Vec<Reported>, Failure> {
         };
         for (index, drive) in job.drives.iter().enumerate() {
             check_wipe(path, drive, &plan)?;
-            let target = recorded_drive::find(&drive.target)?;
-            let number = &target.identity.number;
-            if let Some(other) = found.iter().find(|one| one.drive.target.number == *number) {
+            let number = found.len();
+            found.push(Reported {
+                customer: job.customer.clone(),
+                plan: plan.clone(),
+                drive: to_verify(&job, drive),
+                pending: None,
+            });
+            let target = match recorded_drive::find(&drive.target) {
+                Ok(target) => target,
+                Err(failure) => {
+                    why_not = Some(found[number].skip(failure, |_| Outcome::Vanished));
+                    continue;
+                }
+            };
+            let its_number = &target.identity.number;
+            let mut others = found.iter().filter_map(|one| one.pending.as_ref());
+            if let Some(other) = others.find(|other| other.target.identity.number == *its_number) {
                 return Err(Failure::Usage(format!(
                     "{}: it is about {}, which another of these reports is about too: name one",
                     path.display(),
-                    other.drive.target.path.display()
+                    other.target.identity.path.display()
                 )));
             }
+            found[number].drive.target.number.clone_from(its_number);
             let keys = plan
                 .ends_with_key()
                 .then(|| key(path, &job, index))
                 .transpose()?;
-            let device = Device::open(&target, Access::Read, options.transfer.direct)?;
-            found.push(Reported {
-                customer: job.customer.clone(),
-                drive: to_verify(&job, drive, &target.identity.number),
-                pending: PendingDrive {
-                    number: found.len(),
-                    plan: plan.clone(),
-                    target,
-                    device,
-                    keys,
-                },
-            });
+            match Device::open(&target, Access::Read, options.transfer.direct) {
+                Ok(device) => {
+                    found[number].pending = Some(PendingDrive {
+                        number,
+                        plan: plan.clone(),
+                        target,
+                        device,
+                        keys,
+                    });
+                }
+                Err(failure) => {
+                    let failed = |reason| Outcome::Failed { reason };
+                    why_not = Some(found[number].skip(failure, failed));
+                }
+            }
         }
     }
-    if found.is_empty() {
-        Err(Failure::Usage("no drive in these reports".into()))
-    } else {
-        Ok(found)
+    match why_not {
+        Some(_) if found.iter().any(|one| one.pending.is_some()) => Ok(found),
+        Some(why) => Err(Failure::Usage(why)),
+        None if found.is_empty() => Err(Failure::Usage("no drive in these reports".into())),
+        None => Ok(found),
     }
 }
 
@@ -159,15 +196,12 @@ fn check_wipe(path: &Path, drive: &Drive, plan: &Plan) -> Result<(), Failure> {
 
 /// The record of `drive` of `job` before it is verified. Its own erase says nothing about the bytes that are
 /// compared, and what was found after its passes is in its own report.
-fn to_verify(job: &Job, drive: &Drive, number: &str) -> Drive {
-    let mut target = drive.target.clone();
-    target.number = number.to_owned();
+fn to_verify(job: &Job, drive: &Drive) -> Drive {
     let passes = drive.passes.iter().map(|pass| Pass {
         verification: None,
         ..pass.clone()
     });
     Drive {
-        target,
         passes: passes.collect(),
         asset: drive.asset.clone(),
         wipe: Some(Wipe::of(job)),

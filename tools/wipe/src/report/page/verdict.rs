@@ -95,6 +95,7 @@ pub fn grade(drive: &Drive) -> Grade {
 pub fn sentence(job: &Job, drive: &Drive) -> String {
     let missing = drive.not_overwritten();
     let left = match missing {
+        _ if drive.wipe.is_some() && drive.verification.is_none() => "nothing was compared".into(),
         0 => "every byte had been overwritten".into(),
         _ => format!(
             "{} bytes were not overwritten",
