@@ -84,17 +84,17 @@ fn the_journal_of_a_mounted_file_system() {
 fn a_device_that_a_process_has_claimed_or_locked() {
     let lab = Lab::new();
     let device = Loop::attach(&[], &lab.image("image", 4 * MIB));
-    let target = find(&device.path);
+    let targets = [find(&device.path)];
     let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     let theirs = rustix::fs::open(&device.path, claim, Mode::empty()).expect("it opens");
-    refused(&[target.clone()], CLAIMED);
+    refused(&targets, CLAIMED);
     drop(theirs);
-    allowed(&[target.clone()]);
+    allowed(&targets);
     let theirs = File::open(&device.path).expect("it opens");
     rustix::fs::flock(&theirs, FlockOperation::LockExclusive).expect("a lock");
-    refused(&[target.clone()], &["another process has locked it"]);
+    refused(&targets, &["another process has locked it"]);
     drop(theirs);
-    allowed(&[target]);
+    allowed(&targets);
 }
 
 fn a_file_that_a_process_has_open_or_locked() {
