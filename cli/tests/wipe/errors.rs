@@ -52,6 +52,8 @@ fn wrong_arguments_are_one_line() {
         "wipe --except x y",
         "wipe --watch x",
         "wipe --count 1 x",
+        "wipe --untried-on-hardware x",
+        "wipe --untried-on-hardware --resume x",
         "blank",
         "blank /nowhere",
         "blank /tmp",
@@ -156,6 +158,22 @@ fn a_dry_run_refuses_what_cannot_erase_itself() {
     assert!(contents(&file, 4096).iter().all(|byte| *byte == OLD));
 }
 
+/// No real drive has run the commands yet, and the user is to know that.
+fn an_erase_that_is_untried_is_not_begun_unless_the_user_agrees() {
+    let workspace = Workspace::new();
+    let file = workspace.target("file", 4096);
+    for options in ["--purge", "--purge=crypto", "--dry-run --purge"] {
+        let run = run_to_end(workspace.wipe(options, &[&file]));
+        let run = run.refused("tried on emulated drives only");
+        assert!(
+            run.stderr.contains("add --untried-on-hardware"),
+            "{}",
+            run.stderr
+        );
+    }
+    assert!(contents(&file, 4096).iter().all(|byte| *byte == OLD));
+}
+
 fn a_dry_run_refuses_a_device_that_cannot_erase_itself() {
     let lab = Lab::new();
     let device = lab.device(1 << 20);
@@ -179,7 +197,7 @@ fn a_dry_run_refuses_names_that_may_change() {
 /// that a dry run says the same.
 #[track_caller]
 fn purge_is_refused(workspace: &Workspace, target: &Path, options: &str, why: &str) {
-    let options = format!("--purge {options}");
+    let options = format!("--purge --untried-on-hardware {options}");
     let why = format!("it cannot erase itself: {why}");
     let real = run_to_end(workspace.wipe(&options, &[target])).refused(&why);
     let dry = run_to_end(workspace.wipe(&format!("--dry-run {options}"), &[target])).refused(&why);
@@ -219,6 +237,7 @@ pub const TESTS: &[Test] = tests![
     without_a_terminal_nothing_is_wiped_unasked,
     a_target_in_use_is_refused: [LOOP_DEVICES],
     a_dry_run_refuses_what_cannot_erase_itself,
+    an_erase_that_is_untried_is_not_begun_unless_the_user_agrees,
     a_dry_run_refuses_a_device_that_cannot_erase_itself: [LOOP_DEVICES],
     a_dry_run_refuses_names_that_may_change: [LOOP_DEVICES],
     two_runs_do_not_share_a_target,

@@ -335,7 +335,7 @@ fn a_drive_whose_erase_fails_is_overwritten_nevertheless() {
         let drive = &mut job["drives"][0];
         drive["passes"] = json!([]);
         drive["purge"] = json!({
-            "means": "secure-discard", "began": null, "ended": null, "failure": null
+            "means": "secure-discard", "untried_on_hardware": true, "began": null, "ended": null, "failure": null
         });
     });
     let done = run_to_end(workspace.resume(&options)).failed("1 of 1 drives not wiped as asked");

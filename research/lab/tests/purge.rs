@@ -109,7 +109,7 @@ fn a_failed_erase_is_no_success(session: &mut GuestSession) {
         ("without", Value::Null),
         (
             "failing",
-            json!({ "means": "secure-discard", "began": null, "ended": null, "failure": null }),
+            json!({ "means": "secure-discard", "untried_on_hardware": true, "began": null, "ended": null, "failure": null }),
         ),
     ] {
         let running = session.start(name, SLOWLY, &["NONE"]);

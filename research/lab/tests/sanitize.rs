@@ -240,7 +240,7 @@ fn a_magnetic_drive_that_failed_overwrites_itself() {
     assert_eq!(session.commands(), [BEGIN]);
 
     refused(&mut session, "block", "only by crypto erase or overwrite");
-    let plan = format!("squall wipe --yes --dry-run --purge {drive}");
+    let plan = format!("squall wipe --yes --dry-run --purge --untried-on-hardware {drive}");
     let plan = session.guest.ok(&plan);
     let perhaps = "perhaps supported: SCSI SANITIZE with overwrite (--purge)";
     assert!(plan.contains(perhaps), "{plan}");
@@ -312,7 +312,7 @@ fn goes_on_alone(session: &mut Session, expected: &Expected) {
     );
     // The user chooses block erase, and the drive tells nothing of what it is at.
     let drive = id(session.serial);
-    let plan = format!("squall wipe --yes --dry-run --purge=block {drive}");
+    let plan = format!("squall wipe --yes --dry-run --purge=block --untried-on-hardware {drive}");
     let plan = session.guest.ok(&plan);
     let at_work = format!("under way, at 50 %: {}; squall waits", expected.at_work);
     assert!(plan.contains(&at_work), "{plan}");

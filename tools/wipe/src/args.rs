@@ -44,7 +44,8 @@ and files that another process has open or locked. Processes that merely have a 
 detected.
 
 Overwriting does not reach the spare cells of flash. A drive's own erase does: --purge runs it before \
-anything is overwritten. The plan says whether a drive supports that.
+anything is overwritten. The plan says whether a drive supports that. No real drive has run squall's \
+commands for it yet.
 
 Exit codes: 0 if every drive was overwritten and verified as requested, 1 if one was not, or was \
 plugged in and perhaps meant (--watch), 2 if nothing was written: a wrong argument, or a target that \
@@ -90,9 +91,14 @@ pub struct WipeArguments {
     /// Targets that do not support it are refused. It cannot be stopped: a drive goes on sanitizing itself
     /// even after a power cut, and --resume waits for it. Unless this, --yes or --all is given, squall asks
     /// whether to purge flash that supports it.
+    /// squall's commands for this were tried on emulated drives only: --untried-on-hardware is needed too.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "auto", conflicts_with = "resume")]
     pub purge: Option<EraseChoice>,
+
+    /// With --purge: agree to commands that no real drive has run yet
+    #[arg(long)]
+    pub untried_on_hardware: bool,
 
     /// Show what would be done, but write nothing
     #[arg(long)]

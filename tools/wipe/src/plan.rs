@@ -97,7 +97,8 @@ impl Planned<'_> {
         let noun = if number == 1 { "target" } else { "targets" };
         add(&mut text, &format!("{number} {noun}, {total} in all"));
         if self.purge.is_some() {
-            add(&mut text, "Each drive first erases itself.");
+            let erase = "Each drive first erases itself.";
+            add(&mut text, &format!("{erase} Note: {}.", purge::UNTRIED));
         }
         add(
             &mut text,
@@ -324,5 +325,6 @@ mod tests {
             text.contains("Each drive first erases itself.") && !text.contains("note:"),
             "{text}"
         );
+        assert!(text.contains("tried on emulated drives only"), "{text}");
     }
 }

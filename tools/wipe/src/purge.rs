@@ -29,6 +29,23 @@ use sanitize::{Sanitizer, State, percent};
 
 pub use how::{EraseChoice, SupportedErases};
 
+/// How far squall's commands for a drive's own erase were tried, as a clause.
+pub const UNTRIED: &str = "squall's commands for that were tried on emulated drives only, and no real drive has run them yet";
+
+/// Fails unless the user agrees to commands that are [`UNTRIED`], if drives are to erase themselves.
+pub fn check_agreed(asked: Option<EraseChoice>, agrees: bool) -> Result<(), Failure> {
+    match (asked, agrees) {
+        (Some(_), false) => Err(Failure::Usage(format!(
+            "--purge: {UNTRIED}: nothing was written: add --untried-on-hardware if yours may be the first, or leave out \
+             --purge"
+        ))),
+        (None, true) => Err(Failure::Usage(
+            "--untried-on-hardware goes with --purge: leave it out: nothing was written".into(),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Chooses how each of `targets`, which are open as `devices`, erases itself, if at all. All of
 /// them do if that was `asked` for on the command line; else those for which the user agrees now.
 pub fn choose(

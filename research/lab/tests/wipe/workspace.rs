@@ -199,6 +199,11 @@ impl GuestSession<'_> {
 
     /// Starts squall with these arguments. Its output goes to files called `name`.
     pub fn squall(&mut self, name: &str, arguments: &str) -> Running {
+        let agreed = match arguments.contains("--purge") {
+            true => "--untried-on-hardware",
+            false => "",
+        };
+        let arguments = format!("{arguments} {agreed}");
         let command =
             format!("exec squall {arguments} --json >/tmp/{name}.events 2>/tmp/{name}.errors");
         Running {

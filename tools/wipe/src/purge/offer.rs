@@ -7,6 +7,7 @@ use squall_drives::Target;
 use squall_drives::confirm::{Dialog, describe, not_confirmed};
 use squall_tools::{Failure, output};
 
+use super::UNTRIED;
 use crate::record::EraseMethod;
 
 /// Asks about each of `offers`, which are confirmed targets with the way in which they could erase
@@ -42,7 +43,7 @@ fn is_chosen<Q: Write>(
         false => "this target",
     };
     let question = format!(
-        "{}\nIt is flash, and can erase itself first, by {}. That reaches spare cells, which overwriting does not, and nothing outside {outside}. It cannot be interrupted.\n\
+        "{}\nIt is flash, and can erase itself first, by {}. That reaches spare cells, which overwriting does not, and nothing outside {outside}. It cannot be interrupted; {UNTRIED}.\n\
          Type \"erase\" for both, or press Enter to only overwrite: ",
         describe(target),
         means.name()
@@ -97,6 +98,7 @@ mod tests {
             "by Format NVM with User Data Erase.",
             "nothing outside this target",
             "It cannot be interrupted",
+            "tried on emulated drives only",
             "serial number WD-3,",
             "by secure discard.",
         ] {

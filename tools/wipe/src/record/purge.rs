@@ -12,6 +12,9 @@ pub struct Purge {
     /// How the drive erases itself. If it was found at that and does not tell how, this is what was asked for until it
     /// ends, and then a sanitize operation that is not told.
     pub means: EraseMethod,
+    /// Whether no real drive had run squall's commands for it when it was asked for: they were tried on emulated drives
+    /// only.
+    pub untried_on_hardware: bool,
     /// When it began.
     pub began: Option<Timestamp>,
     /// When it ended, successfully or not.
@@ -69,6 +72,7 @@ impl Purge {
     pub fn asked(means: EraseMethod) -> Purge {
         Purge {
             means,
+            untried_on_hardware: true,
             began: None,
             ended: None,
             failure: None,

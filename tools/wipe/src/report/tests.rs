@@ -301,6 +301,7 @@ fn a_drive_that_erased_itself_needs_no_more() {
     let page = html(&job, 2);
     assert!(page.contains("squall wipe --purge") && page.contains("failed: refused"));
     assert!(page.contains("the drive's own erase failed."));
+    assert!(page.contains("<dt>Tried</dt><dd>on emulated drives only"));
 
     for (means, reach) in [
         (EraseMethod::NvmeFormat, ": what this namespace holds;"),

@@ -21,6 +21,7 @@ use crate::{filesystem, purge, show};
 /// Prepares a new job; `None` for a dry run.
 pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let plan = plan_of(options)?;
+    purge::check_agreed(options.purge, options.untried_on_hardware)?;
     let choice = options.choice.all.then(|| chosen(options)).transpose()?;
     let known = match &choice {
         Some(choice) if options.choice.watch => Some(Known::of(choice)?),

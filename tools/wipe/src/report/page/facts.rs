@@ -179,6 +179,10 @@ fn purge_facts(purge: &Purge) -> Vec<Fact> {
         ("Ended", time_or(purge.ended, "not ended")),
         ("Result", result),
     ];
+    if purge.untried_on_hardware {
+        let tried = "on emulated drives only: no real drive had run squall's commands for it";
+        facts.push(("Tried", tried.into()));
+    }
     if let Some(other) = purge.with {
         let number = other + 1;
         facts.push(("Together with", format!("target {number} of the job")));
