@@ -1,6 +1,7 @@
 //! Reads memory that the program has named to the kernel. It may be nobody's: then the kernel's answer must be
 //! `EFAULT`, and not a signal.
 
+use core::ffi::c_ulong;
 use core::mem::MaybeUninit;
 
 use libc::iovec;
@@ -30,10 +31,10 @@ pub(crate) fn read<T: Copy, const N: usize>(
                 libc::SYS_process_vm_readv,
                 process,
                 &raw const to,
-                1,
+                1 as c_ulong,
                 &raw const from,
-                1,
-                0,
+                1 as c_ulong,
+                0 as c_ulong,
             )
         };
         match copied {

@@ -125,7 +125,7 @@ mod tests {
             Err(Refusal::NotExecutable(_))
         ));
         let says = |found, why: &str| {
-            let (Err(Refusal::NotExecutable(text) | Refusal::NotFound(text))) = found else {
+            let Err(Refusal::NotExecutable(text) | Refusal::NotFound(text)) = found else {
                 panic!("{why}");
             };
             assert!(text.contains(why), "{text}");
