@@ -82,9 +82,11 @@ fn not_droppable(status: &Status) -> Option<Warning> {
     (status.memory != MemoryKind::Droppable).then(|| Warning {
         code: "memory_not_droppable",
         problem: match status.memory {
-            MemoryKind::None => "there is no memory for state: each request takes system calls, and \
+            MemoryKind::None => {
+                "there is no memory for state: each request takes system calls, and \
                                  some fifty times as long"
-                .to_owned(),
+                    .to_owned()
+            }
             kind => format!(
                 "state lives in {kind} memory: the kernel cannot drop it when memory runs out, so \
                  it must be kept from swap by locking"
