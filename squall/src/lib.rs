@@ -51,6 +51,7 @@ mod backoff;
 mod buffered;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
+mod cycle_counter;
 mod drbg;
 mod engine;
 pub mod entropy;

@@ -8,10 +8,11 @@
 //! [`health`]: super::health
 
 use core::fmt;
-use core::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use super::health::{Health, Limits};
 use crate::backoff::Backoff;
+use crate::cycle_counter;
 use crate::failpoint::{self, Failpoint};
 use crate::per_thread::per_thread;
 
@@ -148,7 +149,7 @@ fn unless_failed(state: &State, count: impl FnOnce() -> u64) -> u64 {
 ///
 /// The raw sample that is tested is the low byte of the cycles since the thread's last event.
 pub(crate) fn noise() -> u64 {
-    if !may_read_counter() {
+    if !cycle_counter::may_be_read() {
         return 0;
     }
     let count = cycles();
@@ -172,63 +173,15 @@ fn noise_sample(last: u64, count: u64) -> u64 {
 
 /// Whether the cycle counter is in use.
 pub(crate) fn counter_state() -> NoiseSource {
-    if !may_read_counter() {
+    if !cycle_counter::may_be_read() {
         return NoiseSource::Absent;
     }
     COUNTER.get().unwrap_or(NoiseSource::Works)
 }
 
-/// Whether the counter may be read: unknown before the first reading.
-static MAY_READ_COUNTER: AtomicU8 = AtomicU8::new(UNKNOWN);
-const UNKNOWN: u8 = 0;
-const ALLOWED: u8 = 1;
-const AVOIDED: u8 = 2;
-
-/// Whether the counter may be read. The first call asks whether the thread has switched it off
-/// (PR_SET_TSC(2const)): an instruction that reads it would then end the process.
-#[inline]
-pub(crate) fn may_read_counter() -> bool {
-    match MAY_READ_COUNTER.load(Ordering::Relaxed) {
-        UNKNOWN => ask_for_counter(),
-        found => found == ALLOWED,
-    }
-}
-
-/// The process that asked; 0 before.
-static ASKED_BY: AtomicI32 = AtomicI32::new(0);
-
-/// Asks again in a child of the process that asked: it may have switched the counter off since the fork.
-pub(crate) fn ask_for_counter_after_fork() {
-    // SAFETY: getpid has no preconditions.
-    let process = unsafe { libc::getpid() };
-    if ASKED_BY.swap(process, Ordering::Relaxed) != process {
-        let (from, to) = (ALLOWED, UNKNOWN);
-        let _ = MAY_READ_COUNTER.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
-    }
-}
-
-#[cold]
-fn ask_for_counter() -> bool {
-    let mut mode = 0;
-    // SAFETY: `mode` is writable. A raw call, because the preload library replaces prctl.
-    unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TSC, &raw mut mode) };
-    let found = if mode == libc::PR_TSC_SIGSEGV {
-        AVOIDED
-    } else {
-        ALLOWED
-    };
-    let _ = MAY_READ_COUNTER.compare_exchange(UNKNOWN, found, Ordering::Relaxed, Ordering::Relaxed);
-    MAY_READ_COUNTER.load(Ordering::Relaxed) == ALLOWED
-}
-
-/// Never reads the counter again.
-pub(crate) fn avoid_counter() {
-    MAY_READ_COUNTER.store(AVOIDED, Ordering::Relaxed);
-}
-
 #[inline]
 fn read_counter() -> u64 {
-    if failpoint::is_off(Failpoint::CycleCounter) || !may_read_counter() {
+    if failpoint::is_off(Failpoint::CycleCounter) || !cycle_counter::may_be_read() {
         return 0;
     }
     #[cfg(target_arch = "x86_64")]

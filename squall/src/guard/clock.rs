@@ -1,6 +1,6 @@
 //! The age of a state, needed only where the kernel's generation cannot be seen.
 
-use crate::entropy::cpu;
+use crate::cycle_counter;
 use crate::failpoint::{self, Failpoint};
 
 /// The time since a test advanced the clock; 0 before.
@@ -22,7 +22,7 @@ pub(crate) fn seconds() -> u64 {
     };
     // SAFETY: `now` is writable. The vDSO reads the cycle counter, the system call does not.
     unsafe {
-        if cpu::may_read_counter() {
+        if cycle_counter::may_be_read() {
             libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut now);
         } else {
             libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_BOOTTIME, &raw mut now);

@@ -12,7 +12,7 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::entropy::cpu;
+use crate::cycle_counter;
 use crate::failpoint::{self, Failpoint};
 
 /// Cycles in which the machine cannot have been stopped: less than KVM takes to leave the guest, to
@@ -67,7 +67,7 @@ impl CounterMethod {
     /// executes some CPUIDs, each of which is a trap in a VM.
     pub fn find() -> CounterMethod {
         if FOUND.load(Ordering::Relaxed) == 0 {
-            let found = if cpu::may_read_counter() && Self::is_kvm() {
+            let found = if cycle_counter::may_be_read() && Self::is_kvm() {
                 Self::best_of_this_cpu()
             } else {
                 CounterMethod::None

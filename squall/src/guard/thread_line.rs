@@ -13,7 +13,7 @@ use super::page::{CAPACITY, Page};
 use super::policy::Policy;
 use super::signal_address::SignalAddress;
 use super::stop::{CounterMethod, Reading};
-use crate::entropy::cpu;
+use crate::cycle_counter;
 use crate::per_thread::{ZeroAtStart, per_thread};
 
 /// Longest request served from the buffer, in bytes. Beyond it, generating in place costs less
@@ -129,7 +129,7 @@ impl ThreadLine {
 
     /// Stops reading the cycle counter: in this thread now, in the others at their next refill.
     pub fn avoid_counter(&self) {
-        cpu::avoid_counter();
+        cycle_counter::avoid();
         CounterMethod::avoid();
         self.counter.set(CounterMethod::None);
     }

@@ -9,7 +9,7 @@ use super::generator::Generator;
 use super::root::{self, Event};
 use super::{FIRST_REFILL, RESEEDS, Request, request_pad};
 use crate::Error;
-use crate::entropy::{self, RootBytes, SEED_LEN, Seed, cpu};
+use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::page::Page;
 use crate::guard::{Epoch, clock, clone_signal, freshness, vdso};
 use crate::secret::Secret;
@@ -24,7 +24,6 @@ const ATTEMPTS_BEFORE_NEW_ADDRESS: usize = 4;
 impl Request<'_> {
     /// Seeds the page's generator and marks it with the epoch of the seed.
     pub(super) fn seed(&self, page: Page) -> Result<(), Error> {
-        cpu::ask_for_counter_after_fork();
         let epoch_before = self.policy.epoch_without_kernel();
         let event = self.seeding_event(page, epoch_before);
         page.begin_seeding(epoch_before);

@@ -1,4 +1,4 @@
-//! Processes that lose the cycle counter after a fork, or by strict seccomp, which disables it too.
+//! Processes that lose the cycle counter by strict seccomp, which disables it.
 
 use crate::Verdict;
 use crate::outputs::{exit_status_of, fork};
@@ -30,15 +30,6 @@ fn enter_strict_seccomp() {
     // SAFETY: restricts the process's later system calls.
     let status = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_STRICT) };
     assert_eq!(status, 0);
-}
-
-/// The parent reads the counter, which its child may not do.
-pub fn off_after_fork() -> Verdict {
-    squall::u32();
-    draw_in_child(|| {
-        // SAFETY: changes only what RDTSC does in this thread.
-        unsafe { libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV) };
-    })
 }
 
 pub fn strict_seccomp() -> Verdict {

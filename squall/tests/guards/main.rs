@@ -477,8 +477,6 @@ const CASES: &[Case] = &[
     case("registers/building-blocks", registers::building_blocks, &[], Held).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks/control", registers::building_blocks_found, &[RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     #[cfg(target_arch = "x86_64")]
-    case("counter/off-after-fork", counter::off_after_fork, &[], Held),
-    #[cfg(target_arch = "x86_64")]
     case("counter/strict-seccomp", counter::strict_seccomp, &[], Held),
     #[cfg(target_arch = "x86_64")]
     case("counter/strict-seccomp/control", counter::strict_seccomp_after_draws, &[], Broken),
