@@ -294,14 +294,14 @@ func TestEachRule(t *testing.T) {
 	nothing := func(*guard.Page) {}
 	anchored := func(page *guard.Page) {
 		before := readCounter(page)
-		page.RecordRefill(before, readCounter(page), true)
+		page.RecordRefill(stretch(before, readCounter(page)), true)
 	}
 	long := func(page *guard.Page) {
-		page.RecordRefill(guard.Reading{Count: 1, CPU: 2}, guard.Reading{Count: 2, CPU: 2}, true)
+		page.RecordRefill(stretch(guard.Reading{Count: 1, CPU: 2}, guard.Reading{Count: 2, CPU: 2}), true)
 	}
 	unanchored := func(page *guard.Page) {
 		now := readCounter(page)
-		page.RecordRefill(now, now, false)
+		page.RecordRefill(stretch(now, now), false)
 	}
 	// A request may follow a reading within a gap, unless each reading is a trap, as in some VMs.
 	canBeQuick := counter != guard.NoCounter && slices.ContainsFunc(make([]int, patience), func(int) bool {
@@ -312,7 +312,7 @@ func TestEachRule(t *testing.T) {
 		var out [maxBuffered]byte
 		before := readCounter(page)
 		count, cpu := aes256.TakeAndReadCounter(out[:], bufferAt(page, 0), aes256.CounterMethod(counter))
-		return page.RecordRefill(before, guard.Reading{Count: count, CPU: cpu}, true)
+		return page.RecordRefill(stretch(before, guard.Reading{Count: count, CPU: cpu}), true)
 	})
 	for length := 0; length <= maxBuffered; length++ {
 		if 0 < length && length < 8 {
@@ -334,6 +334,83 @@ func TestEachRule(t *testing.T) {
 	}
 	if counter != guard.NoCounter && !canBeQuick {
 		t.Skip("bursts: two readings of the counter are never less than a gap apart")
+	}
+}
+
+// stretch is the stretch of time between two readings.
+func stretch(before, after guard.Reading) guard.Stretch {
+	within := guard.BeginStretch(before)
+	within.Continue(after)
+	return within
+}
+
+// A refill reads the counter before and after it draws its word, after it mixed the word in, after each piece of
+// the buffer, and at its end. It is an anchor if all gaps are short, whatever they add up to, and not if any is long.
+func TestReadingsOfARefill(t *testing.T) {
+	needsState(t)
+	if !aes256.HasRandom() {
+		t.Skip("no random instruction")
+	}
+	defer func() { readInRefill = readCounter }()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const short, long = 900, 1000
+	pieceLen := refillPiece
+	if aes256.Best() == aes256.VAES512 {
+		pieceLen = guard.BufferLen
+	}
+	for _, length := range []int{firstRefill, 2 * firstRefill, guard.BufferLen} {
+		// moment is what was done at a reading.
+		type moment struct {
+			hasInput, isMixedIn bool
+			filled              int
+			isOver              bool
+		}
+		want := []moment{{}, {hasInput: true}, {hasInput: true, isMixedIn: true}}
+		for filled := pieceLen; filled < length+pieceLen; filled += pieceLen {
+			want = append(want, moment{hasInput: true, isMixedIn: true, filled: min(filled, length)})
+		}
+		want = append(want, want[len(want)-1])
+		want[len(want)-1].isOver = true
+		refill := func(longGap int) (isAnchor bool, seen []moment) {
+			page := pin()
+			defer guard.Unpin()
+			page.Left, page.LeftOffFastPath = 0, 0
+			defer page.Wipe()
+			page.ResetBursts()
+			page.Rule, page.Refill, page.ShortRefills = guard.PadAfterPause, uint64(length), 0
+			clear(page.Buffer[:])
+			before, count := page.State, uint64(1)<<40
+			var atWork [guard.StateLen]byte
+			readInRefill = func(page *guard.Page) guard.Reading {
+				if count += short; len(seen) == longGap {
+					count += long - short
+				}
+				now := moment{hasInput: page.Seed != [guard.StateLen]byte{}, isMixedIn: page.State != before}
+				for now.filled = len(page.Buffer); now.filled > 0 && page.Buffer[now.filled-1] == 0; now.filled-- {
+				}
+				if now.filled = (now.filled + 15) / 16 * 16; now.filled == length {
+					now.isOver = atWork != [guard.StateLen]byte{} && [32]byte(page.State[:]) != [32]byte(atWork[:])
+					atWork = page.State
+				}
+				seen = append(seen, now)
+				return guard.Reading{Count: count, CPU: 1}
+			}
+			request := request{policy: guard.ThisPolicy(), page: page}
+			request.refill()
+			return page.IsAnchored(), seen
+		}
+		isAnchor, seen := refill(-1)
+		if !slices.Equal(seen, want) {
+			t.Fatalf("%d bytes: readings at %v, and not at %v", length, seen, want)
+		}
+		if !isAnchor {
+			t.Errorf("%d bytes: no anchor although all gaps are short", length)
+		}
+		for gap := 1; gap < len(want); gap++ {
+			if isAnchor, _ := refill(gap); isAnchor {
+				t.Errorf("%d bytes: an anchor although gap %d is long", length, gap)
+			}
+		}
 	}
 }
 

@@ -80,13 +80,13 @@ func (p *Page) Pause(now Reading) bool {
 	return length >= p.padsWanted
 }
 
-// RecordRefill records that the buffer was refilled between two readings, and whether the random
-// instruction gave a word after the first of them. It reports whether the refill is an anchor.
-func (p *Page) RecordRefill(before, after Reading, hasWord bool) bool {
-	p.endBurst(after)
-	p.isAnchored = hasWord && after.provesNoStopSince(before)
+// RecordRefill records that the buffer was refilled within a stretch of time, and whether the random
+// instruction gave a word after its first reading. It reports whether the refill is an anchor.
+func (p *Page) RecordRefill(within Stretch, hasWord bool) bool {
+	p.endBurst(within.last)
+	p.isAnchored = hasWord && !within.isBroken
 	if p.isAnchored {
-		p.anchor = after.CPU
+		p.anchor = within.last.CPU
 		p.padsWanted = padsBeforeRefill
 	}
 	return p.isAnchored

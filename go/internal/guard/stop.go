@@ -41,6 +41,22 @@ func (r Reading) provesNoStopSince(earlier Reading) bool {
 	return r.isWithinGap(earlier.Count) && r.CPU == earlier.CPU
 }
 
+// Stretch is a stretch of time with readings of the counter. Between the first and the last of them the machine
+// was not stopped, unless the stretch is broken.
+type Stretch struct {
+	last     Reading
+	isBroken bool
+}
+
+// BeginStretch begins a stretch with its first reading.
+func BeginStretch(first Reading) Stretch { return Stretch{last: first} }
+
+// Continue adds the next reading.
+func (s *Stretch) Continue(now Reading) {
+	s.isBroken = s.isBroken || !now.provesNoStopSince(s.last)
+	s.last = now
+}
+
 // CounterMethod is the way to read the cycle counter and the number of its CPU.
 type CounterMethod uint32
 
