@@ -489,6 +489,46 @@ func TestShardsGrow(t *testing.T) {
 	}
 }
 
+// Memory for more Ps that the kernel refuses is asked for every 1024 requests. They are served afresh, and from
+// pages again once there is memory.
+func TestRefusedMemoryIsAskedForRarely(t *testing.T) {
+	needsState(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	Word() // the first seeding decides how the generation is watched
+	before := allShards.Load()
+	defer func() {
+		mapPages = guard.MapPages
+		allShards.Store(before)
+		refusals.Store(0)
+	}()
+	allShards.Store(&shards{})
+	asked := 0
+	mapPages = func(int) ([]*guard.Page, guard.MemoryKind) {
+		asked++
+		return nil, guard.NoMemory
+	}
+	const rounds = 3
+	seen := map[uint64]bool{}
+	for range rounds * 1024 {
+		word := Word()
+		if seen[word] {
+			t.Fatalf("%#x was given out twice", word)
+		}
+		seen[word] = true
+	}
+	// More often only if the kernel reseeds during requests, which are then repeated.
+	if asked == 0 || asked > 2*rounds {
+		t.Errorf("it was asked for %d times in %d requests", asked, rounds*1024)
+	}
+	mapPages = guard.MapPages
+	for range 1024 {
+		Word()
+	}
+	if len(allShards.Load().pages) == 0 {
+		t.Error("there is memory again, and it is not used")
+	}
+}
+
 // A request allocates nothing.
 func TestNothingIsAllocated(t *testing.T) {
 	needsState(t)

@@ -36,6 +36,17 @@ func pin() *guard.Page {
 	}
 }
 
+// refusalLen is the number of calls of grow for which memory that was refused is not asked for again. A request on
+// a P without a page makes one in each attempt, and one when it is served afresh: so it is asked for every 1024
+// requests.
+const refusalLen = 1024 * (attempts + 1)
+
+// refusals is the number of those calls that are left.
+var refusals atomic.Int32
+
+// mapPages is guard.MapPages, unless a test replaces it.
+var mapPages = guard.MapPages
+
 // grow makes room for at least count Ps. Several goroutines may do so at once; the first to publish wins,
 // and nobody waits.
 func grow(count int) bool {
@@ -44,8 +55,13 @@ func grow(count int) bool {
 	if missing <= 0 {
 		return true
 	}
-	pages, kind := guard.MapPages(missing)
+	if refusals.Load() > 0 {
+		refusals.Add(-1)
+		return false
+	}
+	pages, kind := mapPages(missing)
 	if kind == guard.NoMemory {
+		refusals.Store(refusalLen)
 		return false
 	}
 	if len(old.pages) > 0 {
