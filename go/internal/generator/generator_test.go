@@ -489,8 +489,8 @@ func TestShardsGrow(t *testing.T) {
 	}
 }
 
-// Memory for more Ps that the kernel refuses is asked for every 1024 requests. They are served afresh, and from
-// pages again once there is memory.
+// Memory for more Ps that the kernel refuses is asked for every 1024 requests. The kernel serves them, and pages do
+// again once there is memory.
 func TestRefusedMemoryIsAskedForRarely(t *testing.T) {
 	needsState(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

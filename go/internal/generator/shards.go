@@ -37,8 +37,7 @@ func pin() *guard.Page {
 }
 
 // refusalLen is the number of calls of grow for which memory that was refused is not asked for again. A request on
-// a P without a page makes one in each attempt, and one when it is served afresh: so it is asked for every 1024
-// requests.
+// a P without a page makes one in each attempt, and one in Fresh: so memory is asked for after 1024 requests.
 const refusalLen = 1024 * (attempts + 1)
 
 // refusals is the number of those calls that are left.
