@@ -35,20 +35,15 @@ fuzz:
 	go -C go test -run - -fuzz FuzzKeystream -fuzztime $(SECONDS)s ./internal/aes256
 	go -C go test -run - -fuzz FuzzLengths -fuzztime $(SECONDS)s ./internal/generator
 
-# The command, the libraries, headers, manual pages and completions below PREFIX.
-PREFIX ?= /usr/local
+# The command, the libraries, headers, manual pages and completions below PREFIX. Run it as the user who has Rust;
+# with SUDO=sudo it builds as that user and copies as root.
+install uninstall: export PREFIX ?= /usr/local
 install:
-	scripts/install.sh $(PREFIX)
-	@case "$(DESTDIR)$(PREFIX)" in \
-	/usr | /usr/local) [ "$$(id -u)" -ne 0 ] || ldconfig ;; \
-	esac
+	scripts/install.sh "$$PREFIX"
 
-# Removes the files of `make install`, with the same PREFIX and DESTDIR.
+# Removes the files of `make install`, with the same PREFIX, DESTDIR and SUDO.
 uninstall:
-	scripts/uninstall.sh $(PREFIX)
-	@case "$(DESTDIR)$(PREFIX)" in \
-	/usr | /usr/local) [ "$$(id -u)" -ne 0 ] || ldconfig ;; \
-	esac
+	scripts/uninstall.sh "$$PREFIX"
 
 # The crates as a registry would have them, each built from its package.
 crates:
@@ -65,6 +60,7 @@ wheels:
 
 # The sources of randomness on this machine, under two minutes; then the project's targets.
 bench:
+	mkdir -p target
 	cargo run --release --features tools -- bench --export-json target/bench.json
 	scripts/bench-targets.py target/bench.json
 

@@ -1,26 +1,30 @@
 #!/usr/bin/env bash
 # Builds squall's command and libraries and installs them below a folder:
 #   install.sh PREFIX
-# DESTDIR, if set, is put before PREFIX, for packages. LIBDIR defaults to PREFIX/lib.
+# DESTDIR, if set, is put before PREFIX, for packages. LIBDIR defaults to PREFIX/lib. It builds as the caller;
+# SUDO, if set, is the command that copies, as `sudo`.
 # With PROFILE=test it installs the build of `cargo test`, for tests. installed.txt lists the files;
 # uninstall.sh removes them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/installed.sh
-# Where cargo puts what it builds for another CPU, if it does.
-target=${CARGO_TARGET_DIR:-target}${CARGO_BUILD_TARGET:+/$CARGO_BUILD_TARGET}
+installed | check_folders
+source scripts/cargo.sh
 
+# build ARGUMENT...: `target` is then the folder in which cargo says the command is, perhaps that of another CPU.
+build() {
+    target=$(cargo build --quiet --message-format json-render-diagnostics "$@" |
+        sed -n 's|.*"executable":"\([^"]*\)/squall".*|\1|p')
+}
 if [ "${PROFILE:-release}" = test ]; then
-    target+=/debug
     # With the examples, the crates have the same features as in the tests, which have built them already.
     source scripts/crates.sh
     # A test passes the variables of its package on, and cargo would build the crate ring again, which asks for them.
     unset OUT_DIR "${!CARGO_PKG_@}" "${!CARGO_MANIFEST_@}"
-    cargo build --quiet --profile test "${product[@]}" --lib --bins --examples
+    build --profile test "${product[@]}" --lib --bins --examples
 else
-    target+=/release
     # The command is built separately, because the libraries access thread-local variables differently.
-    cargo build --quiet --release -p squall-cli --features tools
+    build --release -p squall-cli --features tools
     cargo build --quiet --release -p squall-ffi -p squall-preload -p squall-openssl
 fi
 
@@ -60,12 +64,13 @@ if ! diff <(installed | sort) <(find "$stage" ! -type d -printf '/%P\n' | sort) 
 fi
 installed | while read -r file; do
     if [ -L "$stage$file" ]; then
-        install -d "$(dirname "${DESTDIR:-}$file")"
-        ln -sfn "$(readlink "$stage$file")" "${DESTDIR:-}$file"
+        change install -d "$(dirname "${DESTDIR:-}$file")"
+        change ln -sfn "$(readlink "$stage$file")" "${DESTDIR:-}$file"
     else
         mode=644
         [ ! -x "$stage$file" ] || mode=755
         # A file that is the same stays: somebody may be using it.
-        install -C -D -m "$mode" "$stage$file" "${DESTDIR:-}$file"
+        change install -C -D -m "$mode" "$stage$file" "${DESTDIR:-}$file"
     fi
 done
+index

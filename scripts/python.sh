@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/ignored.sh
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+source scripts/cargo.sh
 python=${PYTHON:-python3}
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 

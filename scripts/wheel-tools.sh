@@ -12,7 +12,8 @@ fail() {
     exit 1
 }
 
-folder=$(realpath -m "${CARGO_TARGET_DIR:-target}/wheel-tools")
+source scripts/cargo.sh
+folder=$target/wheel-tools
 mkdir -p "${folder%/*}"
 exec 9> "$folder.lock"
 flock 9

@@ -17,7 +17,7 @@ tools=$(scripts/wheel-tools.sh) || {
     exit
 }
 tools=$tools/bin
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+source scripts/cargo.sh
 wheels=$target/wheels
 WHEELS_AARCH64=made scripts/wheels.sh "$wheels"
 

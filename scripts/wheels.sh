@@ -17,10 +17,11 @@ source scripts/ignored.sh
     echo "usage: wheels.sh [FOLDER]" >&2
     exit 2
 }
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+source scripts/cargo.sh
 out=$(realpath -m "${1:-$target/wheels}")
 tools=$(scripts/wheel-tools.sh)
 source scripts/wheel-build.sh
+mkdir -p "$out"
 
 # Leaves nothing of an earlier version, and nothing half-built in FOLDER.
 part=$(mktemp -d "$target/wheels.XXXXXX")
@@ -50,7 +51,6 @@ if [ "$(uname -m)" = x86_64 ]; then
     fi
 fi
 
-mkdir -p "$out"
 rm -f "$out"/squall-*.whl "$out"/squall-*.tar.gz
 mv "$part"/* "$out"
 ls -l "$out"

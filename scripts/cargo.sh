@@ -1,0 +1,7 @@
+# For scripts that build: `target` is the folder that cargo builds in, and without cargo the script ends.
+command -v cargo > /dev/null || {
+    echo "${0##*/}: there is no cargo on the PATH: run make as the user who has Rust, not by sudo" \
+        "(make install SUDO=sudo builds as you and copies as root)" >&2
+    exit 1
+}
+target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
