@@ -71,7 +71,7 @@ fi
 
 # Real programs that are tested with squall. A missing program's test is skipped, or fails if CI is set.
 programs=()
-for pair in python3:python3 ssh-keygen:openssh-client sshd:openssh-server nginx:nginx-light wrk:wrk \
+for pair in python3:python3 ssh-keygen:openssh-client sshd:openssh-server nginx:nginx-light wrk:wrk patchelf:patchelf \
     /usr/lib/postgresql:postgresql; do
     has "${pair%%:*}" || programs+=("${pair##*:}")
 done
@@ -87,6 +87,7 @@ fi
 
 if [ -n "${compiling:-}" ] && wait "$compiling"; then
     trap - EXIT
-    "${CARGO_TARGET_DIR:-target}/debug/squall-lab" deps ||
+    source scripts/cargo.sh
+    "$target/debug/squall-lab" deps ||
         echo "make: QEMU and kernels could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
 fi

@@ -14,7 +14,7 @@ source scripts/phases.sh
 
 quick=(format clippy tests thread_locals)
 # What uses one CPU runs beside research, and what compiles on all comes last.
-rest=(research first_command python wheels go packages arm64 complete sanitizers release documentation)
+rest=(research first_command python wheels go packages uml arm64 complete sanitizers release documentation)
 
 format() { cargo fmt --all --check && lock_files; }
 
@@ -92,6 +92,9 @@ arm64() {
 
 # The Python package: built, and each wheel installed and tried.
 wheels() { scripts/wheels-test.sh; }
+
+# The commands on a kernel that lacks what others have.
+uml() { scripts/uml-test.sh; }
 
 # AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.
 sanitizers() { scripts/sanitize.sh; }

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Runs the commands under a kernel that lacks what others have: user-mode Linux, whose vDSO has neither getcpu nor
+# getrandom; then without a vDSO and without /proc/sys. The kernel is Debian sid's, fetched into ~/.cache/squall-uml
+# with the C library that it needs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/ignored.sh
+
+what="squall under user-mode Linux"
+[ "$(uname -m)" = x86_64 ] || {
+    ignored "$what" "it is made for x86-64"
+    exit
+}
+for tool in apt-get dpkg-deb patchelf; do
+    command -v "$tool" > /dev/null || {
+        missing "$what" "$tool is not installed"
+        exit
+    }
+done
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/squall-uml
+libraries=$cache/usr/lib/x86_64-linux-gnu
+
+fetch() {
+    mkdir -p "$part/lists/partial"
+    cd "$part"
+    # shellcheck disable=SC2016 # apt's own
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Component: main" "Created-By: Packages" | sed -n 1p)
+    [ -n "$mirror" ]
+    echo "deb $mirror sid main" > sources.list
+    apt=(apt-get -q -o "Dir::Etc::SourceList=$part/sources.list" -o Dir::Etc::SourceParts=/dev/null
+        -o "Dir::State::Lists=$part/lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
+        -o APT::Sandbox::User= -o Acquire::Languages=none)
+    "${apt[@]}" update
+    "${apt[@]}" download user-mode-linux libc6 busybox-static
+    for package in *.deb; do dpkg-deb -x "$package" .; done
+    patchelf --set-interpreter "$libraries/ld-linux-x86-64.so.2" --set-rpath "$libraries" usr/bin/linux.uml
+    rm -r -- *.deb lists
+    mv -T "$part" "$cache"
+}
+
+if [ ! -x "$cache/usr/bin/linux.uml" ]; then
+    part=$cache.part
+    exec 9> "$cache.lock"
+    flock 9
+    rm -rf "$part" "$cache"
+    # Beside the script, because bash ignores `set -e` on the left of `||`.
+    fetch > "$cache.log" 2>&1 &
+    wait "$!" || {
+        missing "$what" "its kernel cannot be fetched: $(grep '^E:' "$cache.log" | tail -n 1)"
+        exit
+    }
+    exec 9>&-
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+guest=$work/guest
+DESTDIR=$guest PROFILE=test scripts/install.sh /usr
+mkdir "$guest"/{bin,dev,proc,sys,tmp}
+cp "$(find "$cache" -path '*/bin/busybox')" "$guest/bin"
+ldd "$guest/usr/bin/squall" | grep -o '/[^ ]*' | xargs cp --dereference --parents --target-directory "$guest"
+cp "$(find "$cache/usr/lib/uml/modules" -name 'brd.ko*')" "$guest/brd.ko"
+
+cat > "$guest/test" << 'END'
+insmod /brd.ko rd_nr=1 rd_size=16384
+cd /tmp
+squall --help
+for command in bench blank completions dmcrypt "dmcrypt bench" "dmcrypt kdf" "dmcrypt list" drives openssl-conf run \
+    seed status stream verify wipe; do
+    squall $command --help > /dev/null
+done
+squall status
+squall drives
+squall seed
+squall stream --size 1MiB | cmp -n 1048576 - /dev/zero && exit 1
+squall run -- squall stream --size 1MiB > random
+squall dmcrypt kdf --time 100 > /dev/null
+dd if=/dev/zero of=/dev/ram0 bs=1M count=16
+squall blank /dev/ram0
+squall wipe --yes --keep-key --serial diskseq-1 --report report /dev/ram0
+squall verify report/*.json
+END
+cat > "$guest/init" << 'END'
+#!/bin/busybox sh
+export PATH=/usr/bin:/bin TERM=dumb
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t tmpfs tmp /tmp
+if grep -q vdso=0 /proc/cmdline; then mount -t tmpfs none /proc/sys; fi
+sh -eux /test 2>&1 && echo "every command ran"
+poweroff -f
+END
+chmod +x "$guest/init"
+
+for vdso in 1 0; do
+    # Its memory is a file there.
+    TMPDIR=/dev/shm timeout 300 "$cache/usr/bin/linux.uml" mem=256M rootfstype=hostfs "rootflags=$guest" rw \
+        init=/init con=null con0=fd:0,fd:1 quiet "vdso=$vdso" < /dev/null > "$work/log" 2>&1 || true
+    grep -q '^every command ran' "$work/log" || {
+        cat "$work/log"
+        echo "uml-test.sh: a command failed with vdso=$vdso" >&2
+        exit 1
+    }
+    echo "uml: every command ran with vdso=$vdso"
+done
