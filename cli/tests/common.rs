@@ -3,7 +3,9 @@
 pub mod emulator;
 
 use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,7 +26,19 @@ pub fn squall(arguments: &str) -> Command {
     command
         .args(arguments.split_whitespace())
         .stdin(Stdio::null());
+    // SAFETY: it only makes system calls.
+    unsafe { command.pre_exec(hear_signals) };
     command
+}
+
+/// Gives interrupts their usual effect in a command: background jobs of shells ignore SIGINT, and what nohup(1) starts
+/// ignores SIGHUP. For use after a fork.
+pub fn hear_signals() -> io::Result<()> {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the call takes numbers.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    Ok(())
 }
 
 /// Runs the command to its end and collects both outputs.

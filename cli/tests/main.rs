@@ -31,6 +31,7 @@ fn main() -> ExitCode {
     suite::main(&[
         wipe::interrupted::TESTS,
         wipe::terminal::TESTS,
+        wipe::signals::TESTS,
         wipe::reports::TESTS,
         seed::watch::TESTS,
         arguments::TESTS,

@@ -8,6 +8,7 @@ pub mod limits;
 pub mod listed;
 pub mod loops;
 pub mod reports;
+pub mod signals;
 pub mod terminal;
 pub mod verified;
 mod workspace;

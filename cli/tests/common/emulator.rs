@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use vt100::Parser;
 
-use super::{DEADLINE, terminal};
+use super::{DEADLINE, hear_signals, terminal};
 
 /// What a terminal does with the lines on it when it becomes narrower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +62,11 @@ impl Emulator {
             let taken =
                 unsafe { libc::setsid() != -1 && libc::ioctl(number, libc::TIOCSCTTY, 0) != -1 };
             match taken {
-                true => Ok(()),
+                true => hear_signals(),
                 false => Err(std::io::Error::last_os_error()),
             }
         };
-        // SAFETY: the child makes two system calls that may be made after a fork.
+        // SAFETY: the child makes system calls that may be made after a fork.
         unsafe { command.pre_exec(take_terminal) };
         command.spawn().expect("the command runs")
     }

@@ -251,8 +251,8 @@ fn silence() -> ! {
     }
 }
 
-/// Whether the process handles a signal, which it does last of those that interrupt a run.
-fn handles(process: u32, signal: Signal) -> bool {
+/// Whether the process handles a signal. Of those that interrupt a run, it handles SIGHUP last.
+pub fn handles(process: u32, signal: Signal) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("the run is there");
     let handled = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let handled = u64::from_str_radix(handled.expect("signals").trim(), 16).expect("a mask");

@@ -12,17 +12,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 
 use crate::Failure;
 use crate::failure::cause;
+use crate::inherited::is_ignored;
 use crate::terminal::{input, is_ours};
 
 /// Signals that interrupt the work.
 const INTERRUPTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// The signal by which a child is told of them.
-const TOLD: i32 = SIGUSR1;
+/// The signal by which a child is told of them. SIGUSR1 is passed on as it is: see [crate::inquiry].
+const TOLD: i32 = SIGUSR2;
 
 /// Whether this process is such a child.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
@@ -34,17 +35,22 @@ pub struct Ended {
     pub is_stuck: bool,
 }
 
-/// The signals that interrupt this process's work.
-pub(crate) fn interrupts() -> &'static [i32] {
-    match IS_CHILD.load(Relaxed) {
-        true => &[TOLD],
-        false => &INTERRUPTS,
-    }
+/// The signals that interrupt this process's work: those that it does not ignore.
+pub(crate) fn interrupts() -> Vec<i32> {
+    let mut signals = match IS_CHILD.load(Relaxed) {
+        true => return vec![TOLD],
+        false => INTERRUPTS.to_vec(),
+    };
+    signals.retain(|signal| !is_ignored(*signal));
+    signals
 }
 
 /// Sets `flag` when the user asks this process to stop (SIGTSTP), instead of stopping it.
 pub fn note_stops(flag: &Arc<AtomicBool>) -> io::Result<()> {
-    signal_hook::flag::register(SIGTSTP, flag.clone()).map(drop)
+    match is_ignored(SIGTSTP) {
+        true => Ok(()),
+        false => signal_hook::flag::register(SIGTSTP, flag.clone()).map(drop),
+    }
 }
 
 /// Runs `work` in a child, and returns its result. This process must have no other threads.
@@ -190,7 +196,7 @@ impl Terminal {
 /// child.
 fn pass_signals_on(child: i32, terminal: &Terminal) -> io::Result<()> {
     let noted = Arc::new(AtomicI32::new(0));
-    for signal in INTERRUPTS {
+    for signal in interrupts() {
         let (noted, terminal) = (noted.clone(), terminal.clone());
         let pass_on = move || {
             if noted.swap(signal, Relaxed) != 0 {
@@ -205,6 +211,14 @@ fn pass_signals_on(child: i32, terminal: &Terminal) -> io::Result<()> {
         };
         // SAFETY: the action makes system calls that are safe in a handler, and uses atomics.
         unsafe { signal_hook::low_level::register(signal, pass_on) }?;
+    }
+    if !is_ignored(SIGUSR1) {
+        let pass_on = move || {
+            // SAFETY: the call takes numbers, and may be made in a handler.
+            unsafe { libc::kill(child, SIGUSR1) };
+        };
+        // SAFETY: as above.
+        unsafe { signal_hook::low_level::register(SIGUSR1, pass_on) }?;
     }
     let follow = move || {
         // SAFETY: an all-zero siginfo is valid, the call writes to it, and all of these may be called in a handler.

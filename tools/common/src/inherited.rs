@@ -26,18 +26,23 @@ static IS_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 static BEFORE_MAIN: extern "C" fn() = note;
 
 extern "C" fn note() {
-    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: no action is set; the old one fills `before`, for which zeros are a valid value.
-    let handler = unsafe {
-        libc::sigaction(libc::SIGPIPE, ptr::null(), before.as_mut_ptr());
-        before.assume_init().sa_sigaction
-    };
-    IGNORES_PIPE.store(handler == libc::SIG_IGN, Ordering::Relaxed);
+    IGNORES_PIPE.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
     for (number, is_closed) in (0..).zip(&IS_CLOSED) {
         // SAFETY: F_GETFD only asks about a number, which need not be an open descriptor.
         let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
         is_closed.store(flags == -1, Ordering::Relaxed);
     }
+}
+
+/// Whether this process ignores `signal` now. What nohup(1) or a shell has made it ignore must stay ignored.
+pub(crate) fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: no action is set; the present one fills `action`, for which zeros are a valid value.
+    let handler = unsafe {
+        libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
+        action.assume_init().sa_sigaction
+    };
+    handler == libc::SIG_IGN
 }
 
 pub(crate) fn has_no_stdout() -> bool {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Failure, in_child};
 
-/// Notes SIGINT, SIGTERM and SIGHUP; a second signal ends the process at once. Work that runs [in_child] notes what the
-/// process that waits for it passes on.
+/// Notes SIGINT, SIGTERM and SIGHUP, unless they were ignored before; a second signal ends the process at once. Work that
+/// runs [in_child] notes what the process that waits for it passes on.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     noted: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ impl Interrupt {
             signal_hook::flag::register(signal, noted.clone())?;
             Ok(())
         };
-        for &signal in in_child::interrupts() {
+        for signal in in_child::interrupts() {
             register(signal)
                 .map_err(|error| Failure::Runtime(format!("signal {signal}: {error}")))?;
         }

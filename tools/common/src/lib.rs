@@ -12,6 +12,7 @@ pub mod csv;
 pub mod failure;
 pub mod in_child;
 pub mod inherited;
+pub mod inquiry;
 pub mod interrupt;
 #[cfg(feature = "loaded")]
 pub mod loaded;
@@ -33,6 +34,7 @@ pub mod units;
 pub mod usage;
 
 pub use failure::Failure;
+pub use inquiry::Inquiry;
 pub use interrupt::Interrupt;
 
 use std::process::ExitCode;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use squall_drives::Target;
 use squall_drives::io::{Access, Buffer, Device, Direction};
 use squall_tools::failure::cause;
-use squall_tools::{Failure, Interrupt, output};
+use squall_tools::{Failure, Inquiry, Interrupt, output};
 
 use crate::args::BlankArguments;
 use crate::control::Control;
@@ -50,6 +50,7 @@ struct Count {
 /// Runs `squall blank`.
 pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
     let (opened, missing) = open(options).map_err(|failure| Failure::Usage(failure.into_text()))?;
+    let inquiry = Inquiry::watch()?;
     let control = Control::new(Interrupt::watch("the drives were not read to their ends")?);
     let progress: Vec<_> = opened.iter().map(|_| Progress::default()).collect();
     let (sender, answers) = channel();
@@ -70,7 +71,7 @@ pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
             });
         }
         drop(sender);
-        print_answers(&opened, &progress, &answers, options.json, &mut count)
+        print_answers(&opened, &progress, &answers, options.json, &inquiry, &mut count)
     })?;
     match count.text(all) {
         None => Ok(()),
@@ -138,12 +139,13 @@ fn print_answers(
     progress: &[Progress],
     answers: &Receiver<Told>,
     json: bool,
+    inquiry: &Inquiry,
     count: &mut Count,
 ) -> Result<(), Failure> {
     let mut screen = Screen::new(opened);
     loop {
         match answers.recv_timeout(TICK) {
-            Err(RecvTimeoutError::Timeout) => screen.show(progress),
+            Err(RecvTimeoutError::Timeout) => screen.show(progress, inquiry.take()),
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Ok((number, answer)) => {
                 count.add(&answer);

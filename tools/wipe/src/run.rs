@@ -21,7 +21,7 @@ use squall_drives::io::{Access, Device};
 use squall_drives::{Purpose, Target, confirm, shown};
 use squall_tools::columns::paragraph;
 use squall_tools::in_child::{self, Ended};
-use squall_tools::{Failure, Interrupt, output};
+use squall_tools::{Failure, Inquiry, Interrupt, output};
 
 use crate::args::{TransferArguments, WipeArguments};
 use crate::choice::Choice;
@@ -57,6 +57,7 @@ type Prepared = (Journal, Vec<PendingDrive>, Option<Known>);
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
     options.choice.check()?;
     let style = OutputStyle::choose(options.output.json).map_err(as_refusal)?;
+    let inquiry = Inquiry::watch()?;
     let prepared = match &options.resume {
         Some(path) => resume::prepare(options, path, style),
         None => begin::prepare(options),
@@ -67,13 +68,18 @@ pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
     let has_keys = style == OutputStyle::Screen && keyboard::is_there();
     match has_keys || options.stall.is_some() {
         // A drive may be given up that never answers.
-        true => in_child::run(|| work(options, prepared, style)),
-        false => work(options, prepared, style).result,
+        true => in_child::run(|| work(options, prepared, style, &inquiry)),
+        false => work(options, prepared, style, &inquiry).result,
     }
 }
 
 /// Wipes the drives that are prepared.
-fn work(options: &WipeArguments, (journal, parts, known): Prepared, style: OutputStyle) -> Ended {
+fn work(
+    options: &WipeArguments,
+    (journal, parts, known): Prepared,
+    style: OutputStyle,
+    inquiry: &Inquiry,
+) -> Ended {
     let wiped = || {
         // A process of its own has locked no memory yet.
         protect_memory();
@@ -84,6 +90,7 @@ fn work(options: &WipeArguments, (journal, parts, known): Prepared, style: Outpu
             transfer: &options.transfer,
             interval: Duration::from_secs(options.checkpoint.into()),
             interrupt: &interrupt,
+            inquiry,
             style,
         };
         let keyboard = match style {

@@ -84,6 +84,8 @@ trait View {
     fn hide(&mut self) {}
     /// Shows how far the run is.
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure>;
+    /// Says how far the run is, because the user asks.
+    fn answer(&mut self, now: Timestamp, run: &Run) -> Result<(), Failure>;
     /// The run is over.
     fn end(&mut self, now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure>;
 }
@@ -174,6 +176,11 @@ impl<'a> Show<'a> {
         self.tick_at(Timestamp::now(), self.began.elapsed())
     }
 
+    /// Says how far the drives are, as the user has asked.
+    pub fn answer(&mut self) -> Result<(), Failure> {
+        self.view.answer(Timestamp::now(), &self.run)
+    }
+
     /// Removes the bars, and shows the outcome of all drives and what to do next.
     pub fn end(&mut self, job: &Job) -> Result<(), Failure> {
         self.run.update(self.began.elapsed());
@@ -198,7 +205,7 @@ impl<'a> Show<'a> {
 }
 
 /// Writes to standard error, and ignores failures: a run goes on even if nobody can watch it.
-fn tell(text: &str) -> Result<(), Failure> {
+pub fn tell(text: &str) -> Result<(), Failure> {
     let _ = io::stderr().write_all(text.as_bytes());
     Ok(())
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use squall_drives::Target;
 use squall_drives::io::Device;
 use squall_tools::failure::cause;
-use squall_tools::{Failure, Interrupt};
+use squall_tools::{Failure, Inquiry, Interrupt};
 
 use crate::args::TransferArguments;
 use crate::drive::Worker;
@@ -78,6 +78,8 @@ pub struct Workers<'a> {
     pub interval: Duration,
     /// Whether the user wants to stop.
     pub interrupt: &'a Interrupt,
+    /// Whether the user asks how far the run is.
+    pub inquiry: &'a Inquiry,
     /// How the run is shown.
     pub style: OutputStyle,
 }

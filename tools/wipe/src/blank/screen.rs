@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use jiff::Timestamp;
 use squall_drives::Target;
 use squall_drives::io::Device;
 use squall_tools::units;
 
 use crate::progress::Progress;
 use crate::show::meter::Meter;
-use crate::show::text;
+use crate::show::{tell, text};
 
 /// A bar for each target on a terminal; nothing elsewhere.
 pub struct Screen {
@@ -36,7 +37,9 @@ impl Screen {
         Screen { all, bars, began }
     }
 
-    pub fn show(&mut self, progress: &[Progress]) {
+    /// Shows how far each target is, also in lines of their own if the user `has_asked`.
+    pub fn show(&mut self, progress: &[Progress], has_asked: bool) {
+        let mut told = String::new();
         let age = self.began.elapsed();
         for ((bar, meter, name), progress) in self.bars.iter_mut().zip(progress) {
             let reading = progress.read();
@@ -51,9 +54,13 @@ impl Screen {
             ];
             parts.extend(meter.now().map(units::rate));
             parts.extend(text::left(left));
+            told += &format!("{:.0} {}\n", Timestamp::now(), parts.join(", "));
             bar.set_length(reading.total);
             bar.set_position(reading.done);
             bar.set_message(parts.join("  "));
+        }
+        if has_asked {
+            let _ = self.all.suspend(|| tell(&told));
         }
     }
 

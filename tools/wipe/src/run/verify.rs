@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use squall_drives::io::{Access, Device};
 use squall_tools::failure::at;
-use squall_tools::{Failure, Interrupt};
+use squall_tools::{Failure, Inquiry, Interrupt};
 
 use super::{as_refusal, new_job, protect_memory, say};
 use crate::args::VerifyArguments;
@@ -46,6 +46,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
         ));
     }
     let style = OutputStyle::choose(options.output.json).map_err(as_refusal)?;
+    let inquiry = Inquiry::watch()?;
     protect_memory();
     let directory = directory(options).map_err(as_refusal)?;
     let reported = reported(options).map_err(as_refusal)?;
@@ -68,6 +69,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
         transfer: &options.transfer,
         interval: Duration::MAX,
         interrupt: &interrupt,
+        inquiry: &inquiry,
         style,
     };
     let shown = workers.run(pending, |worker| worker.verify());

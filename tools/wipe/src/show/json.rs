@@ -74,6 +74,10 @@ impl View for Json<'_> {
             return Ok(());
         }
         self.last = Some(age);
+        self.answer(now, run)
+    }
+
+    fn answer(&mut self, now: Timestamp, run: &Run) -> Result<(), Failure> {
         for row in run.rows.iter().filter(|row| row.is_at_work()) {
             if let Some(progress) = progress(row) {
                 let drive = row.into();

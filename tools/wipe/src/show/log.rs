@@ -68,20 +68,26 @@ impl View for Log<'_> {
             return Ok(());
         }
         self.last = age;
-        for row in run
-            .rows
-            .iter()
-            .filter(|row| row.is_at_work() || row.is_purging())
-        {
-            self.line(now, &format!("{}: {}", name(row), progress(row)))?;
-        }
-        self.line(now, &format!("total: {}", run.totals().texts().join(", ")))
+        self.answer(now, run)
+    }
+
+    fn answer(&mut self, now: Timestamp, run: &Run) -> Result<(), Failure> {
+        lines(run).try_for_each(|line| self.line(now, &line))
     }
 
     fn end(&mut self, now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure> {
         self.line(now, &format!("job {}: ended", job.id))?;
         (self.out)(&table::table(job, &run.totals(), None))
     }
+}
+
+/// How far each drive is that does something, and the totals.
+pub fn lines(run: &Run) -> impl Iterator<Item = String> {
+    let rows = run.rows.iter();
+    let at_work = rows.filter(|row| row.is_at_work() || row.is_purging());
+    let lines = at_work.map(|row| format!("{}: {}", name(row), progress(row)));
+    let totals = format!("total: {}", run.totals().texts().join(", "));
+    lines.chain([totals])
 }
 
 /// Says that a pass or a verification begins or goes on.

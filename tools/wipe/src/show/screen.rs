@@ -21,7 +21,7 @@ use crate::record::Job;
 use super::row::Row;
 use super::run::Run;
 use super::words::Words;
-use super::{STOPPING, View, table, tell, text};
+use super::{STOPPING, View, log, table, tell, text};
 
 /// Columns and lines of a terminal that does not tell its size.
 const USUAL: (usize, usize) = (80, 24);
@@ -222,6 +222,11 @@ impl View for Screen {
     fn tick(&mut self, _now: Timestamp, _age: Duration, run: &Run) -> Result<(), Failure> {
         let size = self.fit();
         self.show(run, size);
+        Ok(())
+    }
+
+    fn answer(&mut self, _now: Timestamp, run: &Run) -> Result<(), Failure> {
+        log::lines(run).for_each(|line| self.say(line));
         Ok(())
     }
 

@@ -104,6 +104,33 @@ fn log(text: &RefCell<String>) -> Box<dyn View + '_> {
     Box::new(Log::new(Box::new(out)))
 }
 
+/// A user who asks gets the same lines as in a log, above the bars.
+#[test]
+fn a_question_is_answered() {
+    let job = job();
+    let progress = progress(&job);
+    let text = RefCell::default();
+    let mut show = play(log(&text), &job, &progress);
+    text.take();
+    show.answer().expect("it is shown");
+    let answer = text.take();
+    let told = |line: &str| line.split_once(' ').expect("a time").1.to_owned();
+    let lines: Vec<_> = answer.lines().map(told).collect();
+    assert!(lines[0].starts_with("/dev/sdb (") && lines[1].starts_with("/dev/sdc ("));
+    assert!(lines[2].starts_with("total: 1 of 3 finished, "), "{answer}");
+
+    let term = InMemoryTerm::new(24, 200);
+    let mut screen = Screen::on(ProgressDrawTarget::term_like(Box::new(term.clone())));
+    let answered = screen.answer(fixture::at(150), &show.run);
+    answered.expect("it is shown");
+    screen.show(&show.run, (200, 24));
+    let shown = term.contents();
+    let words: Vec<_> = shown.split_whitespace().collect();
+    let expected = lines.join(" ");
+    let expected: Vec<_> = expected.split_whitespace().collect();
+    assert_eq!(words[..expected.len()], expected);
+}
+
 /// What a run looks like in a log.
 #[test]
 fn log_lines_are_as_they_were() {

@@ -158,6 +158,9 @@ impl<'a, 'w> Supervisor<'a, 'w> {
                 self.read_keys();
                 shown = shown.and(self.take_arrivals());
                 shown = shown.and_then(|()| self.tick());
+                if self.workers.inquiry.take() {
+                    shown = shown.and_then(|()| self.show.answer());
+                }
                 next_tick = Instant::now() + TICK;
             }
         }
