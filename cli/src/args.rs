@@ -163,7 +163,7 @@ pub struct StreamArguments {
 
     /// Show rate, total and time left on standard error
     ///
-    /// A terminal shows a bar. When everything is written, or the reader has closed the output, the
+    /// A terminal shows a bar; a log, and a terminal that cannot draw, a line every 30 seconds. When everything is written, or the reader has closed the output, the
     /// command prints one line; after a signal such as Ctrl-C it prints none.
     #[arg(long)]
     pub progress: bool,

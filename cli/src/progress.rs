@@ -1,16 +1,18 @@
-//! Shows how far a stream is, on standard error: a bar with rate and remaining time, or numbers for programs.
+//! Shows how far a stream is, on standard error: a bar with rate and remaining time, lines where none can be drawn, or
+//! numbers for programs.
 
 use std::cell::Cell;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
-use squall_tools::units;
+use squall_tools::{terminal, units};
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// Time between two numbers.
+/// Time between two numbers, and between two lines for people.
 const NUMBER_INTERVAL: Duration = Duration::from_secs(1);
+const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The amount written so far, shown as the user asked for it.
 pub struct Progress {
@@ -22,9 +24,10 @@ pub struct Progress {
 enum Display {
     Nothing,
     Bar(ProgressBar),
-    Numbers {
+    Lines {
         /// The size of the stream; `None` if it is endless.
         size: Option<u64>,
+        are_numbers: bool,
         next: Cell<Instant>,
     },
 }
@@ -34,8 +37,11 @@ impl Progress {
         Progress::of(Display::Nothing)
     }
 
-    /// A bar that fills at `size` bytes, or a spinner for an endless stream.
+    /// A bar that fills at `size` bytes, or a spinner for an endless stream; lines where it cannot be drawn.
     pub fn bar(size: Option<u64>) -> Progress {
+        if !terminal::can_draw() {
+            return Progress::lines(size, false);
+        }
         let (bar, template) = match size {
             Some(size) => (
                 ProgressBar::new(size),
@@ -48,7 +54,7 @@ impl Progress {
             ),
         };
         let style = ProgressStyle::with_template(template).expect("the template is valid");
-        bar.set_style(style);
+        bar.set_style(style.progress_chars(terminal::bar()).tick_chars("-\\|/ "));
         bar.enable_steady_tick(TICK);
         Progress::of(Display::Bar(bar))
     }
@@ -56,8 +62,16 @@ impl Progress {
     /// A number in a line of its own, at most once a second and at the end: the percentage of `size`, or the
     /// bytes of an endless stream.
     pub fn numbers(size: Option<u64>) -> Progress {
-        let next = Cell::new(Instant::now() + NUMBER_INTERVAL);
-        Progress::of(Display::Numbers { size, next })
+        Progress::lines(size, true)
+    }
+
+    fn lines(size: Option<u64>, are_numbers: bool) -> Progress {
+        let next = Cell::new(Instant::now() + interval(are_numbers));
+        Progress::of(Display::Lines {
+            size,
+            are_numbers,
+            next,
+        })
     }
 
     fn of(display: Display) -> Progress {
@@ -74,11 +88,21 @@ impl Progress {
         match &self.display {
             Display::Nothing => {}
             Display::Bar(bar) => bar.inc(len),
-            Display::Numbers { size, next } => {
+            Display::Lines {
+                size,
+                are_numbers,
+                next,
+            } => {
                 let now = Instant::now();
                 if now >= next.get() {
-                    next.set(now + NUMBER_INTERVAL);
-                    self.print_number(*size);
+                    next.set(now + interval(*are_numbers));
+                    match (*are_numbers, *size) {
+                        (true, size) => self.print_number(size),
+                        (false, Some(size)) => {
+                            self.print_total(&format!("{} %, ", self.percent(size)))
+                        }
+                        (false, None) => self.print_total(""),
+                    }
                 }
             }
         }
@@ -90,13 +114,18 @@ impl Progress {
             Display::Nothing => {}
             Display::Bar(bar) => {
                 bar.finish_and_clear();
-                self.print_total();
+                self.print_total("");
             }
-            Display::Numbers { size, .. } => self.print_number(*size),
+            Display::Lines {
+                size,
+                are_numbers: true,
+                ..
+            } => self.print_number(*size),
+            Display::Lines { .. } => self.print_total(""),
         }
     }
 
-    fn print_total(&self) {
+    fn print_total(&self, before: &str) {
         let elapsed = self.started.elapsed();
         let written = self.written.get();
         let rate = written as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -105,17 +134,26 @@ impl Progress {
             short => format!("{:.2} s", short.as_secs_f64()),
         };
         let (volume, rate) = (units::volume(written), units::rate(rate));
-        print(&format!("{volume} in {time}, {rate}\n"));
+        print(&format!("{before}{volume} in {time}, {rate}\n"));
     }
 
     fn print_number(&self, size: Option<u64>) {
-        let written = self.written.get();
-        let number = match size {
-            Some(0) => 100,
-            Some(size) => (u128::from(written) * 100 / u128::from(size)) as u64,
-            None => written,
-        };
+        let number = size.map_or(self.written.get(), |size| self.percent(size));
         print(&format!("{number}\n"));
+    }
+
+    fn percent(&self, size: u64) -> u64 {
+        match size {
+            0 => 100,
+            _ => (u128::from(self.written.get()) * 100 / u128::from(size)) as u64,
+        }
+    }
+}
+
+fn interval(are_numbers: bool) -> Duration {
+    match are_numbers {
+        true => NUMBER_INTERVAL,
+        false => LINE_INTERVAL,
     }
 }
 

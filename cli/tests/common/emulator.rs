@@ -49,13 +49,16 @@ impl Emulator {
         self.has_input = false;
     }
 
-    /// Starts a command in a session of its own, of which this is the terminal.
+    /// Starts a command in a session of its own, of which this is the terminal, an xterm unless the command knows better.
     pub fn start(&mut self, command: &mut Command) -> Child {
         let end = || Stdio::from(self.theirs.try_clone().expect("a descriptor"));
         if self.has_input {
             command.stdin(end());
         }
         command.stdout(end()).stderr(end());
+        if !command.get_envs().any(|(name, _)| name == "TERM") {
+            command.env("TERM", "xterm");
+        }
         let number = self.theirs.as_raw_fd();
         let take_terminal = move || {
             // SAFETY: these calls take numbers, and the descriptor is open until the program starts.

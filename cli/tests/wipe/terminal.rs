@@ -24,6 +24,8 @@ pub const TESTS: &[Test] = tests![
     a_worker_that_is_not_ended_first_turns_echo_off,
     a_stopped_run_gives_the_terminal_back,
     a_drive_is_skipped_by_a_key,
+    a_terminal_that_cannot_draw_gets_lines,
+    bars_are_of_the_locale,
 ];
 
 const GIB: u64 = 1 << 30;
@@ -316,4 +318,59 @@ fn a_drive_is_skipped_by_a_key() {
     let note = notes[0]["text"].as_str().expect("a note");
     assert!(note.starts_with("skipped by a key"), "{note}");
     assert_eq!(job["drives"][0]["notes"], serde_json::json!([]));
+}
+
+/// As in a log: with `TERM=dumb`, and without TERM.
+fn a_terminal_that_cannot_draw_gets_lines() {
+    let workspace = Workspace::new();
+    let start = |(arguments, line): (&str, &'static str)| {
+        ["dumb", "none"].map(|term| {
+            let name = format!("{}-{term}", arguments.split(' ').next().expect("a command"));
+            let mut command = squall(&format!("{arguments} {SLOW}"));
+            match term {
+                "none" => command.env_remove("TERM"),
+                term => command.env("TERM", term),
+            };
+            if name.starts_with("wipe") {
+                command.arg("--report").arg(workspace.path("reports"));
+            }
+            if name.starts_with("stream") {
+                command.arg("--output");
+            }
+            command.arg(workspace.sparse_target(&name, GIB));
+            let mut terminal = Emulator::new(24, 300);
+            let child = terminal.start(&mut command);
+            (terminal, child, line)
+        })
+    };
+    // Some lines come late, so all run at once.
+    let runs = [
+        ("wipe --yes", ": pass 1/1 begins"),
+        ("blank", " %, "),
+        ("stream --progress --size 1GiB", " %, "),
+    ]
+    .map(start);
+    for (mut terminal, mut child, line) in runs.into_iter().flatten() {
+        terminal.wait_for(line);
+        child.kill().expect("it is there");
+        terminal.end(child);
+    }
+}
+
+fn bars_are_of_the_locale() {
+    let workspace = Workspace::new();
+    let target = workspace.sparse_target("target", GIB);
+    let blank = format!("blank {SLOW} {}", target.display());
+    let stream = format!("stream --progress {SLOW} --size {GIB} --output /dev/null");
+    for (locale, left, other) in [("C", "-------", "┄"), ("C.UTF-8", "┄┄┄┄┄┄┄", "-------")]
+    {
+        for arguments in [&blank, &stream] {
+            let mut terminal = Emulator::new(24, 80);
+            let mut child = terminal.start(squall(arguments).env("LC_ALL", locale));
+            let shown = terminal.wait_until(|screen| screen.contains(left));
+            assert!(!shown.contains(other), "{shown}");
+            child.kill().expect("it is there");
+            terminal.end(child);
+        }
+    }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use squall_tools::Interrupt;
 use squall_tools::measure::Orders;
+use squall_tools::{Interrupt, terminal};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +50,7 @@ impl Session {
     pub fn begin(effort: Effort, expected: Duration, interrupt: Interrupt) -> Session {
         let template = "{bar:30} {percent:>3}%  {msg}, {prefix} left";
         let style = ProgressStyle::with_template(template).expect("the template is valid");
+        let style = style.progress_chars(terminal::bar());
         let began = Instant::now();
         Session {
             effort,

@@ -16,13 +16,13 @@ mod tests;
 pub mod text;
 mod words;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressDrawTarget;
 use jiff::Timestamp;
-use squall_tools::{Failure, output};
+use squall_tools::{Failure, output, terminal};
 
 use crate::event::{Event, EventKind};
 use crate::progress::Progress;
@@ -50,7 +50,7 @@ impl OutputStyle {
     pub fn choose(json: bool) -> Result<OutputStyle, Failure> {
         match json {
             true => output::check().map(|()| OutputStyle::Json),
-            false if io::stderr().is_terminal() => Ok(OutputStyle::Screen),
+            false if terminal::can_draw() => Ok(OutputStyle::Screen),
             false => Ok(OutputStyle::Log),
         }
     }
@@ -107,7 +107,10 @@ impl<'a> Show<'a> {
         temperatures: Temperatures<'a>,
     ) -> Result<Show<'a>, Failure> {
         let view: Box<dyn View> = match style {
-            OutputStyle::Screen => Box::new(screen::Screen::on(ProgressDrawTarget::stderr())),
+            OutputStyle::Screen => Box::new(screen::Screen::on(
+                ProgressDrawTarget::stderr(),
+                terminal::bar(),
+            )),
             OutputStyle::Log => Box::new(log::Log::new(Box::new(tell))),
             OutputStyle::Json => Box::new(json::Json::new(Box::new(output::print))),
         };

@@ -6,25 +6,32 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use squall_drives::Target;
 use squall_drives::io::Device;
-use squall_tools::units;
+use squall_tools::{terminal, units};
 
 use crate::progress::Progress;
 use crate::show::meter::Meter;
 use crate::show::{tell, text};
 
-/// A bar for each target on a terminal; nothing elsewhere.
+/// Time between two lines about a target where there are no bars.
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// A bar for each target on a terminal that can show it; lines with times elsewhere.
 pub struct Screen {
     /// Lines are printed while it is suspended.
     pub all: MultiProgress,
     bars: Vec<(ProgressBar, Meter, String)>,
     began: Instant,
+    /// The age at which lines are due; `None` if there are bars.
+    next: Option<Duration>,
 }
 
 impl Screen {
     pub fn new(opened: &[(Target, Device)]) -> Screen {
         let all = MultiProgress::new();
         let style = ProgressStyle::with_template("{bar:10}  {wide_msg}");
-        let style = style.expect("the template is valid").progress_chars("━┄");
+        let style = style
+            .expect("the template is valid")
+            .progress_chars(terminal::bar());
         let bar = |(target, _): &(Target, Device)| {
             let bar = all.add(ProgressBar::new(1).with_style(style.clone()));
             let mut meter = Meter::default();
@@ -34,7 +41,13 @@ impl Screen {
         };
         let bars = opened.iter().map(bar).collect();
         let began = Instant::now();
-        Screen { all, bars, began }
+        let next = (!terminal::can_draw()).then_some(INTERVAL);
+        Screen {
+            all,
+            bars,
+            began,
+            next,
+        }
     }
 
     /// Shows how far each target is, also in lines of their own if the user `has_asked`.
@@ -59,7 +72,11 @@ impl Screen {
             bar.set_position(reading.done);
             bar.set_message(parts.join("  "));
         }
-        if has_asked {
+        let is_due = self.next.is_some_and(|next| age >= next);
+        if is_due {
+            self.next = Some(age + INTERVAL);
+        }
+        if has_asked || is_due {
             let _ = self.all.suspend(|| tell(&told));
         }
     }

@@ -41,6 +41,7 @@ const NAME: usize = 24;
 /// The view that shows bars.
 pub struct Screen {
     all: MultiProgress,
+    characters: &'static str,
     /// The lines of drives, which not all may have.
     bars: Vec<ProgressBar>,
     totals: ProgressBar,
@@ -55,14 +56,15 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Bars on `target`.
-    pub fn on(target: ProgressDrawTarget) -> Screen {
+    /// Bars of these characters on `target`.
+    pub fn on(target: ProgressDrawTarget, characters: &'static str) -> Screen {
         let all = MultiProgress::with_draw_target(target);
         let totals = ProgressBar::no_length().with_style(style("{wide_msg}"));
         Screen {
             bars: Vec::new(),
             totals: all.add(totals),
             all,
+            characters,
             words: Words::default(),
             size: None,
             said: VecDeque::new(),
@@ -97,7 +99,7 @@ impl Screen {
         } else {
             "{bar:10}  {wide_msg}"
         };
-        let style = style(template).progress_chars("━┄");
+        let style = style(template).progress_chars(self.characters);
         for ((bar, row), line) in self
             .bars
             .iter()

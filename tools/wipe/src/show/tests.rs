@@ -27,6 +27,9 @@ use crate::{report, reports};
 
 const MB: u64 = 1_000_000;
 
+/// The characters of bars.
+const BAR: &str = "━┄";
+
 /// A job of three targets: a drive without errors, a slow drive with errors, and a file.
 fn job() -> Job {
     let mut job = fixture::job();
@@ -120,7 +123,7 @@ fn a_question_is_answered() {
     assert!(lines[2].starts_with("total: 1 of 3 finished, "), "{answer}");
 
     let term = InMemoryTerm::new(24, 200);
-    let mut screen = Screen::on(ProgressDrawTarget::term_like(Box::new(term.clone())));
+    let mut screen = Screen::on(ProgressDrawTarget::term_like(Box::new(term.clone())), BAR);
     let answered = screen.answer(fixture::at(150), &show.run);
     answered.expect("it is shown");
     screen.show(&show.run, (200, 24));
@@ -146,7 +149,7 @@ fn log_lines_are_as_they_were() {
 fn screen(run: &Run, lines: u16, columns: u16) -> Vec<String> {
     let term = InMemoryTerm::new(lines, columns);
     let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
-    let mut screen = Screen::on(target);
+    let mut screen = Screen::on(target, BAR);
     screen.show(run, (columns.into(), lines.into()));
     let shown = term.contents().lines().map(str::to_owned).collect();
     drop(screen);
@@ -211,7 +214,7 @@ fn drives_that_ended_make_room() {
     );
     assert!(lines[2].contains("1 not shown"), "{lines:?}");
     let term = InMemoryTerm::new(24, 80);
-    let mut screen = Screen::on(ProgressDrawTarget::term_like(Box::new(term.clone())));
+    let mut screen = Screen::on(ProgressDrawTarget::term_like(Box::new(term.clone())), BAR);
     for (lines, expected) in [(24, 4), (5, 3), (24, 4)] {
         screen.show(&show.run, (80, lines));
         assert_eq!(term.contents().lines().count(), expected);
@@ -225,7 +228,7 @@ fn events_stand_above_the_bars() {
     let progress = progress(&job);
     let term = InMemoryTerm::new(24, 80);
     let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
-    let show = play(Box::new(Screen::on(target)), &job, &progress);
+    let show = play(Box::new(Screen::on(target, BAR)), &job, &progress);
     let shown = term.contents();
     let [event, bar] =
         ["sdc WD-WX12A3456790: 4096 B at 81920", "  sdb "].map(|text| shown.find(text));
