@@ -6,7 +6,7 @@
 //! of them. Finding out which hypervisor runs the machine
 //! takes two or three more; only a process that draws more than a few bytes asks.
 
-use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// A set of features, one bit each.
@@ -71,7 +71,9 @@ impl Features {
 pub(crate) fn has(features: Features) -> bool {
     static BASIC: FeatureCache = FeatureCache::empty();
     static ALL: FeatureCache = FeatureCache::empty();
-    let basic = || BASIC.get_or_detect(|| basic(__cpuid(1).ecx));
+    // Where the instruction is switched off, the machine counts as a VM.
+    let ecx = || cpuid(1).map_or(1 << HYPERVISOR_BIT, |found| found.ecx);
+    let basic = || BASIC.get_or_detect(|| basic(ecx()));
     let found = if Features::BASIC.contains(features) {
         basic()
     } else {
@@ -101,11 +103,24 @@ impl FeatureCache {
     }
 }
 
+/// The bit of leaf 1's ECX by which a hypervisor announces itself.
+const HYPERVISOR_BIT: u32 = 31;
+
+/// The answer of CPUID, subleaf 0; `None` where the thread has switched the instruction off, which then
+/// ends the process (ARCH_SET_CPUID(2const)).
+fn cpuid(leaf: u32) -> Option<CpuidResult> {
+    const ARCH_GET_CPUID: libc::c_int = 0x1011;
+    // SAFETY: the call only asks. Kernels before 4.12, which do not know it, answer -1.
+    let is_off = unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_GET_CPUID, 0) } == 0;
+    (!is_off).then(|| __cpuid_count(leaf, 0))
+}
+
 /// Whether the CPU has RDTSCP (leaf 8000_0001H, register EDX).
 pub(crate) fn has_rdtscp() -> bool {
     const LEAF: u32 = 0x8000_0001;
     const BIT: u32 = 27;
-    __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).edx >> BIT & 1 == 1
+    cpuid(0x8000_0000).is_some_and(|found| found.eax >= LEAF)
+        && cpuid(LEAF).is_some_and(|found| found.edx >> BIT & 1 == 1)
 }
 
 /// Whether KVM runs the CPU (Documentation/virt/kvm/x86/cpuid.rst in Linux). If KVM shows its guests
@@ -116,10 +131,13 @@ pub(crate) fn is_kvm() -> bool {
     const LEAVES: [u32; 2] = [0x4000_0000, 0x4000_0100];
     /// KVM_FEATURE_ASYNC_PF, KVM_FEATURE_STEAL_TIME and KVM_FEATURE_PV_EOI.
     const FEATURES: u32 = 1 << 4 | 1 << 5 | 1 << 6;
-    let is_kvm = |leaf| {
-        let found = __cpuid(leaf);
+    let has_name = |found: CpuidResult| {
         let name = [found.ebx, found.ecx, found.edx].map(u32::to_le_bytes);
-        name.as_flattened() == b"KVMKVMKVM\0\0\0" && __cpuid(leaf + 1).eax & FEATURES != 0
+        name.as_flattened() == b"KVMKVMKVM\0\0\0"
+    };
+    let is_kvm = |leaf| {
+        cpuid(leaf).is_some_and(has_name)
+            && cpuid(leaf + 1).is_some_and(|found| found.eax & FEATURES != 0)
     };
     has(Features::HYPERVISOR) && LEAVES.into_iter().any(is_kvm)
 }
@@ -135,7 +153,7 @@ fn basic(ecx: u32) -> Features {
         .and(Features::AES.if_bit(ecx, 25))
         .and(Features::RDRAND.if_bit(ecx, 30))
         .and(Features::OSXSAVE.if_bit(ecx, 27))
-        .and(Features::HYPERVISOR.if_bit(ecx, 31));
+        .and(Features::HYPERVISOR.if_bit(ecx, HYPERVISOR_BIT));
     let saved = found.saved_registers();
     let if_saved = |state, feature: Features| feature.if_bit(u32::from(saved & state == state), 0);
     found
@@ -151,7 +169,9 @@ fn with_extended(basic: Features) -> Features {
     if !basic.contains(Features::AVX) {
         return basic;
     }
-    let extended = __cpuid_count(7, 0);
+    let Some(extended) = cpuid(7) else {
+        return basic;
+    };
     let mut found = basic
         .and(Features::AVX2.if_bit(extended.ebx, 5))
         .and(Features::VAES.if_bit(extended.ecx, 9))

@@ -62,6 +62,8 @@ enum Need {
     HypervisorAnnouncement,
     /// x86-64's trap flag.
     Steps,
+    /// A CPU whose CPUID can be switched off.
+    CpuidFaulting,
     /// An engine.
     Engine(Engine),
     /// Registers that squall clears.
@@ -90,6 +92,7 @@ impl Need {
                 (kernel_lists("hypervisor"), "no hypervisor announces itself")
             }
             Need::Steps => (cfg!(target_arch = "x86_64"), "no trap flag"),
+            Need::CpuidFaulting => (kernel_lists("cpuid_fault"), "CPUID cannot be switched off"),
             Need::ClearedRegisters => (
                 cfg!(any(target_arch = "x86_64", target_arch = "aarch64")),
                 "no clearing of registers",
@@ -112,6 +115,7 @@ impl Need {
             Need::ChildsCalls => has_capability(CAP_SYS_PTRACE),
             Need::Counter => kernel_lists("rdpid") || kernel_lists("rdtscp"),
             Need::RandomInstruction => kernel_lists("rdrand"),
+            Need::CpuidFaulting => kernel_lists("cpuid_fault"),
             Need::HypervisorAnnouncement => false,
             Need::Generation | Need::Steps | Need::ClearedRegisters => true,
         };
@@ -492,6 +496,10 @@ const CASES: &[Case] = &[
     case("sandbox/no-memory", sandbox::no_memory, &[], Held),
     case("sandbox/counter-off", sandbox::counter_off_later, &[NoVmgenid, BareMetal, NoKvm], Held).needs(&[Need::Steps]),
     case("sandbox/counter-off/control", sandbox::counter_off_unannounced, &[NoVmgenid, BareMetal, NoKvm], Broken).needs(&[Need::Steps]),
+    #[cfg(target_arch = "x86_64")]
+    case("sandbox/cpuid-off", sandbox::cpuid_off, &[], Held).needs(&[Need::CpuidFaulting]),
+    #[cfg(target_arch = "x86_64")]
+    case("sandbox/cpuid-off/control", sandbox::cpuid_executed, &[], Broken).needs(&[Need::CpuidFaulting]),
     case("sandbox/counter-off-at-first", sandbox::counter_off_at_first, &[], Held).needs(&[Need::Steps]),
     case("sandbox/not-known-to-be-ready", sandbox::not_known_to_be_ready, &[], Held),
     case("sandbox/no-source", sandbox::no_source, &[], Held),

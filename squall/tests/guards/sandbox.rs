@@ -192,6 +192,46 @@ pub fn counter_off_at_first() -> Verdict {
     draws()
 }
 
+/// From now on CPUID ends the thread's process.
+#[cfg(target_arch = "x86_64")]
+fn switch_cpuid_off() {
+    const ARCH_SET_CPUID: libc::c_int = 0x1012;
+    // SAFETY: the call changes what CPUID does, and no memory.
+    let status = unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_CPUID, 0) };
+    assert_eq!(status, 0);
+}
+
+/// CPUID is switched off before the first draw, after which squall does without, and before the second,
+/// where it would choose the best engine.
+#[cfg(target_arch = "x86_64")]
+pub fn cpuid_off() -> Verdict {
+    let child = fork(|| {
+        squall::u32();
+        switch_cpuid_off();
+        draw_often();
+    });
+    assert_eq!(exit_status_of(child), 0);
+    switch_cpuid_off();
+    draw_often();
+    assert_eq!(squall::status().engine, squall::Engine::ChaCha20);
+    draws()
+}
+
+/// The control: the instruction itself.
+#[cfg(target_arch = "x86_64")]
+pub fn cpuid_executed() -> Verdict {
+    let child = fork(|| {
+        switch_cpuid_off();
+        core::hint::black_box(core::arch::x86_64::__cpuid(0));
+    });
+    let status = exit_status_of(child);
+    if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV {
+        Verdict::Broken("SIGSEGV".to_owned())
+    } else {
+        Verdict::Held
+    }
+}
+
 fn refuse_everything() {
     let calls = [
         libc::SYS_getrandom,

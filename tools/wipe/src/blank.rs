@@ -71,7 +71,14 @@ pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
             });
         }
         drop(sender);
-        print_answers(&opened, &progress, &answers, options.json, &inquiry, &mut count)
+        print_answers(
+            &opened,
+            &progress,
+            &answers,
+            options.json,
+            &inquiry,
+            &mut count,
+        )
     })?;
     match count.text(all) {
         None => Ok(()),
