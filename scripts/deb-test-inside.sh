@@ -58,6 +58,12 @@ unset OPENSSL_CONF
     && [ -f /usr/share/zsh/vendor-completions/_squall ] \
     && [ -f /usr/share/fish/vendor_completions.d/squall.fish ]
 grep -q '^ExecStart=/usr/bin/squall seed$' /usr/lib/systemd/system/squall-seed.service
+# No unit is enabled. Links as `systemctl enable` makes them go with the package.
+[ -z "$(find /etc/systemd -name '*squall*')" ]
+for link in sysinit.target.wants/squall-seed multi-user.target.wants/squall-seed-watch; do
+    mkdir -p "/etc/systemd/system/${link%/*}"
+    ln -s "/lib/systemd/system/${link##*/}.service" "/etc/systemd/system/$link.service"
+done
 
 # DKMS knows the module, and builds it for the kernel whose headers are here.
 version=$(dpkg-query -W -f '${Version}' squall-vmgenid-dkms)
