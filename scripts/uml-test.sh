@@ -25,7 +25,8 @@ fetch() {
     mkdir -p "$part/lists/partial"
     cd "$part"
     # shellcheck disable=SC2016 # apt's own
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Component: main" "Created-By: Packages" | sed -n 1p)
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $(. /etc/os-release && echo "$VERSION_CODENAME")" \
+        "Component: main" "Created-By: Packages" | sed -n 1p)
     [ -n "$mirror" ]
     echo "deb $mirror sid main" > sources.list
     apt=(apt-get -q -o "Dir::Etc::SourceList=$part/sources.list" -o Dir::Etc::SourceParts=/dev/null
