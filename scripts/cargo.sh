@@ -5,3 +5,10 @@ command -v cargo > /dev/null || {
     exit 1
 }
 target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+
+# make_folder FOLDER: for what is built. The script ends if it cannot write there.
+make_folder() {
+    mkdir -p "$1" 2> /dev/null && [ -w "$1" ] && return
+    echo "${0##*/}: $1 cannot be written to" >&2
+    exit 1
+}

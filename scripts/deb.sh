@@ -10,10 +10,10 @@ fi
 packages=$(realpath -m "$1")
 cd "$(dirname "$0")/.."
 source scripts/cargo.sh
+make_folder "$packages"
 if ! command -v dh > /dev/null; then
     echo "deb.sh: debhelper is missing: install the package debhelper" >&2
     exit 1
 fi
-mkdir -p "$packages"
 trap 'debian/rules clean > /dev/null 2>&1' EXIT
 PACKAGES=$packages debian/rules binary

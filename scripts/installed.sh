@@ -37,7 +37,8 @@ change() { ${SUDO:-} "$@" < /dev/null; }
 # Reads paths of installed files, and ends the script if one of their folders cannot be changed.
 check_folders() {
     change true || exit
-    sed "s|^|${DESTDIR:-}|; s|/[^/]*$||" | sort -u | while read -r folder; do
+    sed 's|/[^/]*$||' | sort -u | while read -r folder; do
+        folder=${DESTDIR:-}$folder
         until change test -e "$folder"; do folder=$(dirname "$folder"); done
         change test -d "$folder" -a -w "$folder" || refuse "$folder is not a folder that you can write to:" \
             "SUDO=sudo copies and removes as root, and PREFIX=$HOME/.local is yours"

@@ -19,9 +19,9 @@ source scripts/ignored.sh
 }
 source scripts/cargo.sh
 out=$(realpath -m "${1:-$target/wheels}")
+make_folder "$out"
 tools=$(scripts/wheel-tools.sh)
 source scripts/wheel-build.sh
-mkdir -p "$out"
 
 # Leaves nothing of an earlier version, and nothing half-built in FOLDER.
 part=$(mktemp -d "$target/wheels.XXXXXX")

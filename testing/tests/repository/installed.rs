@@ -167,6 +167,14 @@ fn without_cargo_scripts_say_who_should_run_them() {
 }
 
 #[test]
+fn packages_whose_folder_cannot_be_made_are_not_built() {
+    for script in ["deb.sh", "wheels.sh"] {
+        let said = refused(command(&root(), script).arg("/dev/null/x"));
+        assert_eq!(said, format!("{script}: /dev/null/x cannot be written to"));
+    }
+}
+
+#[test]
 fn what_cannot_be_installed_is_refused_before_the_build() {
     let folder = tempfile::tempdir().expect("a folder");
     let built = folder.path().join("built");
