@@ -138,7 +138,7 @@ fn a_run_is_compared_with_an_older_one() {
     contains(&line, &["old.json"]);
     let absent = error_line(
         squall_to(&workspace.path("absent"), "--compare", "bench"),
-        1,
+        2,
     );
     contains(&absent, &["absent", "No such file"]);
 }
@@ -147,13 +147,13 @@ fn a_run_is_compared_with_an_older_one() {
 fn an_output_that_cannot_be_written_is_noticed_first() {
     let workspace = Workspace::new();
     let absent = workspace.path("absent/page.html");
-    let line = error_line(squall_to(&absent, "--export-html", "bench"), 1);
+    let line = error_line(squall_to(&absent, "--export-html", "bench"), 2);
     contains(&line, &["absent/page.html", "No such file"]);
-    let directory = error_line(squall_to(workspace.0.path(), "--export-json", "bench"), 1);
+    let directory = error_line(squall_to(workspace.0.path(), "--export-json", "bench"), 2);
     contains(&directory, &["irectory"]);
     let mut both = squall_to(&workspace.path("kept.json"), "--export-json", "bench");
     both.arg("--export-csv").arg(&absent);
-    error_line(both, 1);
+    error_line(both, 2);
     assert_eq!(workspace.names(), Vec::<String>::new());
 }
 
@@ -277,6 +277,11 @@ fn wrong_arguments_are_one_line() {
         ("bench --bytes 1GiB", &["--statistics"][..]),
         ("bench --statistics --bytes 5", &["--bytes", "1MiB"]),
         ("bench --statistics --quick", &["--statistics"]),
+        ("bench --quick --batteries", &["--quick", "--batteries"]),
+        ("bench --quick --bytes 1MiB", &["--quick", "--bytes"]),
+        ("bench --json --batteries", &["--json", "--batteries"]),
+        ("bench --workload words --bytes 1MiB", &["--workload"]),
+        ("bench --explain vdso --batteries", &["--explain"]),
         ("bench --workload dance", &["--workload", "words"]),
     ] {
         contains(&error_line(squall(arguments), 2), words);

@@ -11,6 +11,28 @@ use squall_testing::tests;
 use super::workspace::{OLD, Workspace, contents, run_to_end};
 use crate::common::{refused, squall, text};
 
+/// What the wipe refuses, its dry run refuses in the same words.
+fn a_dry_run_refuses_a_folder_for_reports_that_cannot_be_made() {
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 4096);
+    let file = workspace.target("file", 1);
+    for folder in [file.as_path(), &file.join("below"), Path::new("/proc/none")] {
+        let refusal = |options: &str| {
+            let mut command = squall(&format!("wipe --yes {options} --report"));
+            let output = command.arg(folder).arg(&target).output().expect("it runs");
+            refused(&output, 2, &[folder.to_str().expect("text")]);
+            text(&output.stderr)
+        };
+        assert_eq!(refusal("--dry-run"), refusal(""));
+    }
+    let made = workspace.path("new/folder");
+    let mut command = squall("wipe --yes --dry-run --report");
+    let output = command.arg(&made).arg(&target).output().expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!workspace.path("new").exists(), "a dry run made a folder");
+    assert!(contents(&target, 4096).iter().all(|&byte| byte == OLD));
+}
+
 /// Exit code and standard error of `squall` with these arguments, which must print nothing.
 fn output_of(arguments: &str) -> (Option<i32>, String) {
     let output = squall(arguments).output().expect("the command runs");
@@ -236,6 +258,7 @@ pub const TESTS: &[Test] = tests![
     one_target_that_is_refused_saves_the_others,
     without_a_terminal_nothing_is_wiped_unasked,
     a_target_in_use_is_refused: [LOOP_DEVICES],
+    a_dry_run_refuses_a_folder_for_reports_that_cannot_be_made,
     a_dry_run_refuses_what_cannot_erase_itself,
     an_erase_that_is_untried_is_not_begun_unless_the_user_agrees,
     a_dry_run_refuses_a_device_that_cannot_erase_itself: [LOOP_DEVICES],

@@ -8,6 +8,17 @@ use squall_tools::size;
 
 use crate::workloads::Kind;
 
+/// Options of measuring, which have no place where nothing is measured.
+const OF_MEASURING: [&str; 7] = [
+    "quick",
+    "json",
+    "export_json",
+    "export_csv",
+    "export_html",
+    "compare",
+    "workload",
+];
+
 /// Measure every source of randomness on this machine.
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
@@ -53,25 +64,26 @@ pub struct BenchArguments {
 
     /// Explain how this source is measured, without measuring
     #[arg(long, value_name = "SOURCE", value_parser = parse_source,
-        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "source", "workload"])]
+        conflicts_with = "source", conflicts_with_all = OF_MEASURING)]
     pub explain: Option<String>,
 
     /// Run statistical tests on each source's bytes, without measuring
     ///
     /// Entropy, chi-square, serial correlation, matrix ranks, repeated blocks and more.
-    #[arg(long,
-        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "workload", "explain"])]
+    #[arg(long, conflicts_with = "explain", conflicts_with_all = OF_MEASURING)]
     pub statistics: bool,
 
     /// Also run dieharder, TestU01's SmallCrush and PractRand, where they are installed
     ///
     /// SmallCrush takes minutes for each source, dieharder half an hour or more: choose one with
     /// --source.
-    #[arg(long, requires = "statistics")]
+    // clap drops what an option requires if that conflicts with another option.
+    #[arg(long, requires = "statistics", conflicts_with = "explain", conflicts_with_all = OF_MEASURING)]
     pub batteries: bool,
 
     /// How many bytes of each source to test
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", requires = "statistics", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size, requires = "statistics",
+        conflicts_with = "explain", conflicts_with_all = OF_MEASURING)]
     pub bytes: u64,
 }
 

@@ -238,8 +238,16 @@ pub fn default_directory() -> Result<PathBuf, Failure> {
     Ok(state.join("squall/wipe"))
 }
 
+/// Fails if a directory for journals and reports cannot be made at `path`, or cannot be written to. Leaves nothing.
+pub fn check_directory(path: &Path) -> Result<(), Failure> {
+    let existing = path.ancestors().find(|folder| folder.exists());
+    let folder = existing.unwrap_or(Path::new("."));
+    tempfile::tempfile_in(folder).map(drop).map_err(at(path))
+}
+
 /// Creates a directory for journals and reports, and its parents.
 pub fn make_directory(path: &Path) -> Result<(), Failure> {
+    check_directory(path)?;
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(at(path))
 }

@@ -48,13 +48,14 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         purge: options.purge,
         erases: &erases,
     };
-    if !show_plan(options, choice.as_ref(), &planned)? {
-        return Ok(None);
-    }
     let directory = match &options.report {
         Some(directory) => directory.clone(),
         None => journal::default_directory()?,
     };
+    journal::check_directory(&directory)?;
+    if !show_plan(options, choice.as_ref(), &planned)? {
+        return Ok(None);
+    }
     journal::make_directory(&directory)?;
     match &choice {
         Some(choice) if options.choice.watch => watch::confirm(choice, options)?,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use squall_drives::io::{Access, Device};
-use squall_tools::failure::at;
 use squall_tools::{Failure, Inquiry, Interrupt};
 
 use super::{as_refusal, new_job, protect_memory, say};
@@ -101,7 +100,7 @@ fn directory(options: &VerifyArguments) -> Result<PathBuf, Failure> {
         }
         None => journal::directory(&options.reports[0]),
     };
-    let writable = tempfile::tempfile_in(directory).map_err(at(directory));
+    let writable = journal::check_directory(directory);
     writable.map_err(|failure| {
         let why = failure.into_text();
         Failure::Runtime(format!(
