@@ -2,7 +2,7 @@
 # Installs the missing requirements of the tests. Without the right to install, it lists them.
 #
 #     scripts/deps.sh quick    for `make test`: a C compiler
-#     scripts/deps.sh rest     for `make test-all`: C++, OpenSSL and its headers, valgrind, groff; as root
+#     scripts/deps.sh rest     for `make test-all`: C++, OpenSSL and its headers, valgrind, groff, fish, zsh; as root
 #                              also tools for packages and file systems. Then optional requirements:
 #                              real programs, a browser, and QEMU, kernels and tools for virtual
 #                              machines.
@@ -33,7 +33,7 @@ has() {
 # command or file:Debian package
 wanted=(cc:gcc)
 if [ "$1" = rest ]; then
-    wanted+=(c++:g++ openssl:openssl valgrind:valgrind pkg-config:pkg-config groff:groff
+    wanted+=(c++:g++ openssl:openssl valgrind:valgrind pkg-config:pkg-config groff:groff fish:fish zsh:zsh
         /usr/include/openssl/core.h:libssl-dev)
     # For tests on loop devices, of capabilities and of packages, which take root.
     [ "$(id -u)" -ne 0 ] || wanted+=(losetup:mount mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs

@@ -1,22 +1,68 @@
-//! `squall completions`: prints the script that completes squall's commands and options in a shell.
+//! `squall completions`: prints the script that completes squall's commands, options and values in a shell.
 
-use clap::CommandFactory;
+use clap::builder::PossibleValue;
+use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::{Shell, generate};
+use squall::Engine;
 use squall_tools::{Failure, output};
 
 use crate::args::{Arguments, SupportedShell};
+use crate::tools;
 
 /// Prints the completions for `shell`.
 ///
 /// # Errors
 /// Standard output cannot be written.
 pub fn print(shell: SupportedShell) -> Result<(), Failure> {
-    let shell = match shell {
-        SupportedShell::Bash => Shell::Bash,
-        SupportedShell::Zsh => Shell::Zsh,
-        SupportedShell::Fish => Shell::Fish,
+    // clap_complete completes arguments without a name only for zsh.
+    let (shell, of_arguments) = match shell {
+        SupportedShell::Bash => (Shell::Bash, include_str!("completions/run.bash")),
+        SupportedShell::Zsh => (Shell::Zsh, ""),
+        SupportedShell::Fish => (Shell::Fish, include_str!("completions/arguments.fish")),
     };
     let mut script = Vec::new();
-    generate(shell, &mut Arguments::command(), "squall", &mut script);
-    output::print(&String::from_utf8_lossy(&script))
+    let mut command = with_values(Arguments::command());
+    generate(shell, &mut command, "squall", &mut script);
+    output::print(&(String::from_utf8_lossy(&script) + of_arguments))
+}
+
+/// Says what the values of each argument are.
+fn with_values(command: Command) -> Command {
+    command
+        .mut_args(|arg| match values(&arg) {
+            values if values.is_empty() => {
+                let hint = hint(&arg);
+                arg.value_hint(hint)
+            }
+            values => arg.value_parser(values),
+        })
+        .mut_subcommands(with_values)
+}
+
+/// The values that `arg` takes; none if it takes others than those of a list.
+fn values(arg: &Arg) -> Vec<PossibleValue> {
+    match arg.get_id().as_str() {
+        "engine" => Engine::ALL.map(|engine| engine.name().into()).into(),
+        "source" | "explain" => tools::sources().map(PossibleValue::new).collect(),
+        _ => arg
+            .get_possible_values()
+            .into_iter()
+            .map(|value| match value.get_help().map(ToString::to_string) {
+                // clap_complete does not escape quotation marks.
+                Some(help) => value.help(help.replace('"', "'")),
+                None => value,
+            })
+            .collect(),
+    }
+}
+
+/// What `arg` takes, by the name that its help gives the value.
+fn hint(arg: &Arg) -> ValueHint {
+    let name = arg.get_value_names().and_then(<[_]>::first);
+    match name.map_or("", |name| name) {
+        "FILE" | "PATH" | "TARGET" | "DEVICE" | "DRIVE" | "REPORT" => ValueHint::FilePath,
+        "DIR" | "DIRECTORY" => ValueHint::DirPath,
+        "PROGRAM" => ValueHint::CommandWithArguments,
+        _ => ValueHint::Other,
+    }
 }

@@ -15,6 +15,6 @@ mod absent;
 mod present;
 
 #[cfg(not(feature = "tools"))]
-pub use absent::{Tool, run};
+pub use absent::{Tool, run, sources};
 #[cfg(feature = "tools")]
-pub use present::{Tool, run};
+pub use present::{Tool, run, sources};

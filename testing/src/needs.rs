@@ -96,6 +96,18 @@ pub const GROFF: Need = Need {
     required_by: PROGRAMS,
 };
 
+/// fish(1).
+pub const FISH: Need = Need {
+    check: || command("fish"),
+    required_by: PROGRAMS,
+};
+
+/// zsh(1).
+pub const ZSH: Need = Need {
+    check: || command("zsh"),
+    required_by: PROGRAMS,
+};
+
 /// openssl(1).
 pub const OPENSSL: Need = Need {
     check: || command("openssl"),
