@@ -11,7 +11,7 @@ use crate::run::args::{OpensslConfArguments, RunArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use squall::Engine;
 use squall_drives::confirm::Consent;
-use squall_tools::size;
+use squall_tools::{number, size};
 use zeroize::Zeroizing;
 
 use crate::tools::Tool;
@@ -24,6 +24,9 @@ pub type Seed = Zeroizing<[u8; SEED_LEN]>;
 
 /// Maximum number of threads: more would only cost memory.
 const MAX_THREADS: usize = 1024;
+
+/// Longest interval between seedings.
+const MAX_INTERVAL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// Maximum number of bits of entropy that may be claimed for the 512 that `squall seed` adds.
 const MAX_CREDIT: u16 = 512;
@@ -47,7 +50,8 @@ const MAX_CREDIT: u16 = 512;
   squall openssl-conf > openssl.cnf                 OpenSSL, with squall
 
 Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while \
-running, 2 for a wrong argument. `squall run` exits with the program's code.
+running, 2 for a wrong argument, also if a file or folder that it names is missing or cannot be opened. \
+`squall run` exits with the program's code.
 
 See `squall stream --help` for more."
 )]
@@ -127,7 +131,7 @@ pub struct StreamArguments {
     ///
     /// The default is one thread for raw bytes into a pipe, because the pipe's reader is slower than
     /// one generator, and otherwise one thread per CPU, up to 16.
-    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    #[arg(long, value_name = "N", value_parser = number::of("threads", 1..=MAX_THREADS))]
     pub threads: Option<usize>,
 
     /// Engine to use: vaes512, vaes256, aesni, arm-aes, chacha20 or portable [default: the best]
@@ -240,7 +244,9 @@ kernel's pool. Then makes the kernel's generator take a new seed from the pool (
 and RNDRESEEDCRNG, see random(4)). The earlier contents of the pool stay in it: without --credit, this \
 cannot make the pool weaker.
 
-Requires CAP_SYS_ADMIN. Units for systemd are in the folder systemd of the source.
+Requires CAP_SYS_ADMIN. Two units for systemd run it at boot and as a watch; `make install` and the \
+Debian package install them:
+  systemctl enable --now squall-seed.service squall-seed-watch.service
 
 Examples:
   squall seed
@@ -263,7 +269,7 @@ pub struct SeedArguments {
     /// The kernel trusts this number. The number decides how soon the kernel's generator counts as ready
     /// at boot, and since Linux 5.18 nothing else. Whirlwind does not estimate entropy: claim only what
     /// you know about your machine.
-    #[arg(long, value_name = "BITS", value_parser = parse_credit, default_value_t = 0)]
+    #[arg(long, value_name = "BITS", value_parser = number::of("bits", 0..=MAX_CREDIT), default_value_t = 0)]
     pub credit: u16,
 
     /// Keep running, and seed again whenever a clone of this VM is detected
@@ -300,29 +306,17 @@ pub enum Format {
     Base64,
 }
 
-fn parse_threads(text: &str) -> Result<usize, String> {
-    text.parse()
-        .ok()
-        .filter(|threads| (1..=MAX_THREADS).contains(threads))
-        .ok_or_else(|| {
-            format!("{text:?} is not a number of threads: use one from 1 to {MAX_THREADS}")
-        })
-}
-
-fn parse_credit(text: &str) -> Result<u16, String> {
-    text.parse()
-        .ok()
-        .filter(|&bits| bits <= MAX_CREDIT)
-        .ok_or_else(|| format!("{text:?} is not a number of bits: use one from 0 to {MAX_CREDIT}"))
-}
-
 fn parse_interval(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text)
-        .ok()
-        .filter(|interval| *interval >= Duration::from_secs(1))
-        .ok_or_else(|| {
-            format!("{text:?} is not a duration of at least a second: use one such as 10min or 1h")
-        })
+    let example = "use one such as 10min or 1h";
+    match humantime::parse_duration(text) {
+        Ok(interval) if interval > MAX_INTERVAL => {
+            Err(format!("{text:?} is longer than a year: {example}"))
+        }
+        Ok(interval) if interval >= Duration::from_secs(1) => Ok(interval),
+        _ => Err(format!(
+            "{text:?} is not a duration of at least a second: {example}"
+        )),
+    }
 }
 
 fn parse_engine(name: &str) -> Result<Engine, String> {

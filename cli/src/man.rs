@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use clap::{Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, roman};
 use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tools::failure::{at, opening};
 
 use crate::args::Arguments;
 
@@ -20,7 +20,7 @@ const EXIT_CODES: &str = "Exit codes: ";
 /// # Errors
 /// A file cannot be written.
 pub fn write(directory: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(directory).map_err(at(directory))?;
+    fs::create_dir_all(directory).map_err(opening(directory))?;
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
     write_pages(&command, &[], directory)
@@ -30,6 +30,7 @@ pub fn write(directory: &Path) -> Result<(), Failure> {
 fn write_pages(command: &Command, related: &[String], directory: &Path) -> Result<(), Failure> {
     let titled = command
         .clone()
+        .override_usage(synopsis(command))
         .subcommand_value_name("command")
         .subcommand_help_heading("COMMANDS");
     let man = Man::new(titled)
@@ -49,6 +50,27 @@ fn write_pages(command: &Command, related: &[String], directory: &Path) -> Resul
 fn name(command: &Command) -> String {
     let name = command.get_display_name().unwrap_or(command.get_name());
     name.to_owned()
+}
+
+/// What the command takes, with the values of options, which clap_mangen leaves out.
+fn synopsis(command: &Command) -> String {
+    if let Some(usage) = command.get_overridden_usage() {
+        return usage.to_string();
+    }
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let (arguments, options): (Vec<&Arg>, Vec<&Arg>) = shown.partition(|arg| arg.is_positional());
+    let mut words = vec![command.get_bin_name().unwrap_or_default().to_owned()];
+    words.extend(options.iter().map(|option| format!("[{option}]")));
+    words.extend(arguments.iter().map(ToString::to_string));
+    words.extend(
+        command
+            .has_subcommands()
+            .then(|| match command.is_subcommand_required_set() {
+                true => "COMMAND".to_owned(),
+                false => "[COMMAND]".to_owned(),
+            }),
+    );
+    words.join(" ").replace(['<', '>'], "")
 }
 
 fn visible(command: &Command) -> impl Iterator<Item = &Command> {

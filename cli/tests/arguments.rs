@@ -63,6 +63,106 @@ fn wrong_values() {
     );
 }
 
+/// Every option of every command that takes a number, by the names that the helps give the values.
+fn numbers_say_what_is_right() {
+    let mut tried = 0;
+    for command in [
+        "stream",
+        "seed",
+        "bench",
+        "wipe",
+        "verify",
+        "blank",
+        "dmcrypt bench",
+        "dmcrypt kdf",
+    ] {
+        let help = text(&run(&format!("{command} --help")).stdout);
+        for line in help.lines() {
+            let Some((option, value)) = line.trim_start().split_once(" <") else {
+                continue;
+            };
+            let name = value.split('>').next().expect("a name");
+            let is_number = ["N", "SIZE", "MS", "SECONDS", "BITS", "TIME", "DURATION"];
+            if !option.starts_with("--") || !is_number.contains(&name) {
+                continue;
+            }
+            tried += 1;
+            for value in ["x", "-1", "-1MiB", "0.0001", "9".repeat(30).as_str(), ""] {
+                let mut ways = vec![format!("{command} {option}={value}")];
+                ways.extend((!value.is_empty()).then(|| format!("{command} {option} {value}")));
+                for way in ways {
+                    let start = format!("{option}: {value:?} is ");
+                    crate::common::refused(&run(&way), 2, &[&start, ": use "]);
+                }
+            }
+        }
+    }
+    assert!(tried >= 20, "{tried}");
+}
+
+fn ranges_of_numbers() {
+    for (arguments, message) in [
+        (
+            "wipe --rounds 0",
+            "--rounds: \"0\" is not a number of rounds: use one from 1 to 35",
+        ),
+        (
+            "blank --depth 0",
+            "--depth: \"0\" is not a number of transfers: use one from 1 to 64",
+        ),
+        (
+            "dmcrypt kdf --time 0",
+            "--time: \"0\" is not a number of milliseconds: use one from 100 to 60000",
+        ),
+        (
+            "wipe --all --count 0",
+            "--count: \"0\" is not a number of drives: use one from 1 to 100000",
+        ),
+        (
+            "stream --size 0.0001",
+            "--size: \"0.0001\" is not a whole number of bytes: use one, such as 1",
+        ),
+        (
+            "stream --size -1",
+            "--size: \"-1\" is not a size: sizes are positive: use a number and a unit, such as 10, 4KiB, \
+             1.5MiB or 4GB",
+        ),
+        (
+            "seed --every 500000000000years",
+            "--every: \"500000000000years\" is longer than a year: use one such as 10min or 1h",
+        ),
+    ] {
+        refused(arguments, message);
+    }
+}
+
+/// A file or folder that an argument names and that is not there, in every command that takes one.
+fn missing_files_are_wrong_arguments() {
+    for command in [
+        "stream --size 1 --seed-file",
+        "stream --size 1 --output",
+        "status --counters",
+        "bench --quick --compare",
+        "bench --quick --export-json",
+        "bench --quick --export-csv",
+        "bench --quick --export-html",
+        "wipe --resume",
+        "wipe --yes",
+        "verify",
+        "blank",
+        "dmcrypt list --export-json",
+        "dmcrypt kdf --export-csv",
+        "dmcrypt bench --device",
+    ] {
+        let output = run(&format!("{command} /nonexistent/file"));
+        crate::common::refused(&output, 2, &["/nonexistent/file: No such file"]);
+    }
+    let output = run("run --counters /nonexistent/file -- true");
+    crate::common::refused(&output, 2, &["there is no folder /nonexistent\n"]);
+    let output = run("stream --size 1 --output /dev/null/folder/file");
+    crate::common::refused(&output, 2, &["/dev/null is not a folder\n"]);
+}
+
 const LACKING_ENGINE: Need = Need {
     check: || {
         let lacking = lacking_engine().map(drop);
@@ -237,6 +337,7 @@ fn help_and_version_go_to_standard_output() {
         ("stream --help", "prefer --seed-file"),
         ("stream --help", "2 for a wrong argument"),
         ("status --help", "kernel_generation"),
+        ("seed --help", "systemctl enable --now squall-seed.service"),
         ("--version", concat!("squall ", env!("CARGO_PKG_VERSION"))),
     ] {
         let output = run(arguments);
@@ -276,6 +377,9 @@ fn a_value_with_newlines_is_one_line() {
 
 pub const TESTS: &[Test] = tests![
     wrong_values,
+    numbers_say_what_is_right,
+    ranges_of_numbers,
+    missing_files_are_wrong_arguments,
     engines_this_cpu_lacks: [LACKING_ENGINE],
     seeds_are_checked_and_not_repeated,
     names,

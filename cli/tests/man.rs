@@ -85,9 +85,28 @@ fn pages_have_their_sections() {
     assert!(!related.contains("run(1)"), "{related}");
 }
 
+fn synopses_have_the_values_of_options() {
+    let folder = tempfile::tempdir().expect("a folder");
+    pages(folder.path());
+    for (page, words) in [
+        ("squall.1", "[COMMAND]"),
+        ("squall-stream.1", "[\\-\\-size SIZE]"),
+        ("squall-wipe.1", "[\\-\\-purge[=HOW]]"),
+        ("squall-verify.1", " REPORT..."),
+        ("squall-run.1", "[\\-\\-counters FILE]"),
+        ("squall-dmcrypt.1", " COMMAND"),
+        ("squall-dmcrypt-kdf.1", "[\\-\\-time MS]"),
+    ] {
+        let text = fs::read_to_string(folder.path().join(page)).expect("a page");
+        let (_, synopsis) = text.split_once(".SH SYNOPSIS\n").expect("a synopsis");
+        let synopsis = synopsis.lines().next().expect("a line");
+        assert!(synopsis.contains(words), "{page}: {synopsis}");
+    }
+}
+
 fn a_folder_that_cannot_be_made() {
     let output = run("man /dev/null/pages");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
     assert!(
         message.starts_with("squall: /dev/null/pages: "),
@@ -100,5 +119,6 @@ pub const TESTS: &[Test] = tests![
     pages_are_the_same_each_time,
     groff_has_no_warnings: [GROFF],
     pages_have_their_sections,
+    synopses_have_the_values_of_options,
     a_folder_that_cannot_be_made,
 ];

@@ -210,9 +210,9 @@ fn an_output_that_cannot_be_opened() {
     let failed = run("stream --size 1 --output /nonexistent/file");
     assert_eq!(
         text(&failed.stderr),
-        "squall: /nonexistent/file: No such file or directory\n"
+        "squall: /nonexistent/file: No such file or directory: there is no folder /nonexistent\n"
     );
-    assert_eq!(failed.status.code(), Some(1));
+    assert_eq!(failed.status.code(), Some(2));
 }
 
 fn a_fifo_as_output() {

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use clap::Args;
 use squall_bindings::counters;
-use squall_tools::failure::{at, cause};
+use squall_tools::failure::{at, cause, opening};
 use squall_tools::{Failure, inherited};
 
 use super::args::RunArguments;
@@ -56,7 +56,7 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
                  one",
                 file.display()
             )),
-            _ => at(&file)(error),
+            _ => opening(&file)(error),
         })?;
         command.env(counters::VARIABLE, file);
     }

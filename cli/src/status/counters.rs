@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use squall_bindings::counters::{self, Totals};
-use squall_tools::failure::at;
+use squall_tools::failure::opening;
 use squall_tools::{Failure, output, units};
 
 /// Prints the counters in `file`, for people or as JSON.
@@ -18,7 +18,7 @@ pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {
             "{}: not a counter file: name one that squall run --counters made",
             file.display()
         )),
-        _ => at(file)(error),
+        _ => opening(file)(error),
     })?;
     if as_json {
         output::print_json(&totals)

@@ -13,7 +13,7 @@ use std::slice;
 use squall_drives::confirm::{Consent, confirm};
 use squall_drives::io::{Access, Device, Direct};
 use squall_drives::{Purpose, Target, guards, shown};
-use squall_tools::failure::at;
+use squall_tools::failure::{at, opening};
 use squall_tools::{Failure, output};
 
 use crate::args::Format;
@@ -36,7 +36,7 @@ pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Fail
     };
     let mut options = OpenOptions::new();
     let options = options.write(true).create(true).truncate(false).mode(mode);
-    let file = options.open(path).map_err(at(path))?;
+    let file = options.open(path).map_err(opening(path))?;
     check_not_in_use(&file, path)?;
     // Like O_TRUNC, which has no effect on FIFOs and devices.
     if file.metadata().is_ok_and(|metadata| metadata.is_file()) {

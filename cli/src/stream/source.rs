@@ -6,7 +6,7 @@ use std::path::Path;
 
 use squall::{Engine, Error, Stream};
 use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tools::failure::text_at;
 use zeroize::Zeroizing;
 
 use crate::args::{self, Seed};
@@ -102,7 +102,10 @@ fn read_seed(path: &Path) -> Result<Seed, Failure> {
     } else {
         path.to_string_lossy()
     };
-    read.map_err(|error| Failure::Runtime(format!("--seed-file: {name}: {}", cause(&error))))?;
+    read.map_err(|error| {
+        let problem = text_at(Path::new(&*name), &error);
+        Failure::Usage(format!("--seed-file: {problem}"))
+    })?;
     let digits = bytes.trim_ascii();
     let seed = match std::str::from_utf8(digits) {
         Ok("") => Err(format!("the file is empty: {SEED_FILE_ADVICE}")),

@@ -49,7 +49,34 @@ impl Failure {
 
 /// Makes a failure of an I/O error at `path`.
 pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Failure {
-    move |error| Failure::Runtime(format!("{}: {}", path.display(), cause(&error)))
+    move |error| Failure::Runtime(text_at(path, &error))
+}
+
+/// Like [`at`], for a path that an argument names and that cannot be opened: then the argument is wrong.
+pub fn opening(path: &Path) -> impl FnOnce(io::Error) -> Failure {
+    move |error| Failure::Usage(text_at(path, &error))
+}
+
+/// The text for an I/O error at `path`.
+pub fn text_at(path: &Path, error: &io::Error) -> String {
+    let folder = match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => wrong_folder(path),
+        _ => None,
+    };
+    let folder = folder.unwrap_or_default();
+    format!("{}: {}{folder}", path.display(), cause(error))
+}
+
+/// Which of the folders in `path` is none, and why.
+fn wrong_folder(path: &Path) -> Option<String> {
+    let named = |folder: &&Path| !folder.as_os_str().is_empty();
+    let folders = path.ancestors().skip(1).filter(named);
+    let wrong = folders.take_while(|folder| !folder.is_dir()).last()?;
+    let shown = wrong.display();
+    Some(match wrong.exists() {
+        true => format!(": {shown} is not a folder"),
+        false => format!(": there is no folder {shown}"),
+    })
 }
 
 /// The system's text for an error, without its number.

@@ -18,6 +18,7 @@ pub mod interrupt;
 pub mod loaded;
 pub mod measure;
 pub mod named_file;
+pub mod number;
 pub mod output;
 pub mod pace;
 #[cfg(feature = "pages")]

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use crate::Failure;
-use crate::failure::at;
+use crate::failure::{at, opening};
 
 /// The longest JSON that is read, in bytes: more than a report of many drives, each with all the ranges that it lists.
 const LONGEST: u64 = 256 << 20;
@@ -16,18 +16,19 @@ const LONGEST: u64 = 256 << 20;
 /// Opens the regular file at `path` for reading. Fails on anything else, such as a drive, without opening it, and waits
 /// for nobody, as opening a pipe would. `wanted` says what to name, such as "a report".
 pub fn open(path: &Path, wanted: &str) -> Result<File, Failure> {
-    let check = |about: io::Result<Metadata>| match about.map_err(at(path))? {
+    let check = |about: io::Result<Metadata>| match about.map_err(opening(path))? {
         about if about.is_file() => Ok(()),
-        about => Err(refusal(
-            path,
-            &format!("is {}: name {wanted}", kind(&about)),
-        )),
+        about => Err(Failure::Usage(format!(
+            "{}: is {}: name {wanted}",
+            path.display(),
+            kind(&about)
+        ))),
     };
     check(fs::metadata(path))?;
     // The name may mean something else by now.
     let mut options = OpenOptions::new();
     let options = options.read(true).custom_flags(libc::O_NONBLOCK);
-    let file = options.open(path).map_err(at(path))?;
+    let file = options.open(path).map_err(opening(path))?;
     check(file.metadata())?;
     Ok(file)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::failure::at;
+use crate::failure::{at, opening};
 use crate::{Failure, output};
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Sink {
         let kind = if path == Path::new("-") {
             Kind::Stdout
         } else {
-            kind(path).map_err(at(path))?
+            kind(path).map_err(opening(path))?
         };
         Ok(Sink {
             path: path.to_owned(),

@@ -14,16 +14,20 @@ pub fn parse(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(unit_start);
     let scaled = multiple_of(unit).and_then(|multiple| scale(number, multiple));
     let Some((size, is_whole)) = scaled else {
+        let limit = match number.starts_with('-') {
+            true => ": sizes are positive",
+            false => " below 16 EiB",
+        };
         return Err(format!(
-            "{text:?} is not a size below 16 EiB: use a number and a unit, such as 10, 4KiB, \
-             1.5MiB or 4GB"
+            "{text:?} is not a size{limit}: use a number and a unit, such as 10, 4KiB, 1.5MiB or 4GB"
         ));
     };
     if is_whole {
         Ok(size)
     } else {
         Err(format!(
-            "{text:?} is not a whole number of bytes: use one, such as {size}"
+            "{text:?} is not a whole number of bytes: use one, such as {}",
+            size.max(1)
         ))
     }
 }
@@ -137,6 +141,7 @@ mod tests {
         for text in ["1.5", "0.1B", "1.1K", "1.0001KB", "1.00000000000000000001E"] {
             let message = parse(text).expect_err(text);
             assert!(message.contains("whole number of bytes"), "{message}");
+            assert!(!message.ends_with(" 0"), "{message}");
         }
     }
 }

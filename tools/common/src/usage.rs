@@ -1,6 +1,7 @@
 //! Reads the command line; a wrong argument gives one line that says what would be right.
 
 use std::error::Error as _;
+use std::ffi::OsString;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -23,8 +24,31 @@ pub fn parse<A: Parser, C>(command: fn(A) -> Option<C>) -> Result<Option<C>, Fai
             printed.map_err(|error| Failure::of_write("standard output", &error))?;
             Ok(None)
         }
-        Err(error) => Err(Failure::Usage(one_line(&error, &given(A::command())))),
+        Err(error) => {
+            let error = of_negative_value::<A>(&error).unwrap_or(error);
+            Err(Failure::Usage(one_line(&error, &given(A::command()))))
+        }
     }
+}
+
+/// The error about a negative number as the value of an option, which clap reports as an unknown option.
+fn of_negative_value<A: Parser>(error: &clap::Error) -> Option<clap::Error> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let mut words: Vec<OsString> = Vec::new();
+    for word in std::env::args_os() {
+        match (words.last_mut(), word.as_encoded_bytes()) {
+            (Some(option), [b'-', b'0'..=b'9', ..])
+                if option.as_encoded_bytes().starts_with(b"--") =>
+            {
+                option.push("=");
+                option.push(word);
+            }
+            _ => words.push(word),
+        }
+    }
+    A::try_parse_from(words).err()
 }
 
 /// The innermost subcommand on the command line: its full name, and the subcommands it takes.

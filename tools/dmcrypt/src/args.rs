@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use squall_drives::confirm::Consent;
 use squall_tools::reports::ReportArguments;
-use squall_tools::size;
+use squall_tools::{number, size};
 
 use crate::spec::Spec;
 
@@ -113,11 +113,11 @@ pub struct BenchArguments {
     pub cipher: Vec<Spec>,
 
     /// Number of measurements of each specification; the figures are medians
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = number::of("rounds", 1..=10_000_u32))]
     pub rounds: u32,
 
     /// Length of a measurement for each of the eight workloads, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=MOST_MS))]
+    #[arg(long, value_name = "MS", default_value_t = 30, value_parser = number::of("milliseconds", 1..=MOST_MS))]
     pub sample: u64,
 
     /// Bytes to measure on, of memory or from the beginning of the device
@@ -153,7 +153,7 @@ Exit codes: 0 for success, 1 for a failure while running, 2 for a wrong argument
 )]
 pub struct KdfArguments {
     /// How long a derivation is to take, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(100..=60_000))]
+    #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = number::of("milliseconds", 100..=60_000_u64))]
     pub time: u64,
 
     /// Outputs besides the table, or instead of it.

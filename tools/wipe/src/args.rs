@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use squall_drives::confirm::Consent;
 use squall_drives::io::Direct;
-use squall_tools::size;
+use squall_tools::{number, size};
 
 use crate::choice::ChoiceArguments;
 use crate::purge::EraseChoice;
@@ -17,7 +17,7 @@ use crate::record::{ContentKind, Scope};
 pub(crate) const MAX_PASSES: usize = 35;
 
 /// Most transfers in flight for a drive.
-const MAX_DEPTH: i64 = 64;
+const MAX_DEPTH: u32 = 64;
 
 /// Arguments of `squall wipe`.
 #[derive(Args, Clone, Debug)]
@@ -72,7 +72,7 @@ pub struct WipeArguments {
 
     /// How many times to do all passes, one after the other; at most 35 passes in all
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "resume",
-          value_parser = clap::value_parser!(u32).range(1..=MAX_PASSES as i64))]
+          value_parser = number::of("rounds", 1..=MAX_PASSES as u32))]
     pub rounds: u32,
 
     /// How much to read back and compare after the last pass
@@ -137,7 +137,7 @@ pub struct WipeArguments {
 
     /// Seconds between two checkpoints: the most work that a power cut loses
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
-          value_parser = clap::value_parser!(u32).range(1..=3600))]
+          value_parser = number::of("seconds", 1..=3600_u32))]
     pub checkpoint: u32,
 
     #[command(flatten)]
@@ -248,7 +248,7 @@ pub struct TransferArguments {
 
     /// Transfers of 1 MiB in flight per drive, 1 to 64
     #[arg(long, value_name = "N", default_value_t = 4,
-          value_parser = clap::value_parser!(u32).range(1..=MAX_DEPTH))]
+          value_parser = number::of("transfers", 1..=MAX_DEPTH))]
     pub depth: u32,
 
     /// Most bytes per second and drive, such as 100MB

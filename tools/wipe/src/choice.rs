@@ -12,9 +12,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use squall_drives::confirm::Consent;
 use squall_drives::{Kind, Target, guards, shown};
-use squall_tools::Failure;
+use squall_tools::{Failure, number};
 
 use crate::run::PURPOSE;
+
+/// The most drives that `--count` takes, more than a machine has.
+const MAX_COUNT: usize = 100_000;
 
 /// Options that choose drives instead of naming them.
 #[derive(Args, Clone, Debug, Default)]
@@ -45,7 +48,7 @@ pub struct ChoiceArguments {
     pub watch: bool,
 
     /// With --all: refuse unless exactly so many drives would be wiped
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::of("drives", 1..=MAX_COUNT))]
     pub count: Option<usize>,
 }
 
