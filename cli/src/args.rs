@@ -50,7 +50,7 @@ const MAX_CREDIT: u16 = 512;
   squall openssl-conf > openssl.cnf                 OpenSSL, with squall
 
 Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while \
-running, 2 for a wrong argument, also if a file or folder that it names is missing or cannot be opened. \
+running, 2 for a wrong argument, also if a file or folder that it names is missing or unusable. \
 `squall run` exits with the program's code.
 
 See `squall stream --help` for more."

@@ -157,6 +157,15 @@ fn missing_files_are_wrong_arguments() {
         let output = run(&format!("{command} /nonexistent/file"));
         crate::common::refused(&output, 2, &["/nonexistent/file: No such file"]);
     }
+    for command in [
+        "stream --seed-file",
+        "status --counters",
+        "verify",
+        "wipe --resume",
+    ] {
+        let output = run(&format!("{command} /etc/passwd"));
+        crate::common::refused(&output, 2, &["/etc/passwd: "]);
+    }
     let output = run("run --counters /nonexistent/file -- true");
     crate::common::refused(&output, 2, &["there is no folder /nonexistent\n"]);
     let output = run("stream --size 1 --output /dev/null/folder/file");

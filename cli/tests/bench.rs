@@ -134,7 +134,7 @@ fn a_run_is_compared_with_an_older_one() {
     );
     // The comparison fails before anything is measured.
     fs::write(&path, "{").expect("a file");
-    let line = error_line(squall_to(&path, "--compare", "bench"), 1);
+    let line = error_line(squall_to(&path, "--compare", "bench"), 2);
     contains(&line, &["old.json"]);
     let absent = error_line(
         squall_to(&workspace.path("absent"), "--compare", "bench"),

@@ -197,7 +197,7 @@ fn files_that_hold_no_seed() {
             text(&failed.stderr),
             format!("squall: --seed-file: {file}: {problem}: make a seed file with `{make}`\n")
         );
-        assert_eq!(failed.status.code(), Some(1));
+        assert_eq!(failed.status.code(), Some(2));
         assert!(failed.stdout.is_empty());
     }
     let name = made.path().to_str().expect("a name");
@@ -224,7 +224,7 @@ fn a_bad_seed_file_leaves_the_output_alone() {
              digits (32 bytes)\n"
         )
     );
-    assert_eq!(failed.status.code(), Some(1));
+    assert_eq!(failed.status.code(), Some(2));
     assert_eq!(
         std::fs::read(output.path()).expect("the file is there"),
         b"keep me"

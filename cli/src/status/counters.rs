@@ -14,7 +14,7 @@ use squall_tools::{Failure, output, units};
 /// The file cannot be read, or is not a file of counters.
 pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {
     let totals = counters::read(file).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => Failure::Runtime(format!(
+        ErrorKind::InvalidData => Failure::Usage(format!(
             "{}: not a counter file: name one that squall run --counters made",
             file.display()
         )),

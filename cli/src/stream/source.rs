@@ -116,5 +116,5 @@ fn read_seed(path: &Path) -> Result<Seed, Failure> {
             "not a seed (64 hexadecimal digits): {SEED_FILE_ADVICE}"
         )),
     };
-    seed.map_err(|problem| Failure::Runtime(format!("--seed-file: {name}: {problem}")))
+    seed.map_err(|problem| Failure::Usage(format!("--seed-file: {name}: {problem}")))
 }

@@ -18,11 +18,10 @@ const LONGEST: u64 = 256 << 20;
 pub fn open(path: &Path, wanted: &str) -> Result<File, Failure> {
     let check = |about: io::Result<Metadata>| match about.map_err(opening(path))? {
         about if about.is_file() => Ok(()),
-        about => Err(Failure::Usage(format!(
-            "{}: is {}: name {wanted}",
-            path.display(),
-            kind(&about)
-        ))),
+        about => Err(refusal(
+            path,
+            &format!("is {}: name {wanted}", kind(&about)),
+        )),
     };
     check(fs::metadata(path))?;
     // The name may mean something else by now.
@@ -49,7 +48,7 @@ pub fn json<T: DeserializeOwned>(path: &Path, wanted: &str) -> Result<T, Failure
 }
 
 fn refusal(path: &Path, problem: &str) -> Failure {
-    Failure::Runtime(format!("{}: {problem}", path.display()))
+    Failure::Usage(format!("{}: {problem}", path.display()))
 }
 
 /// What `about` describes, in words.
