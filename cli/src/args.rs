@@ -109,7 +109,7 @@ Files and drives are synchronised (fdatasync) before the command exits with succ
 Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while \
 running, 2 for a wrong argument or an output that was refused.")]
 pub struct StreamArguments {
-    /// Random bytes to write, before encoding [default: endless]
+    /// Random bytes to write, before encoding [default: endless, but a regular file needs a size]
     ///
     /// A number with or without a unit: 10, 4KiB, 1.5MiB, 4GiB (powers of 1024), 4GB (powers of
     /// 1000). K, M, G, T, P and E alone are powers of 1024, as in head(1). The size must be a whole
@@ -167,8 +167,9 @@ pub struct StreamArguments {
 
     /// Show rate, total and time left on standard error
     ///
-    /// A terminal shows a bar; a log, and a terminal that cannot draw, a line every 30 seconds. When everything is written, or the reader has closed the output, the
-    /// command prints one line; after a signal such as Ctrl-C it prints none.
+    /// A terminal shows a bar; a log, and a terminal that cannot draw, a line every 30 seconds. When
+    /// everything is written, or the reader has closed the output, the command prints one line; after a
+    /// signal such as Ctrl-C it prints none.
     #[arg(long)]
     pub progress: bool,
 

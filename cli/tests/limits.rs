@@ -27,6 +27,36 @@ fn threads_that_cannot_be_made_are_an_error() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// One thread writes the same, and fewer than were asked for are a failure.
+fn threads_that_nobody_asked_for_are_not_needed() {
+    let expected = bytes(&format!("stream --seed {SEED} --size 50MB"));
+    let refused = [libc::SYS_clone3, libc::SYS_clone].map(|call| Refusal {
+        call,
+        when: None,
+        errno: libc::EAGAIN,
+    });
+    let seeded = format!("stream --seed {SEED} --size 50MB --output");
+    for options in ["", "--format hex"] {
+        let file = Scratch::new();
+        let command = squall(&format!("{seeded} {} {options}", file.path().display()));
+        let output = refusing(command, &refused).output();
+        let output = output.expect("the command runs");
+        assert_eq!(text(&output.stderr), "", "{options}");
+        assert_eq!(output.status.code(), Some(0));
+        let written = std::fs::read(file.path()).expect("the file is there");
+        match options {
+            "" => assert!(written == expected),
+            _ => assert_eq!(written.len(), 2 * expected.len() + 1),
+        }
+    }
+    let asked = squall("stream --size 50MB --threads 2 --output /dev/null");
+    let output = refusing(asked, &refused)
+        .output()
+        .expect("the command runs");
+    assert!(text(&output.stderr).ends_with("use fewer --threads\n"));
+    assert_eq!(output.status.code(), Some(1));
+}
+
 fn missing_memory_is_an_error() {
     for format in ["hex", "base64"] {
         let arguments =
@@ -118,6 +148,7 @@ fn a_disk_that_fails_late_is_an_error() {
 
 pub const TESTS: &[Test] = tests![
     threads_that_cannot_be_made_are_an_error,
+    threads_that_nobody_asked_for_are_not_needed,
     missing_memory_is_an_error,
     the_seed_file_is_never_the_output,
     a_dash_as_output_is_standard_output,

@@ -13,7 +13,7 @@ use rustix::pipe::{SpliceFlags, fcntl_getpipe_size, tee};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{DEADLINE, SEED, Scratch, run, squall, terminal, text, wait_for_end};
+use crate::common::{DEADLINE, SEED, Scratch, refused, run, squall, terminal, text, wait_for_end};
 
 fn raw_bytes_are_refused_to_a_terminal() {
     let (_ours, theirs) = terminal();
@@ -206,6 +206,31 @@ fn an_error_says_how_much_was_written() {
     assert_eq!(failed.status.code(), Some(1));
 }
 
+/// A pipe ends when its reader has enough, a file when the disk is full.
+fn an_endless_stream_does_not_go_to_a_file() {
+    let (new, old) = (Scratch::new(), Scratch::new());
+    std::fs::write(old.path(), "old").expect("scratch files can be written");
+    // A limit that a stream which is not refused soon meets.
+    let limited = |redirection: &str| {
+        let command = env!("CARGO_BIN_EXE_squall");
+        let script = format!("trap '' XFSZ; ulimit -f 99; exec {command} stream {redirection}");
+        let output = Command::new("sh").args(["-c", &script]).output();
+        output.expect("the shell runs")
+    };
+    for file in [&new, &old] {
+        let name = file.path().display();
+        refused(
+            &limited(&format!("--output {name}")),
+            2,
+            &[&name.to_string(), "add --size", "nothing was written"],
+        );
+        let appended = limited(&format!("--format hex >> {name}"));
+        refused(&appended, 2, &["standard output", "add --size"]);
+    }
+    assert_eq!(std::fs::read(old.path()).expect("it is there"), b"old");
+    assert_eq!(std::fs::read(new.path()).expect("the shell's"), b"");
+}
+
 fn an_output_that_cannot_be_opened() {
     let failed = run("stream --size 1 --output /nonexistent/file");
     assert_eq!(
@@ -372,6 +397,7 @@ pub const TESTS: &[Test] = tests![
     a_new_file_of_text_is_its_owners_alone,
     a_full_disk_is_an_error,
     an_error_says_how_much_was_written,
+    an_endless_stream_does_not_go_to_a_file,
     an_output_that_cannot_be_opened,
     a_fifo_as_output,
     a_non_blocking_pipe_is_waited_for,

@@ -22,6 +22,7 @@ use crate::args::{Format, StreamArguments};
 use crate::progress::Progress;
 use buffer::BufferSupply;
 use maker::{ChunkMaker, Chunking};
+use pump::Threads;
 use sink::Sink;
 use source::Source;
 use squall_tools::Failure;
@@ -55,6 +56,9 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
         refuse_the_seed_file(seed_file, output)?;
     }
     check_offset(&options)?;
+    if options.size.is_none() {
+        output_file::refuse_an_endless_file(output)?;
+    }
     let source = Source::new(
         options.engine,
         options.seed.as_ref(),
@@ -83,16 +87,18 @@ fn transfer(options: &StreamArguments, source: &Source, mut sink: Sink) -> Resul
         threads,
         supply,
     } = WorkPlan::new(options, &sink);
-    let makers = (0..threads)
-        .map(|_| ChunkMaker::new(source, options.format, chunking))
-        .collect::<Result<_, _>>()?;
+    let new_maker = || ChunkMaker::new(source, options.format, chunking);
+    let threads = Threads {
+        count: threads,
+        are_asked_for: options.threads.is_some(),
+    };
     let progress = match (options.progress, options.numeric) {
         (true, _) => Progress::bar(options.size),
         (_, true) => Progress::numbers(options.size),
         _ => Progress::hidden(),
     };
     let mut pace = Pace::new(options.rate_limit);
-    let written = pump::run(makers, chunking, supply, |index, buffer| {
+    let written = pump::run(threads, new_maker, chunking, supply, |index, buffer| {
         let len = chunking.len(index);
         pace.wait(len, || false);
         let returned = sink.write(buffer)?;

@@ -45,6 +45,33 @@ pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Fail
     Ok(file)
 }
 
+/// Fails if an endless stream would go to a regular file, or standard output if `path` is `None`: it would fill the disk in
+/// seconds.
+pub fn refuse_an_endless_file(path: Option<&Path>) -> Result<(), Failure> {
+    let (name, is_file) = match path {
+        Some(path) => {
+            let is_file = match fs::metadata(path) {
+                Ok(metadata) => metadata.is_file(),
+                Err(error) => error.kind() == io::ErrorKind::NotFound,
+            };
+            (shown(path), is_file)
+        }
+        None => {
+            let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+            let metadata = file.and_then(|file| file.metadata());
+            let is_file = metadata.is_ok_and(|metadata| metadata.is_file());
+            ("standard output".into(), is_file)
+        }
+    };
+    match is_file {
+        true => Err(Failure::Usage(format!(
+            "{name} is a regular file, which an endless stream would let grow until the disk is full: add --size, such as \
+             --size 1GiB; nothing was written"
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Duplicates standard output as a file.
 pub fn standard_output(consent: &Consent) -> Result<File, Failure> {
     output::check()?;

@@ -1,5 +1,7 @@
 //! Moves chunks, in order, from the threads that make them to the thread that writes them.
 //!
+//! If fewer threads can be started than would be used by default, these do the work.
+//!
 //! Thread `t` of `n` makes chunks `t`, `t + n`, `t + 2n` and so on. Each thread has its own channel to
 //! the writer, which takes from the channels in turn, so chunks need no sorting. With one thread the
 //! writer makes the chunks itself.
@@ -8,6 +10,7 @@
 //! machine is cloned before they are written, both clones write the same bytes.
 
 use std::io;
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope};
 
@@ -25,17 +28,33 @@ const MAX_UNWRITTEN: usize = 2;
 /// that are starting.
 const THREAD_START_MEMORY: usize = 4 << 20;
 
-/// Makes every chunk of `chunking`, and passes it to `write` in order; buffers that `write` returns are
-/// reused. Ends at the first failure.
+/// The threads that make chunks.
+#[derive(Clone, Copy)]
+pub struct Threads {
+    pub count: usize,
+    /// Whether the user asked for so many, so that fewer are a failure.
+    pub are_asked_for: bool,
+}
+
+/// Makes every chunk of `chunking`, each thread with a `new_maker`, and passes it to `write` in order; buffers that
+/// `write` returns are reused. Ends at the first failure.
 pub fn run(
-    mut makers: Vec<ChunkMaker>,
+    threads: Threads,
+    new_maker: impl Fn() -> Result<ChunkMaker, Failure>,
     chunking: Chunking,
     supply: BufferSupply,
-    write: impl FnMut(u64, Buffer) -> Result<Option<Buffer>, Failure>,
+    mut write: impl FnMut(u64, Buffer) -> Result<Option<Buffer>, Failure>,
 ) -> Result<(), Failure> {
-    match makers.as_mut_slice() {
-        [maker] => run_in_this_thread(maker, chunking, supply, write),
-        _ => run_threads(makers, chunking, supply, write),
+    let has_run = match threads.count {
+        1 => false,
+        count => {
+            let makers = (0..count).map(|_| new_maker()).collect::<Result<_, _>>()?;
+            run_threads(makers, threads.are_asked_for, chunking, supply, &mut write)?
+        }
+    };
+    match has_run {
+        true => Ok(()),
+        false => run_in_this_thread(&mut new_maker()?, chunking, supply, write),
     }
 }
 
@@ -60,28 +79,37 @@ struct ThreadChannels {
     returned: SyncSender<Option<Buffer>>,
 }
 
+/// Gives false if no thread could be started.
 fn run_threads(
     makers: Vec<ChunkMaker>,
+    are_asked_for: bool,
     chunking: Chunking,
     supply: BufferSupply,
-    mut write: impl FnMut(u64, Buffer) -> Result<Option<Buffer>, Failure>,
-) -> Result<(), Failure> {
-    let threads = makers.len();
+    write: &mut impl FnMut(u64, Buffer) -> Result<Option<Buffer>, Failure>,
+) -> Result<bool, Failure> {
+    let wanted = makers.len();
+    // How many have started, which is known before the first of them makes a chunk.
+    let started = &OnceLock::new();
     thread::scope(|scope| {
-        let channels: Vec<_> = makers
-            .into_iter()
-            .enumerate()
-            .map(|(first, maker)| {
-                let indices = (first as u64..chunking.chunks()).step_by(threads);
-                start_thread(scope, maker, indices, supply).map_err(|error| {
-                    Failure::Runtime(format!(
-                        "threads: {} after {first} of {threads} were started: use fewer --threads",
+        let mut channels = Vec::new();
+        for (first, maker) in makers.into_iter().enumerate() {
+            let indices = move || {
+                let threads = *started.get().expect("all have started");
+                (first as u64..chunking.chunks()).step_by(threads)
+            };
+            match start_thread(scope, maker, indices, supply) {
+                Ok(channel) => channels.push(channel),
+                // The channels are dropped, which ends the threads that have started.
+                Err(error) if are_asked_for => {
+                    return Err(Failure::Runtime(format!(
+                        "threads: {} after {first} of {wanted} were started: use fewer --threads",
                         cause(&error)
-                    ))
-                })
-            })
-            // On failure the channels are dropped, which ends the threads that have started.
-            .collect::<Result<_, _>>()?;
+                    )));
+                }
+                Err(_) => break,
+            }
+        }
+        let threads = *started.get_or_init(|| channels.len());
         for channel in channels.iter().cycle().take(MAX_UNWRITTEN * threads) {
             let _ = channel.returned.send(None);
         }
@@ -93,15 +121,15 @@ fn run_threads(
             // This fails after a thread's last chunk, when it takes nothing back.
             let _ = channel.returned.send(write(index, buffer)?);
         }
-        Ok(())
+        Ok(threads > 0)
     })
 }
 
-/// Starts a thread that makes the chunks `indices`.
-fn start_thread<'scope>(
+/// Starts a thread that makes the chunks `indices`, which it asks for before the first.
+fn start_thread<'scope, I: Iterator<Item = u64>>(
     scope: &'scope Scope<'scope, '_>,
     mut maker: ChunkMaker,
-    indices: impl Iterator<Item = u64> + Send + 'scope,
+    indices: impl FnOnce() -> I + Send + 'scope,
     supply: BufferSupply,
 ) -> io::Result<ThreadChannels> {
     // In a thread without memory for its signal stack, the standard library panics or hangs. This is
@@ -116,19 +144,25 @@ fn start_thread<'scope>(
 }
 
 /// Makes a thread's chunks until all are made, one fails, or the writer has gone.
-fn make_chunks(
+fn make_chunks<I: Iterator<Item = u64>>(
     maker: &mut ChunkMaker,
-    indices: impl Iterator<Item = u64>,
+    indices: impl FnOnce() -> I,
     supply: BufferSupply,
     send: &SyncSender<Result<Buffer, Failure>>,
     returned: &Receiver<Option<Buffer>>,
 ) {
-    for index in indices {
-        let Ok(buffer) = returned.recv() else { return };
+    let Ok(mut buffer) = returned.recv() else {
+        return;
+    };
+    for index in indices() {
         let made = make(maker, index, buffer, supply);
         let has_failed = made.is_err();
         if send.send(made).is_err() || has_failed {
             return;
+        }
+        match returned.recv() {
+            Ok(next) => buffer = next,
+            Err(_) => return,
         }
     }
 }
