@@ -1,12 +1,13 @@
 //! `squall drives`: which devices it shows, and what uses them.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 use squall_testing::loops::{Lab, diskseq};
-use squall_testing::needs::LOOP_DEVICES;
+use squall_testing::needs::{LOOP_DEVICES, MOUNTS};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::retry::retry;
@@ -18,6 +19,7 @@ pub const TESTS: &[Test] = tests![
     a_device_is_free_until_it_is_mounted: [LOOP_DEVICES],
     a_claim_is_told_by_all: [LOOP_DEVICES],
     without_all_only_drives_on_a_bus_are_shown: [LOOP_DEVICES],
+    without_sysfs_a_list_of_drives_is_a_failure: [MOUNTS],
 ];
 
 /// What `squall drives` says as JSON.
@@ -107,4 +109,28 @@ fn without_all_only_drives_on_a_bus_are_shown() {
     assert!(listed("").iter().all(is_on_a_bus));
     // The control: there is one that is not.
     assert!(!is_on_a_bus(&entry(&device.path)));
+}
+
+/// Nobody can tell how many there are.
+fn without_sysfs_a_list_of_drives_is_a_failure() {
+    for arguments in [
+        "drives",
+        "drives --all --json",
+        "wipe --all --bus usb --count 0 --yes",
+    ] {
+        let script = "mount -t tmpfs none /sys && exec \"$0\" \"$@\"";
+        let output = Command::new("unshare")
+            .args(["--mount", "sh", "-c", script])
+            .arg(env!("CARGO_BIN_EXE_squall"))
+            .args(arguments.split(' '))
+            .output()
+            .expect("unshare runs");
+        let message = text(&output.stderr);
+        assert_eq!(text(&output.stdout), "", "{arguments}");
+        assert_eq!(
+            message,
+            "squall: /sys/block: No such file or directory: mount sysfs\n"
+        );
+        assert!(!output.status.success());
+    }
 }

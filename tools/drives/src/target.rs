@@ -140,7 +140,14 @@ impl Target {
     /// All drives and partitions that have a size above zero and a name in /dev.
     pub fn all() -> Result<Vec<Target>, Failure> {
         let mut found = Vec::new();
-        for disk in Device::all().map_err(at(Path::new("/sys/block")))? {
+        let disks = Device::all().map_err(|error| {
+            let advice = match error.kind() {
+                io::ErrorKind::NotFound => ": mount sysfs",
+                _ => "",
+            };
+            Failure::Runtime(format!("/sys/block: {}{advice}", cause(&error)))
+        })?;
+        for disk in disks {
             let partitions = disk.partitions().unwrap_or_default();
             let devices = [disk].into_iter().chain(partitions);
             found.extend(devices.flat_map(|device| Target::find(&device.path())));

@@ -46,7 +46,7 @@ pub fn drives(options: &DrivesArguments) -> Result<(), Failure> {
     if options.json {
         return output::print(&(serde_json::to_string_pretty(&entries).expect("text keys") + "\n"));
     }
-    output::print(&table(&entries, output::width()))
+    output::print(&table(&entries, options.all, output::width()))
 }
 
 /// Whole drives on a bus; with `all`, everything that has blocks.
@@ -78,9 +78,14 @@ fn entry((target, uses): (Target, Vec<String>)) -> Entry {
     }
 }
 
-fn table(entries: &[Entry], width: Option<usize>) -> String {
-    if entries.is_empty() {
-        return "no drives: --all also shows loop devices, mapped devices and partitions\n".into();
+fn table(entries: &[Entry], are_all: bool, width: Option<usize>) -> String {
+    match (entries.is_empty(), are_all) {
+        (true, true) => return "no drives\n".into(),
+        (true, false) => {
+            return "no drives: --all also shows loop devices, mapped devices and partitions\n"
+                .into();
+        }
+        (false, _) => {}
     }
     let mut table = columns(width);
     table.set_header([

@@ -79,7 +79,10 @@ impl Device {
 
     /// All whole devices, without partitions.
     pub fn all() -> io::Result<Vec<Device>> {
-        devices_in(Path::new("/sys/block"))
+        let directory = Path::new("/sys/block");
+        // Without sysfs there may be any number of drives.
+        fs::metadata(directory)?;
+        devices_in(directory)
     }
 
     /// The path of `name` in the device's directory in sysfs.
