@@ -1,5 +1,6 @@
 //! The last table: the outcome of each drive, what the run cost, and what to do next.
 
+use squall_drives::Kind;
 use squall_tools::columns::{columns, hanging, hide, lines, paragraph};
 use squall_tools::text::in_a_line;
 use squall_tools::units;
@@ -202,6 +203,9 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
         Outcome::Incomplete if drive.size_at_end.is_some() => {
             "its size changed meanwhile: nothing is known of what was added or cut off: wipe it again"
         }
+        Outcome::Incomplete if drive.not_overwritten() > 0 && !has_cells(drive) => {
+            "parts of it could not be overwritten: wipe the drive on which it lies, or destroy that"
+        }
         Outcome::Incomplete if drive.not_overwritten() > 0 => {
             "parts of it could not be overwritten: destroy it, or have it erase itself (--purge)"
         }
@@ -219,6 +223,9 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
         Outcome::Interrupted => "resume the job",
         Outcome::Vanished if job.is_report() => "attach it again and verify it",
         Outcome::Vanished => "attach it again and resume the job",
+        Outcome::Dead { .. } if !has_cells(drive) => {
+            "the drive on which it lies has died: destroy that"
+        }
         Outcome::Dead { .. } => "it has died: destroy it",
         Outcome::Failed { reason } => {
             let target = text::path(&drive.target.given);
@@ -238,11 +245,41 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
     Some(format!("{}: {advice}", text::path(&drive.target.given)))
 }
 
+/// Whether the target is a drive or a part of one, which may erase itself. A file and the like lie on one.
+fn has_cells(drive: &Drive) -> bool {
+    matches!(drive.target.kind, Kind::Disk | Kind::Partition)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::record::{Extent, Pass, Verification};
     use crate::show::fixture;
+
+    /// A file lies on a drive, and cannot be asked for anything.
+    #[test]
+    fn only_drives_are_advised_to_erase_themselves() {
+        let job = fixture::job();
+        let mut drive = job.drives[0].clone();
+        drive.passes[0].offset = 0;
+        for outcome in [
+            Outcome::Incomplete,
+            Outcome::Dead {
+                reason: "it refused".into(),
+            },
+        ] {
+            drive.outcome = Some(outcome.clone());
+            for kind in [Kind::File, Kind::Loop, Kind::Mapped] {
+                drive.target.kind = kind;
+                let advice = next(&job, &drive).expect("advice");
+                assert!(advice.contains("the drive on which it lies"), "{advice}");
+                assert!(!advice.contains("--purge"), "{advice}");
+            }
+            drive.target.kind = Kind::Disk;
+            let advice = next(&job, &drive).expect("advice");
+            assert!(!advice.contains("on which it lies"), "{advice}");
+        }
+    }
 
     /// A sector was unreadable after the first of two passes, and no erase of the drive's own was asked for.
     #[test]
