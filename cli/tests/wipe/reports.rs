@@ -112,7 +112,23 @@ fn an_interrupted_target_is_reported_too() {
 }
 
 pub const TESTS: &[Test] = tests![
+    events_name_a_target_as_its_report_does,
     a_full_directory_is_noticed_before_anything_is_written: [ROOT, MOUNTS],
     a_directory_that_fills_up_costs_no_report: [ROOT, MOUNTS],
     an_interrupted_target_is_reported_too,
 ];
+
+/// A program may look for a target by the name in an event, which is that of the file.
+fn events_name_a_target_as_its_report_does() {
+    let workspace = Workspace::new();
+    let target = workspace.target("a\nb \u{e9}\u{1b}", 4096);
+    let done = run_to_end(workspace.wipe("", &[&target])).succeeded();
+    let report = read(&workspace.reports()[0]);
+    assert_eq!(
+        done.events("begin")[0]["drives"][0],
+        report["drives"][0]["target"]
+    );
+    for event in ["pass", "ended"] {
+        assert_eq!(done.events(event)[0]["target"], target.to_str().unwrap());
+    }
+}

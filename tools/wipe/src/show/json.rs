@@ -5,7 +5,6 @@ mod line;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use squall_drives::Identity;
 use squall_tools::Failure;
 
 use crate::event::EventKind;
@@ -18,7 +17,7 @@ pub use line::{Event, FORMAT, Line};
 use super::meter::Left;
 use super::row::Row;
 use super::run::Run;
-use super::{Out, View, text};
+use super::{Out, View};
 
 /// Time between two progress events of a drive.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -48,7 +47,7 @@ impl View for Json<'_> {
             job: &job.id,
             tool: &job.tool,
             plan: &job.plan,
-            drives: drives.map(|drive| identity(&drive.target)).collect(),
+            drives: drives.map(|drive| &drive.target).collect(),
         };
         self.line(now, event)
     }
@@ -100,15 +99,6 @@ impl View for Json<'_> {
             drives: drives.map(|(drive, row)| Ending::of(drive, row)).collect(),
         };
         self.line(now, event)
-    }
-}
-
-/// An identity as in a record, with paths escaped to one line.
-fn identity(identity: &Identity) -> Identity {
-    Identity {
-        given: text::path(&identity.given).into(),
-        path: text::path(&identity.path).into(),
-        ..identity.clone()
     }
 }
 

@@ -1,5 +1,6 @@
 //! One drive as it is shown: its progress, and what is computed from that.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use squall_drives::Kind;
@@ -21,6 +22,8 @@ pub struct Row {
     /// The drive's number in the job, counted from 0.
     pub number: usize,
     /// The name on the command line.
+    pub given: PathBuf,
+    /// The same in one line, for people.
     pub target: String,
     /// Its serial number; `None` for files and for drives without one.
     pub serial: Option<String>,
@@ -49,6 +52,7 @@ impl Row {
         let serial = identity.serial.as_deref().map(in_a_line);
         Row {
             number,
+            given: identity.given.clone(),
             target: text::path(&identity.given),
             serial: serial.filter(|_| identity.kind != Kind::File),
             name: in_a_line(&name.to_string_lossy()),

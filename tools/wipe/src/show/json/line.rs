@@ -1,5 +1,7 @@
 //! The lines that programs read, as data.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,7 +69,7 @@ pub enum Event<'a> {
         tool: &'a Tool,
         plan: &'a Plan,
         /// In the order of the command line.
-        drives: Vec<Identity>,
+        drives: Vec<&'a Identity>,
     },
     /// Each second, of a drive that is at work.
     Progress {
@@ -115,7 +117,7 @@ pub struct DriveName<'a> {
     /// Its number in the order of the command line, counted from 0.
     drive: usize,
     /// Its name on the command line.
-    target: &'a str,
+    target: &'a Path,
     serial: Option<&'a str>,
 }
 
@@ -123,7 +125,7 @@ impl<'a> From<&'a Row> for DriveName<'a> {
     fn from(row: &'a Row) -> DriveName<'a> {
         DriveName {
             drive: row.number,
-            target: &row.target,
+            target: &row.given,
             serial: row.serial.as_deref(),
         }
     }
