@@ -1,22 +1,42 @@
-//! Signals that were ignored before a run stay ignored in it, and a run that is asked by SIGUSR1 says how far it is.
+//! What happens to a run that nobody watches: signals that were ignored before stay ignored, it says how far it is when it
+//! is asked by SIGUSR1, and it records that its output was closed or the clock was set.
 
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use squall_testing::compiler::compile;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use super::terminal::handles;
-use super::workspace::{Running, Workspace, run_to_end};
+use super::workspace::{Running, Workspace, read, run_to_end};
 use crate::common::{DEADLINE, squall};
 
 pub const TESTS: &[Test] = tests![
     ignored_signals_stay_ignored,
     programs_get_progress_when_they_ask,
+    a_run_that_nobody_sees_any_more_notes_that,
+    a_clock_that_is_set_is_noted,
 ];
+
+/// The wall clock, a day later once there is a file of this name.
+const CLOCK: &str = r#"
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t id, struct timespec *now) {
+    int result = syscall(SYS_clock_gettime, id, now);
+    if (id == CLOCK_REALTIME && access(getenv("CLOCK_IS_SET"), F_OK) == 0)
+        now->tv_sec += 24 * 60 * 60;
+    return result;
+}
+"#;
 
 /// A limit at which the files below take an hour.
 const SLOW: &str = "--rate-limit 4KiB";
@@ -125,4 +145,72 @@ fn programs_get_progress_when_they_ask() {
     }
     running.child.kill().expect("it is ended");
     running.child.wait().expect("it is ended");
+}
+
+/// The reader of its lines ends, as with ssh or a pager, and the run goes on.
+fn a_run_that_nobody_sees_any_more_notes_that() {
+    for is_json in [false, true] {
+        let workspace = Workspace::new();
+        let target = workspace.sparse_target("target", 1 << 30);
+        let mut command = workspace.wipe("--rate-limit 1MiB --checkpoint 1", &[&target]);
+        if !is_json {
+            command = squall("wipe --yes --rate-limit 1MiB --checkpoint 1 --report");
+            command.arg(workspace.path("reports")).arg(&target);
+            command.stdout(Stdio::null()).stderr(Stdio::piped());
+        }
+        let mut running = Unattended {
+            child: command.spawn().expect("the command runs"),
+            log: PathBuf::new(),
+        };
+        let child = &mut running.child;
+        let mut line = String::new();
+        let read_line = match is_json {
+            true => BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line),
+            false => BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line),
+        };
+        assert_ne!(read_line.expect("lines"), 0);
+        let started = Instant::now();
+        let notes = || {
+            let job = workspace.has_journal().then(|| read(&workspace.journal()));
+            job.map_or(String::new(), |job| job["drives"][0]["notes"].to_string())
+        };
+        while !notes().contains("from then on nobody saw the run") {
+            assert!(started.elapsed() < DEADLINE, "{}", notes());
+            assert_eq!(child.try_wait().expect("it can be waited for"), None);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn a_clock_that_is_set_is_noted() {
+    let workspace = Workspace::new();
+    let (source, library) = (workspace.path("clock.c"), workspace.path("clock.so"));
+    fs::write(&source, CLOCK).expect("room for a program");
+    let mut compiler = Command::new("cc");
+    compile(
+        compiler
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(&library)
+            .arg(&source),
+    );
+    for is_set in [false, true] {
+        let target = workspace.target("target", SIZE);
+        let flag = workspace.path("flag");
+        let mut command = workspace.wipe(SLOW, &[&target]);
+        command
+            .env("LD_PRELOAD", &library)
+            .env("CLOCK_IS_SET", &flag);
+        let mut running = Running::start(command);
+        running.until("progress");
+        if is_set {
+            File::create(&flag).expect("a flag");
+        }
+        let pid = Pid::from_child(&running.child);
+        kill_process(pid, Signal::INT).expect("the run is there");
+        running.child.wait().expect("it stops");
+        let notes = read(&workspace.journal())["drives"][0]["notes"].to_string();
+        let words = "the clock was set forward by 86";
+        assert_eq!(notes.contains(words), is_set, "{notes}");
+        fs::remove_dir_all(workspace.path("reports")).expect("they are there");
+    }
 }

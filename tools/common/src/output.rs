@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
@@ -52,6 +53,16 @@ pub fn error_size() -> Option<(usize, usize)> {
 fn size_of(output: impl AsFd) -> Option<(usize, usize)> {
     let size = rustix::termios::tcgetwinsize(output).ok()?;
     Some((size.ws_col.into(), size.ws_row.into())).filter(|(columns, _)| *columns > 0)
+}
+
+/// Whether nobody can read `output` any more: its pipe has no reader, or its terminal is gone.
+pub fn is_lost(output: impl AsFd) -> bool {
+    let mut polled = [PollFd::new(&output, PollFlags::empty())];
+    let is_answered = poll(&mut polled, Some(&Timespec::default())).is_ok();
+    is_answered
+        && polled[0]
+            .revents()
+            .intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// Prints `report` as an indented JSON object and a newline.

@@ -12,6 +12,7 @@ use squall_drives::{Health, Target};
 use squall_tools::failure::cause;
 
 use crate::args::TransferArguments;
+use crate::clocks::Clocks;
 use crate::content::Content;
 use crate::control::Control;
 use crate::event::{EventKind, EventSender};
@@ -96,8 +97,13 @@ impl Worker<'_> {
     }
 
     fn finish(&self, work: impl FnOnce(&mut Pipeline<'_>) -> Result<(), Stop>) {
+        let begun = Clocks::now();
         let ended = self.pipeline().and_then(|mut pipeline| work(&mut pipeline));
         let ended = ended.and_then(|()| self.note_size());
+        if let Some(text) = begun.note(&Clocks::now()) {
+            self.update(|drive| drive.note(text.clone()));
+            self.events.send(EventKind::Note { text });
+        }
         let outcome = match ended {
             Ok(()) => self.update(|drive| outcome::of(drive)),
             Err(stop) => stop.into(),

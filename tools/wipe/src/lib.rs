@@ -10,6 +10,7 @@
 pub mod args;
 mod blank;
 mod choice;
+mod clocks;
 mod content;
 mod content_kind;
 mod control;

@@ -54,6 +54,14 @@ impl OutputStyle {
             false => Ok(OutputStyle::Log),
         }
     }
+
+    /// Whether nobody can see the run any more.
+    pub fn is_lost(self) -> bool {
+        match self {
+            OutputStyle::Screen | OutputStyle::Log => output::is_lost(io::stderr()),
+            OutputStyle::Json => output::is_lost(io::stdout()),
+        }
+    }
 }
 
 /// The message when the user interrupts the run.

@@ -48,6 +48,8 @@ pub struct Supervisor<'a, 'w> {
     dialog: SkipDialog,
     supervision: Supervision<'w>,
     missed: usize,
+    /// Whether nobody can see the run any more.
+    is_lost: bool,
 }
 
 impl<'a, 'w> Supervisor<'a, 'w> {
@@ -71,6 +73,7 @@ impl<'a, 'w> Supervisor<'a, 'w> {
             dialog: SkipDialog::default(),
             supervision,
             missed: 0,
+            is_lost: false,
         }
     }
 
@@ -154,6 +157,7 @@ impl<'a, 'w> Supervisor<'a, 'w> {
                     shown = shown.and_then(|()| self.show.stopping());
                     is_told = true;
                 }
+                self.note_loss();
                 self.give_up_stalled();
                 self.read_keys();
                 shown = shown.and(self.take_arrivals());
@@ -196,6 +200,20 @@ impl<'a, 'w> Supervisor<'a, 'w> {
             .update(drive, |drive| drive.note(text.clone()));
         let what = EventKind::Note { text };
         self.show.event(&Event { drive, what })
+    }
+
+    /// Records that the run goes on, if nobody can see it any more.
+    fn note_loss(&mut self) {
+        if self.is_lost || !self.workers.style.is_lost() {
+            return;
+        }
+        self.is_lost = true;
+        let under_way = self.threads.iter().filter(|thread| !thread.has_ended);
+        let drives: Vec<_> = under_way.map(|thread| thread.assignment.number()).collect();
+        for drive in drives {
+            let text = "its output was closed: from then on nobody saw the run, which went on";
+            let _ = self.note(drive, text.into());
+        }
     }
 
     /// Gives up the drives that have stalled.
