@@ -113,6 +113,7 @@ fn an_interrupted_target_is_reported_too() {
 
 pub const TESTS: &[Test] = tests![
     events_name_a_target_as_its_report_does,
+    pages_have_local_time_beside_utc,
     a_full_directory_is_noticed_before_anything_is_written: [ROOT, MOUNTS],
     a_directory_that_fills_up_costs_no_report: [ROOT, MOUNTS],
     an_interrupted_target_is_reported_too,
@@ -130,5 +131,25 @@ fn events_name_a_target_as_its_report_does() {
     );
     for event in ["pass", "ended"] {
         assert_eq!(done.events(event)[0]["target"], target.to_str().unwrap());
+    }
+}
+
+fn pages_have_local_time_beside_utc() {
+    for (zone, offset) in [("XXX-5:30", " +05:30)"), ("UTC", "")] {
+        let workspace = Workspace::new();
+        let target = workspace.target("target", 4096);
+        let mut command = workspace.wipe("", &[&target]);
+        command.env("TZ", zone);
+        run_to_end(command).succeeded();
+        let page = fs::read_to_string(&workspace.files("html")[0]).expect("a page");
+        let began = page.split_once("<dt>Began</dt><dd>").expect("a time").1;
+        let began = began.split_once("</dd>").expect("its end").0;
+        match offset {
+            "" => assert!(began.ends_with(" UTC"), "{began}"),
+            _ => assert!(
+                began.contains(" UTC (") && began.ends_with(offset),
+                "{began}"
+            ),
+        }
     }
 }

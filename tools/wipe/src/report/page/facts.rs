@@ -1,6 +1,7 @@
 //! What was wiped, how much of it, how, when, and with what.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use maud::{Markup, html};
 use squall_drives::io::QueueKind;
 use squall_drives::{Hidden, Identity};
@@ -48,8 +49,19 @@ fn short_time(at: Timestamp) -> Markup {
     }
 }
 
+/// In UTC, and beside it as the clocks on the walls show it, with the offset.
 pub fn timestamp(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+    let utc = at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
+    // The pages of tests are the same everywhere.
+    let zone = match cfg!(test) {
+        true => TimeZone::UTC,
+        false => TimeZone::system(),
+    };
+    let local = at.to_zoned(zone);
+    match local.offset().is_zero() {
+        true => utc,
+        false => format!("{utc} ({})", local.strftime("%Y-%m-%d %H:%M:%S %:z")),
+    }
 }
 
 pub fn section(title: &str, facts: &[Fact]) -> Markup {
