@@ -7,7 +7,7 @@
 //! takes two or three more; only a process that draws more than a few bytes asks.
 
 use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// A set of features, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,13 +106,22 @@ impl FeatureCache {
 /// The bit of leaf 1's ECX by which a hypervisor announces itself.
 const HYPERVISOR_BIT: u32 = 31;
 
-/// The answer of CPUID, subleaf 0; `None` where the thread has switched the instruction off, which then
-/// ends the process (ARCH_SET_CPUID(2const)).
+/// The answer of CPUID, subleaf 0; `None` if the thread had switched the instruction off before the
+/// process's first: it would end the process (ARCH_SET_CPUID(2const)). The kernel is asked once, because
+/// a sandbox may end whoever asks later.
 fn cpuid(leaf: u32) -> Option<CpuidResult> {
     const ARCH_GET_CPUID: libc::c_int = 0x1011;
-    // SAFETY: the call only asks. Kernels before 4.12, which do not know it, answer -1.
-    let is_off = unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_GET_CPUID, 0) } == 0;
-    (!is_off).then(|| __cpuid_count(leaf, 0))
+    const ON: u8 = 1;
+    const OFF: u8 = 2;
+    static ANSWER: AtomicU8 = AtomicU8::new(0);
+    let mut answer = ANSWER.load(Ordering::Relaxed);
+    if answer == 0 {
+        // SAFETY: the call only asks. Kernels before 4.12, which do not know it, answer -1.
+        let is_off = unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_GET_CPUID, 0) } == 0;
+        answer = if is_off { OFF } else { ON };
+        ANSWER.store(answer, Ordering::Relaxed);
+    }
+    (answer == ON).then(|| __cpuid_count(leaf, 0))
 }
 
 /// Whether the CPU has RDTSCP (leaf 8000_0001H, register EDX).

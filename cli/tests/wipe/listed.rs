@@ -116,7 +116,7 @@ fn without_sysfs_a_list_of_drives_is_a_failure() {
     for arguments in [
         "drives",
         "drives --all --json",
-        "wipe --all --bus usb --count 0 --yes",
+        "wipe --all --bus usb --count 1 --yes",
     ] {
         let script = "mount -t tmpfs none /sys && exec \"$0\" \"$@\"";
         let output = Command::new("unshare")

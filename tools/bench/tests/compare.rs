@@ -245,7 +245,7 @@ fn what_is_no_report_is_refused_in_a_line() {
 
 fn message(path: &Path) -> String {
     match read(path) {
-        Err(Failure::Runtime(message)) => {
+        Err(Failure::Usage(message)) => {
             assert!(!message.contains('\n'), "{message}");
             message
         }
