@@ -78,7 +78,7 @@ struct Pair<'a> {
 /// # Errors
 /// There is no such file, or it is no report of this schema.
 pub fn read(path: &Path) -> Result<Report, Failure> {
-    let of_path = |problem: String| Failure::Runtime(format!("{}: {problem}", path.display()));
+    let of_path = |problem: String| Failure::Usage(format!("{}: {problem}", path.display()));
     let json: serde_json::Value =
         named_file::json(path, "JSON that squall bench --export-json wrote")?;
     match json.get("schema").and_then(serde_json::Value::as_u64) {
