@@ -23,7 +23,7 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 
-use crate::io::claimed_by_others;
+use crate::io::{claim_timeout, claimed_by_others};
 use crate::target::Inode;
 use crate::target::device::Device;
 use crate::{Purpose, Target, shown};
@@ -34,12 +34,13 @@ use swap::Swap;
 
 pub use holders::holders;
 
-/// How long to wait for those who only look at drives, as [`uses`] does, and keep each for a moment.
+/// How long a listing waits for those who only look at drives, as [`uses`] does, and keep each for a moment.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Fails unless all of `targets` may be overwritten, and nobody has claimed them. Prints every reason against that.
+/// Fails unless all of `targets` may be overwritten, and nobody has claimed them. Waits as long for the claims of others
+/// as opening does: udev keeps a drive locked while it reads it. Prints every reason against overwriting.
 pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
-    refuse(targets, uses(targets, purpose)?)
+    refuse(targets, uses_after(claim_timeout(), targets, purpose)?)
 }
 
 /// Like [`check`], for targets that this process has claimed.
@@ -71,6 +72,15 @@ fn refuse(targets: &[Target], uses: Vec<Vec<String>>) -> Result<(), Failure> {
 
 /// Why each of `targets` must not be overwritten; empty for those that may be, and that nobody has claimed.
 pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, Failure> {
+    uses_after(LOOK, targets, purpose)
+}
+
+/// Like [`uses`], where others have until `timeout` to let go of a target.
+fn uses_after(
+    timeout: Duration,
+    targets: &[Target],
+    purpose: &Purpose,
+) -> Result<Vec<Vec<String>>, Failure> {
     let mut uses = visible_uses(targets, purpose)?;
     let unused = targets.iter().zip(&mut uses);
     let unused = unused.filter(|(_, uses)| uses.is_empty());
@@ -85,7 +95,7 @@ pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, F
             false => Ok(claims),
         }
     };
-    let claims = retry(LOOK, |_| true, look_again).unwrap_or_else(|claims| claims);
+    let claims = retry(timeout, |_| true, look_again).unwrap_or_else(|claims| claims);
     for ((_, uses), claim) in claimed.into_iter().zip(claims) {
         uses.extend(claim);
     }

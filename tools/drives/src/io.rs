@@ -12,6 +12,7 @@ mod transfer;
 
 pub use buffer::Buffer;
 pub use claim::hold;
+pub(crate) use claim::timeout as claim_timeout;
 pub use device::{Access, Device, Direct, claimed_by_others};
 pub use partitions::forget as forget_partitions;
 pub use queue::{Queue, QueueKind};
