@@ -37,7 +37,7 @@ fn ask() -> bool {
 fn is_switched_off() -> bool {
     let mut mode = 0;
     // SAFETY: `mode` is writable. A system call of its own, because the preload library replaces prctl.
-    unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TSC, &raw mut mode) };
+    unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TSC, &raw mut mode, 0, 0, 0) };
     mode == libc::PR_TSC_SIGSEGV
 }
 
