@@ -142,6 +142,17 @@ uint64_t squall_u64(void) SQUALL_NOTHROW;
 uint64_t squall_uniform(uint64_t bound) SQUALL_NOTHROW;
 
 /**
+ * Stops reading the CPU's cycle counter, for a program that is about to switch it off with
+ * `prctl(PR_SET_TSC, PR_TSC_SIGSEGV)`: the next reading would end it by SIGSEGV. A process whose
+ * first draw comes after that needs no call.
+ *
+ * It holds for the whole process and its later children, and cannot be undone. A thread that has drawn
+ * before stops at its next refill, the calling thread at once: call it before there are such threads,
+ * or in each of them. The library of `squall run` and of LD_PRELOAD does this by itself.
+ */
+void squall_avoid_cycle_counter(void) SQUALL_NOTHROW;
+
+/**
  * Makes the stream of a key of 32 bytes, at byte 0. Free it with `squall_stream_free`.
  *
  * Returns null if `key` is null or there is no memory. The caller's copy of the key is not needed

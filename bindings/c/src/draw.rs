@@ -102,3 +102,15 @@ pub extern "C" fn squall_uniform(bound: u64) -> u64 {
     let Ok(number) = squall::hazmat::below_u64(bound, draw);
     number
 }
+
+/// Stops reading the CPU's cycle counter, for a program that is about to switch it off with
+/// `prctl(PR_SET_TSC, PR_TSC_SIGSEGV)`: the next reading would end it by SIGSEGV. A process whose
+/// first draw comes after that needs no call.
+///
+/// It holds for the whole process and its later children, and cannot be undone. A thread that has drawn
+/// before stops at its next refill, the calling thread at once: call it before there are such threads,
+/// or in each of them. The library of `squall run` and of LD_PRELOAD does this by itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn squall_avoid_cycle_counter() {
+    squall::hazmat::avoid_cycle_counter();
+}

@@ -1,5 +1,5 @@
 //! Without a source of randomness, functions return an error; functions that return a number cannot,
-//! and end the program.
+//! and end the program. A program that switches its cycle counter off draws on if it says so before.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -45,6 +45,16 @@ fn without_randomness_functions_return_errors() {
     assert!(aborted.stdout.is_empty());
 }
 
+/// The control is a program that does not say so. Only x86 has the switch.
+fn a_program_that_avoids_the_cycle_counter_may_switch_it_off() {
+    let program = Program::of("tests/c/counter.c", Linked::Dynamic);
+    succeed(&mut program.command());
+    let untold = program.command().arg("untold").status().expect("it starts");
+    let expected = cfg!(target_arch = "x86_64").then_some(libc::SIGSEGV);
+    assert_eq!(untold.signal(), expected);
+}
+
 pub const TESTS: &[Test] = tests![
+    a_program_that_avoids_the_cycle_counter_may_switch_it_off: [PKG_CONFIG],
     without_randomness_functions_return_errors: [PKG_CONFIG],
 ];
