@@ -18,14 +18,15 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::ATTEMPTS;
 use crate::entropy::cpu;
 use crate::entropy::whirlwind::{Whirlwind, WithSha512};
-use crate::entropy::{Input, RootBytes, ThisMachine};
+use crate::entropy::{Input, Machine, RootBytes, ThisMachine};
 use crate::failpoint::{self, Failpoint};
 use crate::guard::Epoch;
 use crate::guard::policy::Policy;
 use crate::guard::shared::{SharedContents, SharedPage, Token};
+use crate::zeroable::Zeroable;
 
 /// A root with `N` shards.
-type Root<const N: usize> = Whirlwind<WithSha512, ThisMachine, N>;
+type Root<const N: usize, M = ThisMachine> = Whirlwind<WithSha512, M, N>;
 
 static ROOT: SharedPage<Whirlwind> = SharedPage::new();
 
@@ -82,7 +83,7 @@ fn add<const N: usize>(root: &Root<N>, event: Event, cycles: u64, about: u64) {
     root.add(Input::new(event as u32, cycles, about));
 }
 
-/// Draws bytes for a seed under `epoch`, after adding the event that caused the seeding.
+/// Draws bytes for a seed under `epoch`, and adds the event that caused the seeding.
 pub(super) fn draw(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootBytes) {
     if !draw_from_shared_root(event, epoch, policy, bytes) {
         draw_from_temporary_root(policy, bytes);
@@ -103,7 +104,8 @@ fn draw_from_shared_root(
         if ready.is_some() {
             bootstrap_if_cloned(shared, epoch, policy);
         }
-        let Some(token) = ready.or_else(|| prepare(shared, epoch, policy)) else {
+        let add_first_inputs = |root: &Root<1>| add_first_inputs(root, policy);
+        let Some(token) = ready.or_else(|| prepare(shared, epoch, add_first_inputs)) else {
             return false;
         };
         shared.is_unchanged_during(token, |root| {
@@ -137,10 +139,17 @@ fn draw_from_temporary_root(policy: &Policy, bytes: &mut RootBytes) {
 /// thread has already stored its root there, this late copy stores only bytes that nobody knows.
 #[cold]
 #[inline(never)]
-fn prepare(shared: &SharedContents<Whirlwind>, epoch: Epoch, policy: &Policy) -> Option<Token> {
+fn prepare<M: Machine + Default, const N: usize>(
+    shared: &SharedContents<Root<N, M>>,
+    epoch: Epoch,
+    add_first_inputs: impl FnOnce(&Root<1, M>),
+) -> Option<Token>
+where
+    Root<N, M>: Zeroable,
+{
     let claim = shared.claim()?;
-    let root = Root::<1>::default();
-    add_first_inputs(&root, policy);
+    let root = Root::<1, M>::default();
+    add_first_inputs(&root);
     shared.value.copy_from(&root);
     shared.set_epoch(epoch);
     shared.finish(claim)

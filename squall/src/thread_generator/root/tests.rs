@@ -4,8 +4,8 @@
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::collections::HashSet;
 
-use crate::entropy::whirlwind::{Whirlwind, WithSha512};
 use crate::entropy::{HARDWARE_LEN, Input, Machine};
+use crate::guard::Epoch;
 use crate::guard::shared::{SharedContents, SharedPage, Token};
 use crate::zeroable::Zeroable;
 
@@ -28,7 +28,7 @@ impl Machine for ConstantMachine {
     }
 }
 
-type Root<const N: usize> = Whirlwind<WithSha512, ConstantMachine, N>;
+type Root<const N: usize> = super::Root<N, ConstantMachine>;
 type Page = &'static SharedContents<Root<8>>;
 
 // SAFETY: as for the root of the process: it consists of atomics and types without bytes.
@@ -40,9 +40,8 @@ fn page(number: usize) -> Page {
     PAGES[number].map().expect("there is memory")
 }
 
-/// A root with nine inputs that contain this secret.
-fn root_with_inputs(secret: u64) -> Root<1> {
-    let root = Root::<1>::default();
+/// Adds nine inputs that contain this secret.
+fn add_inputs(root: &Root<1>, secret: u64) {
     for number in 0..9 {
         root.add(Input {
             source: number,
@@ -50,14 +49,11 @@ fn root_with_inputs(secret: u64) -> Root<1> {
             values: [secret as u32, (secret >> 32) as u32],
         });
     }
-    root
 }
 
-/// Prepares a root as the library's `prepare` does, with a secret instead of the machine's values.
+/// Prepares a root with a secret instead of the machine's values.
 fn prepare(page: Page, secret: u64) -> Option<Token> {
-    let claim = page.claim()?;
-    page.value.copy_from(&root_with_inputs(secret));
-    page.finish(claim)
+    super::prepare(page, Epoch::default(), |root| add_inputs(root, secret))
 }
 
 /// An output, if it came from one root from beginning to end.
@@ -86,12 +82,14 @@ fn a_late_preparer_does_no_harm() {
         .enumerate()
         .map(|(number, (late, soon))| {
             let page = page(number);
-            let claim = page.claim().expect("it is empty");
-            page.empty();
-            let token = prepare(page, soon).expect("it is empty again");
-            page.value.copy_from(&root_with_inputs(late));
-            assert_eq!(page.finish(claim), None);
-            output_of_one_root(page, token).expect("it is there")
+            let mut token = None;
+            let late_token = super::prepare(page, Epoch::default(), |root| {
+                add_inputs(root, late);
+                page.empty();
+                token = prepare(page, soon);
+            });
+            assert_eq!(late_token, None);
+            output_of_one_root(page, token.expect("it was empty again")).expect("it is there")
         })
         .collect();
     assert_eq!(
