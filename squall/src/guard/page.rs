@@ -2,10 +2,9 @@
 //!
 //! The mark is the epoch under which the state was seeded. The kernel may zero a droppable page at any
 //! moment, and a fork empties it in the child: both erase the mark with the secrets. So bytes that
-//! were read may be used only if [`Page::is_current`] or [`Page::is_of_generation`] holds **afterwards**.
-//! One half of the mark, the *seeding marker*, is written before the seed is drawn, the other half
-//! before the state is stored: if both are there at the end, nothing was lost in between, and no
-//! fork has happened.
+//! were read may be used only if [`Page::is_current`] or [`Page::is_fresh`] holds **afterwards**.
+//! One part of the mark, the *seeding marker*, is written before the seed is drawn: if it is there at
+//! the end, nothing was lost in between, and no fork has happened.
 //!
 //! The page belongs to one thread. Its contents are plain bytes: zeros are valid, if useless.
 
@@ -122,7 +121,7 @@ impl Page {
         fence(Ordering::SeqCst);
     }
 
-    /// Records the kernel's `generation` under which the state that is stored next was seeded.
+    /// Records the kernel's `generation` under which the state is seeded.
     pub fn set_generation(self, generation: u64) {
         // SAFETY: the page is mapped and this thread's own.
         unsafe {
