@@ -65,6 +65,8 @@ mod per_thread;
 mod rng;
 mod secret;
 mod status;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod steps;
 mod stream;
 mod thread_generator;
 mod uniform;

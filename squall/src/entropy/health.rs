@@ -160,6 +160,31 @@ mod tests {
         }
     }
 
+    /// A handler may take a sample after any instruction of a test.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn no_sample_is_counted_twice() {
+        let has_failed = core::cell::Cell::new(false);
+        for interrupted_at in 1.. {
+            let health = Health::default();
+            let take = |sample| {
+                if !health.passes(sample, Limits::ONE_BIT) {
+                    has_failed.set(true);
+                }
+            };
+            (1..Limits::ONE_BIT.repetitions).for_each(|_| take(7));
+            let steps = crate::steps::step_through(|| take(8), &|step| {
+                if step == interrupted_at {
+                    take(8);
+                }
+            });
+            assert!(!has_failed.get(), "after {interrupted_at} instructions");
+            if steps < interrupted_at {
+                break;
+            }
+        }
+    }
+
     /// The limits follow the standard's formulas.
     #[test]
     fn limits_follow_from_the_entropy_assumed() {

@@ -305,11 +305,16 @@ impl<F: Functions, M: Machine, const N: usize> fmt::Debug for Whirlwind<F, M, N>
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{LazyLock, Mutex};
+
     use super::functions::MAX_SEED_LEN;
     use super::*;
+    use crate::entropy::HARDWARE_LEN;
     use crate::secret::tests::around_drop;
 
-    fn fast_seed(whirlwind: &Whirlwind) -> [u8; MAX_SEED_LEN] {
+    fn fast_seed<M: Machine, const N: usize>(
+        whirlwind: &Whirlwind<WithSha512, M, N>,
+    ) -> [u8; MAX_SEED_LEN] {
         let mut seed = SeedBytes::zeroed();
         whirlwind.fast.load(&mut seed);
         *seed
@@ -340,6 +345,18 @@ mod tests {
         assert!(seeds.iter().all(|seed| *seed != [0; MAX_SEED_LEN]));
         assert!(waiting.contains(&true));
         assert_eq!(after, ([[0; MAX_SEED_LEN]; 3], [false; 2]));
+    }
+
+    /// A second bootstrap, because a first one puts it in use with its hundredth input already.
+    #[test]
+    fn a_bootstrap_puts_the_slow_seed_in_use() {
+        let whirlwind = Whirlwind::<WithSha512, ThisMachine, 2>::default();
+        whirlwind.bootstrap();
+        let ([_, before, _], _) = secrets(&raw const whirlwind);
+        whirlwind.bootstrap();
+        let ([_, slow, published], _) = secrets(&raw const whirlwind);
+        assert_ne!(slow, before);
+        assert_eq!(published, slow);
     }
 
     #[test]
@@ -379,5 +396,36 @@ mod tests {
         }
         let distinct: std::collections::HashSet<_> = seeds.iter().collect();
         assert_eq!(distinct.len(), seeds.len());
+    }
+
+    /// A machine that notes the fast seed at each reading of its cycle counter.
+    #[derive(Default)]
+    struct Watching;
+
+    static WATCHED: LazyLock<Whirlwind<WithSha512, Watching, 1>> = LazyLock::new(Default::default);
+    static NOTED: Mutex<Vec<[u8; MAX_SEED_LEN]>> = Mutex::new(Vec::new());
+
+    impl Machine for Watching {
+        fn cycles(&self) -> u64 {
+            NOTED.lock().unwrap().push(fast_seed(&WATCHED));
+            0
+        }
+        fn process(&self) -> u32 {
+            0
+        }
+        fn cpu(&self) -> u32 {
+            0
+        }
+        fn random(&self, _: &mut [u8; HARDWARE_LEN]) {}
+    }
+
+    #[test]
+    fn the_seed_is_erased_before_its_output_is_made() {
+        WATCHED.generate(&mut [0; MAX_SEED_LEN]);
+        let [before, at_output, after] = NOTED.lock().unwrap()[..] else {
+            panic!("the counter is read at the begin, for a block and at the end")
+        };
+        assert_ne!(at_output, before);
+        assert_eq!(at_output, after);
     }
 }

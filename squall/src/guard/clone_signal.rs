@@ -196,4 +196,19 @@ pub(super) mod tests {
             );
         }
     }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn who_sees_the_new_value_sees_that_it_has_changed() {
+        let history = SignalHistory::new();
+        history.record(5, 10);
+        let is_hidden = core::cell::Cell::new(false);
+        let look = |_| {
+            if history.value.load(Ordering::Relaxed) == 6 && !history.is_reseed_pending(11) {
+                is_hidden.set(true);
+            }
+        };
+        crate::steps::step_through(|| history.record(6, 11), &look);
+        assert!(history.is_reseed_pending(11) && !is_hidden.get());
+    }
 }

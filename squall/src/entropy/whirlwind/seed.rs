@@ -96,7 +96,10 @@ impl Seed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::functions::WithSha512;
+    use core::sync::atomic::AtomicBool;
+    use std::sync::LazyLock;
+
+    use super::super::functions::{WithSha512, sealed};
     use super::*;
 
     fn bytes_of(seed: &Seed) -> [u8; MAX_SEED_LEN] {
@@ -126,5 +129,40 @@ mod tests {
         seed.copy_from(&other);
         assert!(!slow.commit(), "its result would belong to the old seed");
         assert_eq!(bytes_of(&seed), [2; MAX_SEED_LEN]);
+    }
+
+    static SEEDS: LazyLock<[Seed; 2]> = LazyLock::new(Default::default);
+
+    /// SHA-512's functions, the first of which is overtaken by a thread that replaces the seed.
+    struct Overtaken;
+
+    impl Functions for Overtaken {}
+
+    impl sealed::Functions for Overtaken {
+        const SEED_LEN: usize = MAX_SEED_LEN;
+        const BLOCK_LEN: usize = MAX_BLOCK_LEN;
+
+        fn compress(seed: &mut [u8], block: &[u8]) {
+            static IS_OVERTAKEN: AtomicBool = AtomicBool::new(false);
+            if !IS_OVERTAKEN.swap(true, Ordering::Relaxed) {
+                SEEDS[0].copy_from(&SEEDS[1]);
+            }
+            WithSha512::compress(seed, block);
+        }
+
+        fn hash(message: &[u8], out: &mut [u8]) {
+            WithSha512::hash(message, out);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_lost_the_lock_stores_nothing() {
+        SEEDS[0].store(&[1; MAX_SEED_LEN]);
+        SEEDS[1].store(&[2; MAX_SEED_LEN]);
+        let block = [3; MAX_BLOCK_LEN];
+        SEEDS[0].compress::<Overtaken>(&block, |_| {});
+        let mut expected = [2; MAX_SEED_LEN];
+        <WithSha512 as sealed::Functions>::compress(&mut expected, &block);
+        assert_eq!(bytes_of(&SEEDS[0]), expected);
     }
 }

@@ -183,4 +183,31 @@ mod tests {
         assert!(core::ptr::eq(shard, held[0].0));
         assert!(core::ptr::eq(shard, &shards[thread_number() % 3]));
     }
+
+    /// No other thread can get at a full buffer before its inputs are moved out.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_full_buffer_stays_locked() {
+        use crate::entropy::Input;
+        use crate::entropy::whirlwind::Whirlwind;
+        let whirlwind = Whirlwind::<WithSha512, crate::entropy::ThisMachine, 1>::default();
+        let shard = &whirlwind.shards[0];
+        let add = || whirlwind.add(Input::new(1, 2, 3));
+        // The first input is for the slow seed.
+        (0..8).for_each(|_| add());
+        let [has_been_full, is_open] = [const { core::cell::Cell::new(false) }; 2];
+        let look = |_| {
+            let mut words = shard.fast.words.iter();
+            let is_full = shard.fast.len.load(Ordering::Relaxed) == 8
+                && words.all(|word| word.load(Ordering::Relaxed) != 0);
+            if is_full {
+                has_been_full.set(true);
+            }
+            if is_full && shard.lock.try_lock().is_some() {
+                is_open.set(true);
+            }
+        };
+        crate::steps::step_through(add, &look);
+        assert!(has_been_full.get() && !is_open.get());
+    }
 }
