@@ -4,7 +4,8 @@
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io::pipe;
+use std::io::{Read as _, pipe};
+use std::os::fd::FromRawFd as _;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -491,13 +492,23 @@ pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
     }
 }
 
-/// Files of any kind at the device's path are not used.
+/// Files of any kind at the device's path are not used, and FIFOs not even opened.
 pub fn vmclock_is_the_device() -> Verdict {
     let [page, link, fifo] = ["page", "link", "fifo"].map(scratch);
     Signal::write_vmclock(&page, 1 << 8, 104);
     symlink(&page, &link).unwrap();
     // SAFETY: the path ends with a null byte.
     assert_eq!(unsafe { libc::mkfifo(c_path(&fifo).as_ptr(), 0o600) }, 0);
+    // SAFETY: as above. Nothing else has the new descriptor.
+    let mut opened = unsafe {
+        let opened = libc::inotify_init1(libc::IN_NONBLOCK);
+        assert_ne!(opened, -1);
+        assert_ne!(
+            libc::inotify_add_watch(opened, c_path(&fifo).as_ptr(), libc::IN_OPEN),
+            -1
+        );
+        File::from_raw_fd(opened)
+    };
     let uses = |path: &&Path| {
         let child = fork(|| {
             // Opening a FIFO that nobody writes to must not block the draw.
@@ -514,11 +525,13 @@ pub fn vmclock_is_the_device() -> Verdict {
         .into_iter()
         .find(uses)
         .map(Path::to_owned);
+    let was_opened = opened.read(&mut [0; 16]).is_ok();
     for path in [page, link, fifo] {
         std::fs::remove_file(path).unwrap();
     }
     match used {
         Some(path) => Verdict::Broken(format!("{} passed for a vmclock", path.display())),
+        None if was_opened => Verdict::Broken("the FIFO was opened".to_owned()),
         None => Verdict::Held,
     }
 }

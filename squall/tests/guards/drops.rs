@@ -29,7 +29,7 @@ fn unlock(page: usize) {
 }
 
 /// Drops a page as the kernel may do at any moment.
-fn drop_at(page: usize) {
+pub fn drop_at(page: usize) {
     // SAFETY: the page is mapped, and made to be dropped.
     let status = unsafe { libc::madvise(page as *mut libc::c_void, 4096, libc::MADV_DONTNEED) };
     assert_eq!(status, 0);

@@ -244,6 +244,7 @@ const NATIVE: Engine = if cfg!(target_arch = "aarch64") {
 };
 
 const STEPS: &[Need] = &[Need::Steps];
+const STEPS_UNDER_A_GENERATION: &[Need] = &[Need::Generation, Need::Steps];
 /// The needs of a case that watches the kernel's generation.
 const GENERATION: &[Need] = &[Need::Generation];
 /// The needs of a case whose requests are served in bursts.
@@ -330,6 +331,8 @@ const CASES: &[Case] = &[
     case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
     case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[UnnotifiedCloneGuard], Held),
     case("signal/draw-in-a-draw/control", signals::draw_in_a_draw_until_zeros, &[UnnotifiedCloneGuard, ReentryLock], Broken).needs(GENERATION),
+    case("signal/in-a-small-draw", steps::handler_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
+    case("signal/in-a-small-draw/control", steps::handler_in_a_small_draw, &[UnnotifiedCloneGuard, RandomInstruction, CycleCounter, ReentryLock], Broken).needs(STEPS),
     case("signal/first-draw-on-a-small-stack", signals::first_draw_on_a_small_stack, &[], Held).needs(&[Need::Engine(NATIVE)]),
     case("signal/first-draw-on-a-small-stack/no-root-page", signals::first_draw_on_a_small_stack, &[RootPage], Held).needs(&[Need::Engine(NATIVE)]),
     case("signal/first-draw-in-a-handler", signals::first_draw_in_a_handler, &[], Held),
@@ -393,6 +396,9 @@ const CASES: &[Case] = &[
     case("buffered/vmclock", buffered::vmclock_changes, &[ForkGuard], Held),
     case("buffered/vmclock/control", buffered::vmclock_never_changes, &[ForkGuard], Broken).needs(GENERATION),
     case("buffered/drop", buffered::drops, &[], Held).needs(GENERATION),
+    case("buffered/drop/in-a-refill", steps::drop_in_a_refill_of_a_buffer, KEYS_ALONE, Held).needs(STEPS_UNDER_A_GENERATION),
+    case("buffered/drop/in-a-number", steps::drop_in_a_buffered_number, KEYS_ALONE, Held).needs(STEPS_UNDER_A_GENERATION),
+    case("buffered/drop/in-a-number/control", steps::drop_in_a_buffered_number, KEYS_UNCHECKED, Broken).needs(STEPS_UNDER_A_GENERATION),
     case("buffered/drop/control", buffered::drops_until_zero, &[CheckAfterRead], Broken).needs(GENERATION),
     case("fork/simulation", forks::simulations, STRICT, Held),
     case("fork/simulation/control", forks::simulations, UNGUARDED, Broken),
@@ -421,6 +427,8 @@ const CASES: &[Case] = &[
     case("clone/in-a-seeding", steps::clone_in_a_seeding, &[Vdso], Held).needs(STEPS),
     case("clone/vmclock-bootstraps", seeds::vmclock_bootstraps, &[], Held),
     case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
+    case("clone/vmclock-bootstraps/first", steps::bootstrap_comes_first, &[], Held).needs(STEPS),
+    case("clone/vmclock-bootstraps/first/control", steps::bootstrap_comes_first, &[Bootstrap], Broken).needs(STEPS),
     case("clone/vmgenid-page-bootstraps", seeds::vmgenid_page_bootstraps, &[], Held),
     case("clone/vmgenid-page-bootstraps/control", seeds::vmgenid_page_bootstraps, &[Bootstrap], Broken),
     case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).reseeds_kernel().needs(GENERATION),
@@ -449,6 +457,8 @@ const CASES: &[Case] = &[
     case("seed/quick-refills-are-no-inputs/control", seeds::quick_refills_are_no_inputs, &[HypervisorAnnouncement, Vmgenid], Broken),
     case("health/stuck-instruction", seeds::stuck_instruction, &[RandomWordsDiffer], Held).needs(&[Need::RandomInstruction]),
     case("health/stuck-instruction/control", seeds::stuck_instruction, &[RandomWordsDiffer, HealthTests], Broken).needs(&[Need::RandomInstruction]),
+    case("health/stuck-from-the-start", seeds::first_word_of_a_stuck_instruction, &[NoVmgenid, RandomWordsDiffer], Held).needs(&[Need::Generation, Need::RandomInstruction]),
+    case("health/stuck-from-the-start/control", seeds::first_word_of_a_stuck_instruction, &[NoVmgenid, RandomWordsDiffer, HealthTests], Broken).needs(&[Need::Generation, Need::RandomInstruction]),
     case("health/stuck-later", seeds::stuck_after_the_first_draw, &[], Held).needs(&[Need::RandomInstruction]),
     case("health/stuck-later/control", seeds::stuck_after_the_first_draw, &[HealthTests], Broken).needs(&[Need::RandomInstruction]),
     case("health/stuck-counter", seeds::stuck_counter, &[CycleCounter], Held),

@@ -259,6 +259,8 @@ pub fn no_source() -> Verdict {
 /// Without getrandom(2), no request is served before the kernel's RNG is known to be ready.
 pub fn not_known_to_be_ready() -> Verdict {
     refuse(&[libc::SYS_getrandom, libc::SYS_ppoll], libc::EACCES);
+    // The error of a read that comes too early.
+    refuse(&[libc::SYS_read], libc::EIO);
     let expected = Error::NoEntropy {
         getrandom: libc::EACCES,
         urandom: libc::EACCES,

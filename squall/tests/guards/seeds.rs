@@ -12,6 +12,9 @@ use crate::drops::drop_page;
 use crate::outputs::{fork, judge, receive, send, wait};
 use crate::reseeds::{KernelRng, repeat_until_no_reseed};
 
+/// Number of the root's event for a word that it begins with.
+const START: usize = 1;
+
 /// Number of the root's event for a refill of a thread's buffer.
 const REFILL: usize = 6;
 
@@ -56,7 +59,6 @@ pub fn begins_with_bootstrap() -> Verdict {
 
 /// A forked child's root begins anew, and is not its parent's.
 pub fn child_begins_anew() -> Verdict {
-    const START: usize = 1;
     let roots_begun = || events_for_testing()[START] + squall::status().bootstraps;
     let fork_and_draw = || {
         let (reader, writer) = pipe().unwrap();
@@ -165,6 +167,15 @@ pub fn stuck_instruction() -> Verdict {
     match squall::status().cpu_random {
         NoiseSource::Failed => judge((0..1000).map(|_| squall::array())),
         other => Verdict::Broken(format!("the status of a stuck instruction is {other}")),
+    }
+}
+
+/// No root begins with the first word of a stuck instruction.
+pub fn first_word_of_a_stuck_instruction() -> Verdict {
+    squall::u32();
+    match events_for_testing()[START] {
+        0 => Verdict::Held,
+        words => Verdict::Broken(format!("the root has {words} words")),
     }
 }
 

@@ -20,6 +20,10 @@ mod x86_64 {
     pub use fork_in_a_seeding as reseed_in_a_seeding;
     pub use fork_in_a_seeding as clone_in_a_seeding;
     pub use fork_in_a_seeding as nothing_in_a_seeding;
+    pub use fork_in_a_seeding as handler_in_a_small_draw;
+    pub use fork_in_a_seeding as bootstrap_comes_first;
+    pub use fork_in_a_seeding as drop_in_a_refill_of_a_buffer;
+    pub use fork_in_a_seeding as drop_in_a_buffered_number;
     pub use fork_in_a_seeding as stop_in_a_burst;
     pub use fork_in_a_seeding as refill_without_a_word;
     pub use fork_in_a_seeding as refill_with_a_word;
@@ -34,18 +38,19 @@ mod x86_64 {
     use std::io::pipe;
     use std::os::fd::AsRawFd;
     use std::ptr::null_mut;
-    use std::sync::OnceLock;
     use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+    use std::sync::{Mutex, OnceLock};
 
-    use squall::MemoryKind;
+    use rand_core::Rng as _;
     use squall::testing::{
         Failpoint, events_for_testing, page_address_for_testing, switch_off_for_testing,
         watch_generation_at_for_testing,
     };
+    use squall::{BufferedSimulationRng, MemoryKind};
 
     use crate::Verdict;
     use crate::clones::Signal;
-    use crate::drops::{EMPTIED, drop_page};
+    use crate::drops::{EMPTIED, drop_at, drop_page};
     use crate::outputs::{Draw, judge, receive, send};
     use crate::reseeds::KernelRng;
 
@@ -356,6 +361,141 @@ mod x86_64 {
     /// A draw that is generated in place.
     pub fn drop_in_a_large_draw() -> Verdict {
         drop_in(|| *squall::array::<300>().last_chunk().unwrap(), 41)
+    }
+
+    /// A signal handler draws after each instruction of a small draw, from one on. Before its first draw the
+    /// page is dropped, or it is not. No draw is zeros, and none comes twice.
+    pub fn handler_in_a_small_draw() -> Verdict {
+        /// Draws in the handler: more than a small draw has instructions.
+        const MOST: usize = 100;
+        static FROM: AtomicUsize = AtomicUsize::new(0);
+        static DROPS: AtomicBool = AtomicBool::new(false);
+        static HANDLED: Mutex<Vec<Draw>> = Mutex::new(Vec::new());
+        let mut draws = Vec::new();
+        for (from, drops) in (1..).flat_map(|step| [(step, false), (step, true)]) {
+            squall::fill(&mut [0; 300]);
+            squall::array::<16>();
+            FROM.store(from, Ordering::Relaxed);
+            DROPS.store(drops, Ordering::Relaxed);
+            let mut drawn = Draw::default();
+            let steps = step_through(
+                || drawn = squall::array(),
+                |mut stopped| {
+                    let from = FROM.load(Ordering::Relaxed);
+                    if stopped.step < from {
+                        return;
+                    }
+                    if stopped.step == from && DROPS.load(Ordering::Relaxed) {
+                        drop_page();
+                    }
+                    HANDLED.lock().unwrap().push(squall::array());
+                    if stopped.step == from + MOST {
+                        stopped.run_on();
+                    }
+                },
+            );
+            draws.push(drawn);
+            if steps < from {
+                break;
+            }
+        }
+        assert!(draws.len() > 100, "{} draws", draws.len());
+        draws.append(&mut HANDLED.lock().unwrap());
+        judge(draws)
+    }
+
+    /// After a clone the root is bootstrapped before it serves the thread that noticed the clone, and before
+    /// it serves another thread that draws meanwhile.
+    pub fn bootstrap_comes_first() -> Verdict {
+        /// The bootstrap takes ten times as many instructions, and what comes before it a tenth.
+        const ANOTHER_AT: usize = 50_000;
+        static BOOTSTRAPS: AtomicU64 = AtomicU64::new(0);
+        static EVENTS: AtomicU64 = AtomicU64::new(0);
+        static WAS_SERVED: AtomicBool = AtomicBool::new(false);
+        let clock = Signal::vmclock();
+        squall::u32();
+        BOOTSTRAPS.store(squall::status().bootstraps, Ordering::Relaxed);
+        EVENTS.store(events_for_testing().iter().sum(), Ordering::Relaxed);
+        clock.set(2);
+        let draw = || {
+            squall::u32();
+        };
+        step_through(draw, |mut stopped| {
+            if stopped.step == ANOTHER_AT {
+                std::thread::spawn(squall::u32).join().unwrap();
+                stopped.run_on();
+            }
+            let events = events_for_testing().iter().sum();
+            if EVENTS.swap(events, Ordering::Relaxed) != events
+                && squall::status().bootstraps == BOOTSTRAPS.load(Ordering::Relaxed)
+            {
+                WAS_SERVED.store(true, Ordering::Relaxed);
+            }
+        });
+        if WAS_SERVED.load(Ordering::Relaxed) {
+            Verdict::Broken("the root served before its bootstrap".to_owned())
+        } else {
+            Verdict::Held
+        }
+    }
+
+    /// The page that is dropped.
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+
+    /// Steps through `draw`, and drops a page after an instruction. Returns how many there were until then.
+    fn drop_after(drop_after: usize, page: usize, draw: impl FnOnce()) -> usize {
+        DROP_AFTER.store(drop_after, Ordering::Relaxed);
+        DROPPED.store(page, Ordering::Relaxed);
+        step_through(draw, |mut stopped| {
+            if stopped.step == DROP_AFTER.load(Ordering::Relaxed) {
+                drop_at(DROPPED.load(Ordering::Relaxed));
+                stopped.run_on();
+            }
+        })
+    }
+
+    /// A buffer that is dropped while it is filled serves no zeros.
+    pub fn drop_in_a_refill_of_a_buffer() -> Verdict {
+        const APART: usize = 211;
+        const NUMBERS: usize = 3584 / size_of::<u64>();
+        let mut rng = BufferedSimulationRng::new();
+        // The first requests of a process come from elsewhere.
+        (0..4).for_each(|_| _ = rng.next_u64());
+        let page = rng.page_address();
+        for instruction in (1..).step_by(APART) {
+            drop_at(page);
+            let steps = drop_after(instruction, page, || _ = rng.next_u64());
+            // A number is zero by chance once in 2^64.
+            if (1..NUMBERS).any(|_| rng.next_u64() == 0) {
+                return Verdict::Broken(format!("zero, dropped after {instruction} instructions"));
+            }
+            if steps < instruction {
+                assert!(instruction > 10 * APART, "{steps} instructions");
+                break;
+            }
+        }
+        Verdict::Held
+    }
+
+    /// A buffer that is dropped after any instruction of a number serves no zeros.
+    pub fn drop_in_a_buffered_number() -> Verdict {
+        let mut rng = BufferedSimulationRng::new();
+        (0..4).for_each(|_| _ = rng.next_u64());
+        for instruction in 1.. {
+            // The buffer is full.
+            rng.next_u64();
+            let mut number = 0;
+            let page = rng.page_address();
+            let steps = drop_after(instruction, page, || number = rng.next_u64());
+            if number == 0 {
+                return Verdict::Broken(format!("zero, dropped after {instruction} instructions"));
+            }
+            if steps < instruction {
+                assert!(steps > 10, "{steps} instructions");
+                break;
+            }
+        }
+        Verdict::Held
     }
 
     /// A page that is dropped after any instruction of a small draw is found empty, unless the draw does not
