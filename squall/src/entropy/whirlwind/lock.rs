@@ -155,4 +155,16 @@ mod tests {
         drop(slow);
         assert!(lock.try_lock().is_some());
     }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_holder_that_has_committed_is_waited_for_longer() {
+        let [neither, committed] = [false, true].map(|commits| {
+            let lock = Lock::default();
+            let held = lock.try_lock().expect("it is free");
+            assert!(!commits || held.commit());
+            crate::steps::step_through(|| drop(lock.lock()), &|_| ())
+        });
+        assert!(committed > neither + YIELDS as usize, "{committed} steps");
+    }
 }

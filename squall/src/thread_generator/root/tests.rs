@@ -1,6 +1,8 @@
 //! Roots whose page is emptied while in use, on a machine that is always the same: outputs of two
 //! roots can differ only by their secrets.
 
+#[cfg(target_arch = "x86_64")]
+use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::collections::HashSet;
 
@@ -36,7 +38,7 @@ unsafe impl Zeroable for Root<8> {}
 
 /// A separate page for each number.
 fn page(number: usize) -> Page {
-    static PAGES: [SharedPage<Root<8>>; 4] = [const { SharedPage::new() }; 4];
+    static PAGES: [SharedPage<Root<8>>; 6] = [const { SharedPage::new() }; 6];
     PAGES[number].map().expect("there is memory")
 }
 
@@ -98,6 +100,24 @@ fn a_late_preparer_does_no_harm() {
         "the outputs depend on the late thread's secret"
     );
     assert!(outputs.is_disjoint(&predictable_outputs()));
+}
+
+/// Another thread that finds a root ready finds its secret in it.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_root_is_ready_when_it_was_copied() {
+    let [one, other] = [(4, 1), (5, 2)].map(|(number, secret)| {
+        let page = page(number);
+        let first_output = Cell::new(None);
+        let look = |_| {
+            if let (None, Some(token)) = (first_output.get(), page.ready_token()) {
+                first_output.set(output_of_one_root(page, token));
+            }
+        };
+        crate::steps::step_through(|| _ = prepare(page, secret), &look);
+        first_output.get().expect("it was ready")
+    });
+    assert_ne!(one, other);
 }
 
 /// Threads prepare and draw while the page is emptied over and over: no output comes twice, and
