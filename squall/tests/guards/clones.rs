@@ -477,12 +477,18 @@ fn draws_differ_until_reseed(signal: &Signal) -> Verdict {
     }
 }
 
-/// A first draw looks for a vmclock only if it must, because that would take longer than the draw.
-pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
+/// A vmclock that counts generations, at a path where squall has not looked yet.
+pub fn undecided_vmclock() -> (Signal, PathBuf) {
     switch_off_for_testing(CloneDeviceCheck);
     let path = scratch("page");
-    Signal::write_vmclock(&path, 1 << 8, 104);
+    let clock = Signal::write_vmclock(&path, 1 << 8, 104);
     use_as_vmclock(&path);
+    (clock, path)
+}
+
+/// A first draw looks for a vmclock only if it must, because that would take longer than the draw.
+pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
+    let (_clock, path) = undecided_vmclock();
     squall::u64();
     std::fs::remove_file(path).unwrap();
     if squall::status().has_vmclock {

@@ -356,6 +356,8 @@ const CASES: &[Case] = &[
     case("clone/vmclock/looked-for-later/control", clones::first_draw_does_not_look_for_vmclock, &[BareMetal, Vmgenid], Broken),
     case("clone/vmclock/device", clones::vmclock_is_the_device, &[], Held),
     case("clone/vmclock/device/control", clones::vmclock_is_the_device, &[CloneDeviceCheck], Broken),
+    case("clone/vmclock/published-whole", steps::clone_while_deciding, &[Vmgenid, BareMetal], Held).needs(STEPS_UNDER_A_GENERATION),
+    case("clone/vmclock/published-whole/control", steps::nothing_while_deciding, &[Vmgenid, BareMetal], Broken).needs(STEPS_UNDER_A_GENERATION),
     case("clone/vmclock/cut-short", clones::vmclock_cut_short, &[], Held),
     case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[CloneDeviceCheck], Broken),
     case("clone/vmgenid-page", clones::vmgenid_page_begins_differently, &[ForkGuard], Held),

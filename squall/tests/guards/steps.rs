@@ -22,6 +22,8 @@ mod x86_64 {
     pub use fork_in_a_seeding as nothing_in_a_seeding;
     pub use fork_in_a_seeding as handler_in_a_small_draw;
     pub use fork_in_a_seeding as bootstrap_comes_first;
+    pub use fork_in_a_seeding as clone_while_deciding;
+    pub use fork_in_a_seeding as nothing_while_deciding;
     pub use fork_in_a_seeding as drop_in_a_refill_of_a_buffer;
     pub use fork_in_a_seeding as drop_in_a_buffered_number;
     pub use fork_in_a_seeding as stop_in_a_burst;
@@ -37,21 +39,22 @@ mod x86_64 {
 
     use std::io::pipe;
     use std::os::fd::AsRawFd;
+    use std::path::PathBuf;
     use std::ptr::null_mut;
     use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
     use std::sync::{Mutex, OnceLock};
 
     use rand_core::Rng as _;
     use squall::testing::{
-        Failpoint, events_for_testing, page_address_for_testing, switch_off_for_testing,
-        watch_generation_at_for_testing,
+        Failpoint, events_for_testing, page_address_for_testing, reseeds_for_testing,
+        switch_off_for_testing, watch_generation_at_for_testing,
     };
-    use squall::{BufferedSimulationRng, MemoryKind};
+    use squall::{BufferedSimulationRng, CloneGuard, MemoryKind};
 
     use crate::Verdict;
-    use crate::clones::Signal;
+    use crate::clones::{Signal, undecided_vmclock};
     use crate::drops::{EMPTIED, drop_at, drop_page};
-    use crate::outputs::{Draw, judge, receive, send};
+    use crate::outputs::{Draw, exit_status_of, fork, judge, receive, send};
     use crate::reseeds::KernelRng;
 
     const TRAP_FLAG: i64 = 1 << 8;
@@ -437,6 +440,73 @@ mod x86_64 {
         } else {
             Verdict::Held
         }
+    }
+
+    /// While a thread decides which guards there are, others know nothing of the vmclock, or notice every
+    /// clone. After each instruction a copy of the process finds out, by another thread.
+    fn while_deciding(event: fn()) -> Verdict {
+        const UNDECIDED: libc::c_int = 0;
+        const NOTICED: libc::c_int = 1;
+        const UNNOTICED: libc::c_int = 2;
+        static EVENT: OnceLock<fn()> = OnceLock::new();
+        static PATH: OnceLock<PathBuf> = OnceLock::new();
+        static IS_MAPPED: AtomicBool = AtomicBool::new(false);
+        static SEEN: AtomicI32 = AtomicI32::new(UNDECIDED);
+        fn look() -> libc::c_int {
+            match squall::status().clone_guard {
+                CloneGuard::VmClock => {
+                    squall::u64();
+                    let before = reseeds_for_testing();
+                    EVENT.get().expect("it was set")();
+                    squall::u64();
+                    if reseeds_for_testing() > before {
+                        NOTICED
+                    } else {
+                        UNNOTICED
+                    }
+                }
+                CloneGuard::NotAVm => UNNOTICED,
+                _ => UNDECIDED,
+            }
+        }
+        let (clock, path) = undecided_vmclock();
+        assert!(CLOCK.set(clock).is_ok() && PATH.set(path).is_ok());
+        EVENT.set(event).expect("it was not set");
+        let draw = || {
+            squall::u32();
+        };
+        step_through(draw, |mut stopped| {
+            if IS_MAPPED.load(Ordering::Relaxed) {
+                // The copies find no vmclock of their own.
+                let _ = std::fs::remove_file(PATH.get().expect("it was set"));
+                let copy = fork(|| {
+                    let seen = std::thread::spawn(look).join().unwrap();
+                    // SAFETY: ends the process.
+                    unsafe { libc::_exit(seen) }
+                });
+                let seen = libc::WEXITSTATUS(exit_status_of(copy));
+                if seen != UNDECIDED {
+                    SEEN.store(seen, Ordering::Relaxed);
+                    stopped.run_on();
+                }
+            } else if stopped.call == Some(libc::SYS_mmap) {
+                IS_MAPPED.store(true, Ordering::Relaxed);
+            }
+        });
+        match SEEN.load(Ordering::Relaxed) {
+            NOTICED => Verdict::Held,
+            UNNOTICED => Verdict::Broken("a clone was not noticed".to_owned()),
+            seen => panic!("the copies saw {seen}"),
+        }
+    }
+
+    pub fn clone_while_deciding() -> Verdict {
+        while_deciding(change_clock)
+    }
+
+    /// The control: there is no clone.
+    pub fn nothing_while_deciding() -> Verdict {
+        while_deciding(|| ())
     }
 
     /// The page that is dropped.
