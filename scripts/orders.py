@@ -103,12 +103,6 @@ CHANGES = [
     }
     Ok(taken)""",
      "signal/in-a-small-draw"),
-    ("request: it learns whether this may be a clone after it has looked", "thread_generator.rs",
-     """        self.line.update(&self.policy, page.generation());
-        let needs_uniqueness = kind == RequestKind::Unique && self.line.may_be_unnotified_clone();""",
-     """        let needs_uniqueness = kind == RequestKind::Unique && self.line.may_be_unnotified_clone();
-        self.line.update(&self.policy, page.generation());""",
-     "clone/vmclock-draws-differ-until-reseed"),
     ("request: a fresh one reads its epoch after it is generated", "thread_generator/fresh.rs",
      """        let before = epoch();
         generate(out)?;""",
@@ -231,7 +225,7 @@ CHANGES = [
     shared.value.copy_from(&root);
     shared.set_epoch(epoch);
     token""",
-     "nothing_repeats_while"),
+     "a_root_is_ready"),
     ("root: a full buffer is unlocked before its inputs are moved out", "entropy/whirlwind.rs",
      """        shard.take(pool, &mut block);
         drop(held);""",
@@ -246,6 +240,24 @@ CHANGES = [
             if held.commit() {
                 return after(&new);""",
      "a_thread_that_lost_the_lock"),
+    ("root: a lock is taken away before its holder was waited for", "entropy/whirlwind/lock.rs",
+     """        for _ in 0..YIELDS {
+            if self.0.load(Ordering::Relaxed) & COMMITTED == 0 {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let holder = this_thread();
+        self.0.swap(holder, Ordering::AcqRel);""",
+     """        let holder = this_thread();
+        self.0.swap(holder, Ordering::AcqRel);
+        for _ in 0..YIELDS {
+            if self.0.load(Ordering::Relaxed) & COMMITTED == 0 {
+                break;
+            }
+            std::thread::yield_now();
+        }""",
+     "a_holder_that_has_committed_is_waited"),
     ("root: the seed is erased after its output", "entropy/whirlwind.rs",
      """            self.fast.advance::<F>(fast);
             self.published.load(slow);
@@ -310,6 +322,26 @@ CHANGES = [
      """        let history = self.value.swap(value, Ordering::AcqRel);
         if""",
      "who_sees_the_new_value"),
+    ("policy: it is published before it is written", "guard/policy.rs",
+     """        unsafe { (*DECIDED.0.get()).write(policy) };
+        STATE.store(PUBLISHED, Ordering::Release);""",
+     """        STATE.store(PUBLISHED, Ordering::Release);
+        unsafe { (*DECIDED.0.get()).write(policy) };""",
+     "clone/vmclock/published-whole"),
+    ("policy: it is published before the signal's address", "guard/policy.rs",
+     """            freshness::set_signal_address(signal.address());
+        }
+        // SAFETY: nobody else writes, and nobody reads before the state says so.
+        unsafe { (*DECIDED.0.get()).write(policy) };
+        STATE.store(PUBLISHED, Ordering::Release);""",
+     """        }
+        // SAFETY: nobody else writes, and nobody reads before the state says so.
+        unsafe { (*DECIDED.0.get()).write(policy) };
+        STATE.store(PUBLISHED, Ordering::Release);
+        if let Some(signal) = policy.signal {
+            freshness::set_signal_address(signal.address());
+        }""",
+     "clone/vmclock/published-whole"),
     ("device: it is opened before it is identified", "guard/misc_device.rs",
      """    check(&File::open(path, libc::O_PATH).ok()?, is_expected_name)?;
     let file = File::open(path, libc::O_NONBLOCK).ok()?;""",
