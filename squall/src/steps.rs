@@ -31,6 +31,7 @@ pub(crate) fn step_through(work: impl FnOnce(), on_step: &dyn Fn(usize)) -> usiz
     };
     with_trap_flag(work);
     ON_STEP.set(None);
+    assert_ne!(STEPS.get(), 0, "the trap flag has no effect");
     STEPS.get()
 }
 
