@@ -484,7 +484,13 @@ mod x86_64 {
                     // SAFETY: ends the process.
                     unsafe { libc::_exit(seen) }
                 });
-                let seen = libc::WEXITSTATUS(exit_status_of(copy));
+                let status = exit_status_of(copy);
+                let has_crashed = libc::WIFSIGNALED(status);
+                let seen = if has_crashed {
+                    UNNOTICED
+                } else {
+                    libc::WEXITSTATUS(status)
+                };
                 if seen != UNDECIDED {
                     SEEN.store(seen, Ordering::Relaxed);
                     stopped.run_on();
