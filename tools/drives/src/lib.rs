@@ -15,6 +15,7 @@ mod hidden;
 mod identity;
 pub mod io;
 mod purpose;
+mod standby;
 mod target;
 
 pub use health::Health;

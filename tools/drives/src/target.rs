@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags, SeekFrom};
 use squall_tools::failure::{at, cause};
 use squall_tools::{Failure, named_file};
 
-use crate::{Hidden, Identity, Kind, hidden};
+use crate::{Hidden, Identity, Kind, hidden, standby};
 use device::{Device, Number};
 pub(crate) use file::Inode;
 
@@ -216,6 +216,20 @@ impl Target {
         let is_asked =
             self.identity.kind == Kind::Disk && drive::takes_ata_commands(self.device()?);
         is_asked.then(|| hidden::hidden(self)).flatten()
+    }
+
+    /// Whether it is a whole drive that the kernel drives as a SCSI disk, as it does those on SATA, SAS and USB: only these
+    /// have a command for standby.
+    pub fn has_standby(&self) -> bool {
+        self.identity.kind == Kind::Disk && self.device().is_some_and(drive::is_scsi_disk)
+    }
+
+    /// Puts the drive into standby, until it is used again. Gives the reason if that failed.
+    pub fn standby(&self) -> Result<(), String> {
+        let device = self.device().ok_or("it is a file")?;
+        let file = self.open_to_ask(OFlags::empty());
+        let file = file.ok_or("it is gone, or cannot be opened")?;
+        standby::standby(&file, drive::takes_ata_commands(device))
     }
 
     /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,

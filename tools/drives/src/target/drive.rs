@@ -157,7 +157,12 @@ pub(super) fn takes_ata_commands(device: &Device) -> bool {
     let is_ata = || disk.text("device/vendor").as_deref() == Some("ATA");
     let is_bridge =
         || bus_name(&disk).as_deref() == Some("usb") && disk.value("removable") == Some(0);
-    disk.name().starts_with("sd") && (is_ata() || is_bridge())
+    is_scsi_disk(&disk) && (is_ata() || is_bridge())
+}
+
+/// Whether the kernel's driver of SCSI disks has it, or the disk that it is a partition of.
+pub(super) fn is_scsi_disk(device: &Device) -> bool {
+    device.disk().name().starts_with("sd")
 }
 
 /// Whether a drive is optical: SCSI's type 5, or what the kernel calls sr0.

@@ -1,0 +1,123 @@
+//! Puts a drive into standby: its medium stops, and starts again when it is used.
+//!
+//! Commands are STANDBY IMMEDIATE (ACS-4, section 7.53) and START STOP UNIT (SBC-4, section 5.31).
+
+use std::time::Duration;
+
+use crate::commands::ata::Command;
+use crate::commands::scsi::{Data, Scsi, send};
+
+/// How long a drive may take to write its cache and to stop.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+const STANDBY_IMMEDIATE: Command = Command {
+    code: 0xe0,
+    count: 0,
+    ..Command::IDENTIFY_DEVICE
+};
+
+/// START STOP UNIT with the power condition STANDBY.
+const START_STOP_UNIT: [u8; 6] = [0x1b, 0, 0, 0, 3 << 4, 0];
+
+/// Puts `drive` into standby. What perhaps `takes_ata_commands` is asked by them first. Gives the reason if it refuses.
+pub(crate) fn standby(drive: &dyn Scsi, takes_ata_commands: bool) -> Result<(), String> {
+    if !takes_ata_commands {
+        return by_scsi(drive);
+    }
+    by_ata(drive).or_else(|why| by_scsi(drive).map_err(|_| why))
+}
+
+fn by_ata(drive: &dyn Scsi) -> Result<(), String> {
+    let reply = send(drive, &STANDBY_IMMEDIATE.non_data(), Data::None, TIMEOUT)?;
+    match reply.sense.and_then(|sense| sense.registers) {
+        Some(registers) if !registers.is_error() => Ok(()),
+        None if reply.is_good() => Ok(()),
+        _ => Err(format!("STANDBY IMMEDIATE: {}", reply.text())),
+    }
+}
+
+fn by_scsi(drive: &dyn Scsi) -> Result<(), String> {
+    let reply = send(drive, &START_STOP_UNIT, Data::None, TIMEOUT)?;
+    match reply.is_good() {
+        true => Ok(()),
+        false => Err(format!("START STOP UNIT: {}", reply.text())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::commands::scsi::Reply;
+    use crate::commands::sense::Sense;
+
+    const ATA: [u8; 16] = [0x85, 6, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0xe0, 0];
+    const SCSI: [u8; 6] = [0x1b, 0, 0, 0, 0x30, 0];
+
+    /// A drive that takes some of the commands, and stops by any of them.
+    struct Model {
+        takes_ata: bool,
+        takes_scsi: bool,
+        /// Whether its translation returns registers.
+        has_registers: bool,
+        sent: RefCell<Vec<Vec<u8>>>,
+    }
+
+    impl Scsi for Model {
+        fn command(&self, block: &[u8], _: Data<'_>, _: Duration) -> Result<Reply, String> {
+            self.sent.borrow_mut().push(block.to_vec());
+            let invalid_opcode = [0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0];
+            let sense = match (block == ATA, self.takes_ata) {
+                (true, true) if self.has_registers => vec![
+                    0x72, 1, 0, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                    0x50,
+                ],
+                (true, true) => return Ok(Reply::default()),
+                // The drive aborts the command.
+                (true, false) if self.has_registers => vec![
+                    0x72, 0xb, 0, 0, 0, 0, 0, 14, 0x09, 0x0c, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x51,
+                ],
+                (false, _) if self.takes_scsi => return Ok(Reply::default()),
+                _ => invalid_opcode.to_vec(),
+            };
+            Ok(Reply {
+                status: Reply::CHECK_CONDITION,
+                sense: Sense::read(&sense),
+                ..Reply::default()
+            })
+        }
+    }
+
+    #[test]
+    fn drives_stop_by_the_commands_that_they_have() {
+        let (ata, scsi) = (ATA.to_vec(), SCSI.to_vec());
+        for has_registers in [true, false] {
+            for (asked_by_ata, takes_ata, takes_scsi, sent, stops) in [
+                (true, true, false, vec![&ata], true),
+                // A bridge that passes no ATA commands on.
+                (true, false, true, vec![&ata, &scsi], true),
+                (true, false, false, vec![&ata, &scsi], false),
+                (false, false, true, vec![&scsi], true),
+                (false, true, false, vec![&scsi], false),
+            ] {
+                let drive = Model {
+                    takes_ata,
+                    takes_scsi,
+                    has_registers,
+                    sent: RefCell::default(),
+                };
+                let stopped = standby(&drive, asked_by_ata);
+                assert_eq!(drive.sent.borrow().iter().collect::<Vec<_>>(), sent);
+                let command = match asked_by_ata {
+                    true => "STANDBY IMMEDIATE: ",
+                    false => "START STOP UNIT: ",
+                };
+                match stopped {
+                    Ok(()) => assert!(stops),
+                    Err(why) => assert!(!stops && why.starts_with(command), "{why}"),
+                }
+            }
+        }
+    }
+}
