@@ -63,6 +63,8 @@ fn wrong_arguments_are_one_line() {
         "wipe --operator= x",
         "wipe --stall 10 x",
         "wipe --stall 0s x",
+        "verify --stall 0s x",
+        "blank --stall 10 x",
         "wipe --all x",
         "wipe --all --resume a",
         "wipe --all --yes",

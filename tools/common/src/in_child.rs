@@ -54,7 +54,7 @@ pub fn note_stops(flag: &Arc<AtomicBool>) -> io::Result<()> {
 }
 
 /// Runs `work` in a child, and returns its result. This process must have no other threads.
-pub fn run(work: impl FnOnce() -> Ended) -> Result<(), Failure> {
+pub fn run(work: impl FnOnce() -> Result<Ended, Failure>) -> Result<(), Failure> {
     let cannot =
         |error: io::Error| Failure::Runtime(format!("a process of its own: {}", cause(&error)));
     let (answers, to_parent) = io::pipe().map_err(cannot)?;
@@ -74,7 +74,11 @@ pub fn run(work: impl FnOnce() -> Ended) -> Result<(), Failure> {
     }
 }
 
-fn as_child(work: impl FnOnce() -> Ended, mut to_parent: PipeWriter, parent: u32) -> ! {
+fn as_child(
+    work: impl FnOnce() -> Result<Ended, Failure>,
+    mut to_parent: PipeWriter,
+    parent: u32,
+) -> ! {
     IS_CHILD.store(true, Relaxed);
     // SAFETY: these calls take numbers. Until the work notes the signal of an interrupt, that ends this process.
     unsafe {
@@ -90,13 +94,17 @@ fn as_child(work: impl FnOnce() -> Ended, mut to_parent: PipeWriter, parent: u32
     let Ok(ended) = catch_unwind(AssertUnwindSafe(work)) else {
         std::process::exit(101);
     };
-    let (kind, text) = match ended.result {
+    let (result, is_stuck) = match ended {
+        Ok(ended) => (ended.result, ended.is_stuck),
+        Err(failure) => (Err(failure), false),
+    };
+    let (kind, text) = match result {
         Ok(()) => (0, String::new()),
         Err(Failure::Runtime(text)) => (1, text),
         Err(Failure::Usage(text)) => (2, text),
         Err(Failure::Closed) => (3, String::new()),
     };
-    let mut message = vec![kind, ended.is_stuck.into()];
+    let mut message = vec![kind, is_stuck.into()];
     message.extend((text.len() as u64).to_le_bytes());
     message.extend(text.as_bytes());
     // If the parent is gone, so is whoever wants to know.

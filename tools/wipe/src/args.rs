@@ -128,13 +128,6 @@ pub struct WipeArguments {
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
-    /// Give up a drive that has moved nothing for this long, such as 10min
-    ///
-    /// The job is resumable, and the report says how far the drive got. Time during which squall itself waits,
-    /// such as for --rate-limit, and a drive's own erase do not count.
-    #[arg(long, value_name = "TIME", value_parser = stall)]
-    pub stall: Option<Duration>,
-
     /// Seconds between two checkpoints: the most work that a power cut loses
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
           value_parser = number::of("seconds", 1..=3600_u32))]
@@ -254,6 +247,13 @@ pub struct TransferArguments {
     /// Most bytes per second and drive, such as 100MB
     #[arg(long, value_name = "SIZE", value_parser = size::parse_rate)]
     pub rate_limit: Option<NonZeroU64>,
+
+    /// Give up a drive that has moved nothing for this long, such as 10min
+    ///
+    /// The others go on, and squall ends without it. It is reported how far the drive got; a wipe is resumable. Time during
+    /// which squall itself waits, such as for --rate-limit, and a drive's own erase do not count.
+    #[arg(long, value_name = "TIME", value_parser = stall)]
+    pub stall: Option<Duration>,
 }
 
 /// How a run is shown.

@@ -7,16 +7,19 @@ mod screen;
 mod signature;
 mod surface;
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
-use std::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use squall_drives::Target;
 use squall_drives::io::{Access, Buffer, Device, Direction};
 use squall_tools::failure::cause;
+use squall_tools::in_child::Ended;
 use squall_tools::{Failure, Inquiry, Interrupt, output};
 
-use crate::args::BlankArguments;
+use crate::args::{BlankArguments, TransferArguments};
 use crate::control::Control;
 use crate::event::EventSender;
 use crate::open_target::OpenTarget;
@@ -24,7 +27,10 @@ use crate::pipeline::Pipeline;
 use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{Extent, Outcome};
+use crate::run::supervised;
 use crate::sample::samples;
+use crate::show::text;
+use crate::stall::Stall;
 use crate::task::{Stop, Task};
 
 use answer::{Answer, Verdict};
@@ -40,6 +46,24 @@ const PIECE: u64 = 256 << 20;
 /// A thread's answer about the target of this number.
 type Told = (usize, Answer);
 
+/// A target that is read, and all that its thread needs. The thread may outlive the run.
+struct Reading {
+    target: Target,
+    device: Device,
+    progress: Progress,
+    control: Control,
+    transfer: TransferArguments,
+    sample: bool,
+}
+
+/// The thread of a target, as the first thread sees it.
+struct Reader {
+    reading: Arc<Reading>,
+    handle: JoinHandle<()>,
+    stall: Option<Stall>,
+    has_ended: bool,
+}
+
 /// How many drives are not blank, as far as they answered.
 #[derive(Default)]
 struct Count {
@@ -49,41 +73,66 @@ struct Count {
 
 /// Runs `squall blank`.
 pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
-    let (opened, missing) = open(options).map_err(|failure| Failure::Usage(failure.into_text()))?;
+    let found = open(options).map_err(|failure| Failure::Usage(failure.into_text()))?;
     let inquiry = Inquiry::watch()?;
-    let control = Control::new(Interrupt::watch("the drives were not read to their ends")?);
-    let progress: Vec<_> = opened.iter().map(|_| Progress::default()).collect();
-    let (sender, answers) = channel();
-    let all = options.targets.len();
+    supervised(options.transfer.stall.is_some(), || {
+        work(options, found, &inquiry)
+    })
+}
+
+/// Reads the targets that are open, and answers for those that are missing.
+fn work(
+    options: &BlankArguments,
+    (opened, missing): (Vec<Opened>, Vec<Answer>),
+    inquiry: &Inquiry,
+) -> Result<Ended, Failure> {
+    let interrupt = Interrupt::watch("the drives were not read to their ends")?;
     let mut count = Count::default();
     for answer in &missing {
         count.add(answer);
         output::print(&answer.text(options.json))?;
     }
-    thread::scope(|scope| {
-        for (number, (target, device)) in opened.iter().enumerate() {
-            let (sender, control) = (sender.clone(), &control);
-            let progress = &progress[number];
-            scope.spawn(move || {
-                let answer = read(target, device, progress, control, options);
-                // Nobody listens any more if the answers could not be printed.
-                let _ = sender.send((number, answer));
-            });
+    let mut screen = Screen::new(&opened);
+    let (sender, answers) = channel();
+    let mut readers = Vec::new();
+    for one in opened {
+        let reading = Reading::new(one, &interrupt, options);
+        readers.push(Reader::start(readers.len(), reading, sender.clone())?);
+    }
+    let mut told = Ok(());
+    while told.is_ok() && readers.iter().any(|reader| !reader.has_ended) {
+        let answered = answers.recv_timeout(TICK);
+        if answered.is_err() {
+            let progress = readers.iter().map(|reader| &reader.reading.progress);
+            screen.show(progress, inquiry.take());
         }
-        drop(sender);
-        print_answers(
-            &opened,
-            &progress,
-            &answers,
-            options.json,
-            &inquiry,
-            &mut count,
-        )
-    })?;
-    match count.text(all) {
+        let readers_and_numbers = readers.iter_mut().enumerate();
+        let stalled = readers_and_numbers
+            .filter_map(|(number, reader)| Some((number, reader.give_up_if_stalled()?)));
+        let stalled: Vec<Told> = stalled.collect();
+        for (number, answer) in answered.into_iter().chain(stalled) {
+            // What the thread of a target that was given up says counts for nothing.
+            if std::mem::replace(&mut readers[number].has_ended, true) {
+                continue;
+            }
+            count.add(&answer);
+            screen.end(number);
+            let text = answer.text(options.json);
+            told = told.and(screen.all.suspend(|| output::print(&text)));
+        }
+    }
+    let mut is_stuck = false;
+    for reader in readers {
+        match reader.has_ended && !reader.reading.control.is_given_up() {
+            true => drop(reader.handle.join()),
+            false => is_stuck |= !reader.handle.is_finished(),
+        }
+    }
+    let result = told.and(match count.text(options.targets.len()) {
         None => Ok(()),
         Some(text) => Err(Failure::Runtime(text)),
-    }
+    });
+    Ok(Ended { result, is_stuck })
 }
 
 impl Count {
@@ -140,91 +189,124 @@ fn open(options: &BlankArguments) -> Result<(Vec<Opened>, Vec<Answer>), Failure>
     }
 }
 
-/// Prints each answer as it comes, below bars if there is a terminal.
-fn print_answers(
-    opened: &[Opened],
-    progress: &[Progress],
-    answers: &Receiver<Told>,
-    json: bool,
-    inquiry: &Inquiry,
-    count: &mut Count,
-) -> Result<(), Failure> {
-    let mut screen = Screen::new(opened);
-    loop {
-        match answers.recv_timeout(TICK) {
-            Err(RecvTimeoutError::Timeout) => screen.show(progress, inquiry.take()),
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            Ok((number, answer)) => {
-                count.add(&answer);
-                screen.end(number);
-                let text = answer.text(json);
-                screen.all.suspend(|| output::print(&text))?;
-            }
+impl Reader {
+    /// Starts the thread of the target of this number.
+    fn start(number: usize, reading: Reading, answers: Sender<Told>) -> Result<Reader, Failure> {
+        let limit = reading.transfer.stall;
+        let reading = Arc::new(reading);
+        let its_own = reading.clone();
+        let answer = move || {
+            let read = catch_unwind(AssertUnwindSafe(|| its_own.read()));
+            let failed = |_| its_own.unread("squall failed (see the message)".into());
+            // Nobody listens any more if the answers could not be printed.
+            let _ = answers.send((number, read.unwrap_or_else(failed)));
+        };
+        let handle = thread::Builder::new().spawn(answer);
+        let handle =
+            handle.map_err(|error| Failure::Runtime(format!("thread: {}", cause(&error))))?;
+        Ok(Reader {
+            reading,
+            handle,
+            stall: limit.map(|limit| Stall::new(limit, Instant::now())),
+            has_ended: false,
+        })
+    }
+
+    /// Gives the target up if it has stalled. Then its answer is this one.
+    fn give_up_if_stalled(&mut self) -> Option<Answer> {
+        let stall = self.stall.as_mut().filter(|_| !self.has_ended)?;
+        let reading = &self.reading;
+        if !stall.is_over(Instant::now(), reading.progress.sign_of_life()) {
+            return None;
         }
+        reading.control.give_up();
+        let at = reading.progress.read();
+        let percent = text::percent(at.done, at.total);
+        Some(reading.unread(format!("{}, at {percent} %", stall.reason())))
     }
 }
 
-/// Reads `target` to its end, or until it is known to hold data.
-fn read(
-    target: &Target,
-    device: &Device,
-    progress: &Progress,
-    control: &Control,
-    options: &BlankArguments,
-) -> Answer {
-    let size = target.identity.size;
-    let regions = match options.sample {
-        true => samples(size, squall::u64),
-        false => vec![Extent {
-            offset: 0,
-            length: size,
-        }],
-    };
-    let mut start = Buffer::new(signature::SEARCHED);
-    let length = size.min(start.len() as u64) as usize;
-    let start = &mut start[..length];
-    // What cannot be read shows below.
-    let signatures = match device.transfer(Direction::Read, start, 0) {
-        Ok(()) => signature::found(start),
-        Err(_) => Vec::new(),
-    };
-    let total = regions.iter().map(|region| region.length).sum();
-    progress.begin(Phase::Verifying(1), 0, total);
-    let (events, _) = channel();
-    let events = EventSender::new(0, events);
-    let mut seen = Scan::default();
-    let open = OpenTarget {
-        target,
-        device,
-        progress,
-        interrupt: control,
-        refused_in_a_row: None,
-    };
-    let read = Pipeline::new(open, &options.transfer, Duration::MAX, &events)
-        .and_then(|mut pipeline| scan(&mut pipeline, &regions, &mut seen))
-        .and_then(|()| match seen.surface.has_data() {
-            true => Ok(()),
-            false => check_size(target, device),
-        });
-    let reason = read.err().map(failure_reason);
-    let contents = match reason {
-        None => seen.surface.contents(),
-        Some(_) => Contents::Unknown,
-    };
-    let unreadable = seen.unreadable.extents();
-    let answer = Answer::new(
-        &target.identity.given,
-        Some(target.identity.clone()),
-        contents,
-        signatures,
-    );
-    Answer {
-        blank: answer.blank && unreadable.is_empty(),
-        reason,
-        sample: options.sample,
-        read: seen.surface.read,
-        unreadable,
-        ..answer
+impl Reading {
+    fn new((target, device): Opened, interrupt: &Interrupt, options: &BlankArguments) -> Reading {
+        Reading {
+            target,
+            device,
+            progress: Progress::default(),
+            control: Control::new(interrupt.clone()),
+            transfer: options.transfer.clone(),
+            sample: options.sample,
+        }
+    }
+
+    /// The answer about a target of which nothing is known, for this reason.
+    fn unread(&self, reason: String) -> Answer {
+        let identity = self.target.identity.clone();
+        let given = identity.given.clone();
+        Answer {
+            reason: Some(reason),
+            sample: self.sample,
+            read: self.progress.read().moved,
+            ..Answer::new(&given, Some(identity), Contents::Unknown, Vec::new())
+        }
+    }
+
+    /// Reads the target to its end, or until it is known to hold data.
+    fn read(&self) -> Answer {
+        let (target, device) = (&self.target, &self.device);
+        let size = target.identity.size;
+        let regions = match self.sample {
+            true => samples(size, squall::u64),
+            false => vec![Extent {
+                offset: 0,
+                length: size,
+            }],
+        };
+        let total = regions.iter().map(|region| region.length).sum();
+        self.progress.begin(Phase::Verifying(1), 0, total);
+        let mut start = Buffer::new(signature::SEARCHED);
+        let length = size.min(start.len() as u64) as usize;
+        let start = &mut start[..length];
+        // What cannot be read shows below.
+        let signatures = match device.transfer(Direction::Read, start, 0) {
+            Ok(()) => signature::found(start),
+            Err(_) => Vec::new(),
+        };
+        let (events, _) = channel();
+        let events = EventSender::new(0, events);
+        let mut seen = Scan::default();
+        let open = OpenTarget {
+            target,
+            device,
+            progress: &self.progress,
+            interrupt: &self.control,
+            refused_in_a_row: None,
+        };
+        let read = Pipeline::new(open, &self.transfer, Duration::MAX, &events)
+            .and_then(|mut pipeline| scan(&mut pipeline, &regions, &mut seen))
+            .and_then(|()| match seen.surface.has_data() {
+                true => Ok(()),
+                false => check_size(target, device),
+            });
+        let reason = read.err().map(failure_reason);
+        let contents = match reason {
+            None => seen.surface.contents(),
+            Some(_) => Contents::Unknown,
+        };
+        let unreadable = seen.unreadable.extents();
+        let answer = Answer::new(
+            &target.identity.given,
+            Some(target.identity.clone()),
+            contents,
+            signatures,
+        );
+        Answer {
+            blank: answer.blank && unreadable.is_empty(),
+            reason,
+            sample: self.sample,
+            read: seen.surface.read,
+            unreadable,
+            ..answer
+        }
     }
 }
 
@@ -318,11 +400,11 @@ mod tests {
         let image = lab.image("image", 1);
         fs::write(&image, bytes).unwrap();
         let options = blank_arguments(&format!("{options} {}", image.display()));
-        let (opened, _) = open(&options).expect("a target");
-        let control = Control::new(Interrupt::watch("a test").expect("signals"));
-        before(&control, &image);
-        let (target, device) = &opened[0];
-        read(target, device, &Progress::default(), &control, &options)
+        let (mut opened, _) = open(&options).expect("a target");
+        let interrupt = Interrupt::watch("a test").expect("signals");
+        let reading = Reading::new(opened.remove(0), &interrupt, &options);
+        before(&reading.control, &image);
+        reading.read()
     }
 
     #[test]

@@ -66,10 +66,19 @@ pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
         return Ok(());
     };
     let has_keys = style == OutputStyle::Screen && keyboard::is_there();
-    match has_keys || options.stall.is_some() {
-        // A drive may be given up that never answers.
-        true => in_child::run(|| work(options, prepared, style, &inquiry)),
-        false => work(options, prepared, style, &inquiry).result,
+    supervised(has_keys || options.transfer.stall.is_some(), || {
+        work(options, prepared, style, &inquiry)
+    })
+}
+
+/// Runs `work`, in a child if a drive `may_be_given_up` that never answers.
+pub(crate) fn supervised(
+    may_be_given_up: bool,
+    work: impl FnOnce() -> Result<Ended, Failure>,
+) -> Result<(), Failure> {
+    match may_be_given_up {
+        true => in_child::run(work),
+        false => work()?.result,
     }
 }
 
@@ -79,41 +88,34 @@ fn work(
     (journal, parts, known): Prepared,
     style: OutputStyle,
     inquiry: &Inquiry,
-) -> Ended {
-    let wiped = || {
-        // A process of its own has locked no memory yet.
-        protect_memory();
-        let interrupt = Interrupt::watch("the drives are not done")?;
-        let journal = Arc::new(journal);
-        let workers = Workers {
-            journal: &journal,
-            transfer: &options.transfer,
-            interval: Duration::from_secs(options.checkpoint.into()),
-            interrupt: &interrupt,
-            inquiry,
-            style,
-        };
-        let keyboard = match style {
-            OutputStyle::Screen => Keyboard::take(),
-            OutputStyle::Log | OutputStyle::Json => None,
-        };
-        let supervision = Supervision {
-            stall: options.stall,
-            keyboard,
-            arrivals: known.map(|known| Arrivals::watch(options, &journal, known)),
-        };
-        let ended = workers.supervise(parts, |worker| worker.wipe(), supervision);
-        let finished = finish::finish(&journal, style);
-        let result = ended.shown.and(finished).and(watch::check(ended.missed));
-        Ok((result, ended.is_stuck))
+) -> Result<Ended, Failure> {
+    // A process of its own has locked no memory yet.
+    protect_memory();
+    let interrupt = Interrupt::watch("the drives are not done")?;
+    let journal = Arc::new(journal);
+    let workers = Workers {
+        journal: &journal,
+        transfer: &options.transfer,
+        interval: Duration::from_secs(options.checkpoint.into()),
+        interrupt: &interrupt,
+        inquiry,
+        style,
     };
-    match wiped() {
-        Ok((result, is_stuck)) => Ended { result, is_stuck },
-        Err(failure) => Ended {
-            result: Err(failure),
-            is_stuck: false,
-        },
-    }
+    let keyboard = match style {
+        OutputStyle::Screen => Keyboard::take(),
+        OutputStyle::Log | OutputStyle::Json => None,
+    };
+    let supervision = Supervision {
+        keyboard,
+        arrivals: known.map(|known| Arrivals::watch(options, &journal, known)),
+    };
+    let ended = workers.supervise(parts, |worker| worker.wipe(), supervision);
+    let finished = finish::finish(&journal, style);
+    let result = ended.shown.and(finished).and(watch::check(ended.missed));
+    Ok(Ended {
+        result,
+        is_stuck: !ended.stuck.is_empty(),
+    })
 }
 
 /// Gives a failure before anything was written the exit code of a wrong argument.

@@ -23,9 +23,10 @@ impl Stall {
         }
     }
 
-    /// The time after which it is over.
-    pub fn limit(&self) -> Duration {
-        self.limit
+    /// Why the drive is given up once it has stalled.
+    pub fn reason(&self) -> String {
+        let time = humantime::format_duration(self.limit);
+        format!("it stalled: nothing moved for {time}")
     }
 
     /// Whether the drive has stalled, if it shows this sign at time `now`.

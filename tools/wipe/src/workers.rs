@@ -87,8 +87,6 @@ pub struct Workers<'a> {
 /// What the first thread does besides showing the run.
 #[derive(Default)]
 pub struct Supervision<'a> {
-    /// Gives up a drive that has moved nothing for this long.
-    pub stall: Option<Duration>,
     /// Does what the user asks for by keys.
     pub keyboard: Option<Keyboard>,
     /// Adds drives that are plugged in, until the user ends that.
@@ -99,8 +97,8 @@ pub struct Supervision<'a> {
 pub struct Supervised {
     /// Whether all of it could be shown.
     pub shown: Result<(), Failure>,
-    /// Whether the thread of a drive that was given up still waits.
-    pub is_stuck: bool,
+    /// The numbers of the drives that were given up, and whose threads still wait.
+    pub stuck: Vec<usize>,
     /// How many drives were plugged in that were perhaps meant, and were not wiped.
     pub missed: usize,
 }
@@ -108,11 +106,6 @@ pub struct Supervised {
 impl Workers<'_> {
     /// Runs `work` for each of `drives`, all at once, and waits for them. A drive that stops leaves
     /// the others alone. So does an error in showing, which is returned at the end.
-    pub fn run(&self, drives: Vec<PendingDrive>, work: Work) -> Result<(), Failure> {
-        self.supervise(drives, work, Supervision::default()).shown
-    }
-
-    /// Like [`Workers::run`], with more for the first thread to do.
     pub fn supervise(
         &self,
         drives: Vec<PendingDrive>,
@@ -138,7 +131,7 @@ impl Workers<'_> {
             Err(failure) => {
                 return Supervised {
                     shown: Err(failure),
-                    is_stuck: false,
+                    stuck: Vec::new(),
                     missed: 0,
                 };
             }

@@ -1,6 +1,7 @@
 //! Drives that stop answering and are given up: by `--stall`, or because the user skips them. The run ends although
-//! the kernel still waits for the drive.
+//! the kernel still waits for the drive, also if it only reads.
 
+use serde_json::Value;
 use squall_lab::test_guests::Bus;
 
 use crate::common::needs::{C_COMPILER, GUESTS};
@@ -28,6 +29,7 @@ fn a_drive_that_does_not_answer_is_given_up() {
     transfers_hang(&workspace, &mut session);
     a_flush_hangs(&workspace, &mut session);
     skipped_by_keys(&workspace, &mut session);
+    reading_hangs(&mut session);
 }
 
 fn linear() -> String {
@@ -116,4 +118,57 @@ fn skipped_by_keys(workspace: &Workspace, session: &mut GuestSession) {
     assert!(shown.contains("stuck stuck: interrupted"), "{shown}");
     let report = session.report("stopped", 0);
     assert_eq!(report["outcome"]["outcome"], "interrupted");
+}
+
+/// Verifies and reads a drive that stops answering. The control, without `--stall`, waits for it.
+fn reading_hangs(session: &mut GuestSession) {
+    let drives = ["stuck", "little"];
+    session.wipe("read", "--pass zero", &drives).success();
+    let job = session.ok("ls /tmp/read/*-job.json");
+    let blank = drives.map(id).join(" ");
+    for (name, what) in [("verify", job.trim()), ("blank", &blank)] {
+        let report = match name {
+            "verify" => "--report /tmp/verify",
+            _ => "",
+        };
+        let command = format!("{name} {report} --rate-limit 256KiB {what}");
+        let running = hanging(session, name, &format!("{command} --stall 15s"));
+        let ran = session.end(running);
+        assert_eq!(ran.status, 1, "{}", ran.errors);
+        let is_end = |event: &&Value| name == "blank" || event["event"] == "ended";
+        let ends: Vec<_> = ran.events.iter().filter(is_end).collect();
+        let reason = ends[1]["reason"].as_str().expect("a reason");
+        let stalled = "it stalled: nothing moved for 15s, at ";
+        assert!(reason.starts_with(stalled), "{reason}");
+        let told = match name {
+            "verify" => {
+                let outcomes = [&ends[0]["outcome"], &ends[1]["outcome"]];
+                assert_eq!(outcomes, ["verified", "failed"]);
+                assert_eq!(session.report(name, 0)["outcome"]["reason"], reason);
+                "squall: 1 of 2 drives were not compared completely\n"
+            }
+            _ => {
+                let verdicts = [&ends[0]["verdict"], &ends[1]["verdict"]];
+                assert_eq!(verdicts, ["zeros", "unread"]);
+                "squall: 1 of 2 drives could not be read\n"
+            }
+        };
+        assert!(ran.errors.ends_with(told), "{}", ran.errors);
+        session.ok("dmsetup resume stuck");
+        session.wait_until_ok("! pidof squall");
+
+        let running = hanging(session, &format!("{name}-waiting"), &command);
+        session.ok("sleep 30; pidof squall; dmsetup resume stuck");
+        assert_eq!(session.end(running).status, 0);
+    }
+}
+
+/// Starts a command that reads both drives. Once the little one has ended, the other one does not answer.
+fn hanging(session: &mut GuestSession, name: &str, command: &str) -> Running {
+    let running = session.squall(name, command);
+    session.wait_until_ok(&format!(
+        "grep -q -e '\"ended\"' -e '\"verdict\"' /tmp/{name}.events"
+    ));
+    session.ok("dmsetup suspend --noflush --nolockfs stuck");
+    running
 }

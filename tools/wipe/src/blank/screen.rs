@@ -51,7 +51,7 @@ impl Screen {
     }
 
     /// Shows how far each target is, also in lines of their own if the user `has_asked`.
-    pub fn show(&mut self, progress: &[Progress], has_asked: bool) {
+    pub fn show<'p>(&mut self, progress: impl Iterator<Item = &'p Progress>, has_asked: bool) {
         let mut told = String::new();
         let age = self.began.elapsed();
         for ((bar, meter, name), progress) in self.bars.iter_mut().zip(progress) {

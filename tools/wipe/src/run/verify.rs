@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use squall_drives::io::{Access, Device};
+use squall_tools::in_child::Ended;
 use squall_tools::{Failure, Inquiry, Interrupt};
 
-use super::{as_refusal, new_job, protect_memory, say};
+use super::{as_refusal, new_job, protect_memory, say, supervised};
 use crate::args::VerifyArguments;
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
@@ -15,7 +16,7 @@ use crate::record::{Drive, FORMAT, Job, Outcome, Pass, Plan, Scope, Wipe};
 use crate::recorded_drive;
 use crate::reports;
 use crate::show::OutputStyle;
-use crate::workers::{PendingDrive, Workers};
+use crate::workers::{PendingDrive, Supervision, Workers};
 
 /// What a report says about a drive that is to be verified.
 struct Reported {
@@ -53,11 +54,26 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     for note in skipped.flat_map(|one| &one.drive.notes) {
         say(&note.text);
     }
+    supervised(options.transfer.stall.is_some(), || {
+        work(options, reported, &directory, style, &inquiry)
+    })
+}
+
+/// Compares the drives in the reports that were `reported`, and writes reports to `directory`.
+fn work(
+    options: &VerifyArguments,
+    reported: Vec<Reported>,
+    directory: &Path,
+    style: OutputStyle,
+    inquiry: &Inquiry,
+) -> Result<Ended, Failure> {
+    // A process of its own has locked no memory yet.
+    protect_memory();
     let interrupt = Interrupt::watch("the verification was not finished")?;
     let drives = reported.iter().map(|one| one.drive.clone()).collect();
     let mut job = new_job(reported[0].plan.clone(), drives);
     job.operator = options.operator.clone();
-    let journal = Arc::new(Journal::unsaved(&directory, job));
+    let journal = Arc::new(Journal::unsaved(directory, job));
     let (ours, pending): (Vec<_>, Vec<_>) = reported
         .into_iter()
         .map(|one| ((one.plan, one.customer), one.pending))
@@ -68,10 +84,10 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
         transfer: &options.transfer,
         interval: Duration::MAX,
         interrupt: &interrupt,
-        inquiry: &inquiry,
+        inquiry,
         style,
     };
-    let shown = workers.run(pending, |worker| worker.verify());
+    let ended = workers.supervise(pending, |worker| worker.verify(), Supervision::default());
     let job = journal.job().clone();
     let mut reported = Ok(());
     for (number, (plan, customer)) in ours.into_iter().enumerate() {
@@ -87,7 +103,10 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     if reported.is_ok() {
         say(&format!("reports: {}", directory.display()));
     }
-    shown.and(reported).and(check_outcomes(&job))
+    Ok(Ended {
+        result: ended.shown.and(reported).and(check_outcomes(&job)),
+        is_stuck: !ended.stuck.is_empty(),
+    })
 }
 
 /// Where reports go: as asked, or beside the first one that is verified. Fails if nothing can be written

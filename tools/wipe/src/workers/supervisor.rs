@@ -86,17 +86,15 @@ impl<'a, 'w> Supervisor<'a, 'w> {
         Supervised {
             shown: shown.and(ended),
             missed: self.missed,
-            is_stuck: self.wait_for_threads(),
+            stuck: self.wait_for_threads(),
         }
     }
 
     pub fn start(&mut self, assignment: Arc<Assignment>) {
         let handle = self.workers.start(&assignment, self.work, &self.sender);
         self.asked.borrow_mut().push(assignment.clone());
-        let stall = self
-            .supervision
-            .stall
-            .map(|limit| Stall::new(limit, Instant::now()));
+        let limit = self.workers.transfer.stall;
+        let stall = limit.map(|limit| Stall::new(limit, Instant::now()));
         self.threads.push(DriveThread {
             assignment,
             handle,
@@ -225,12 +223,11 @@ impl<'a, 'w> Supervisor<'a, 'w> {
             if let Some(stall) = &mut thread.stall
                 && stall.is_over(now, sign)
             {
-                stalled.push((thread.assignment.number(), stall.limit()));
+                stalled.push((thread.assignment.number(), stall.reason()));
             }
         }
-        for (number, limit) in stalled {
-            let time = humantime::format_duration(limit);
-            self.give_up(number, &format!("it stalled: nothing moved for {time}"));
+        for (number, reason) in stalled {
+            self.give_up(number, &reason);
         }
     }
 
@@ -288,19 +285,18 @@ impl<'a, 'w> Supervisor<'a, 'w> {
         let _ = self.note(drive, text.into());
     }
 
-    /// Waits for all threads but those of drives that were given up. Tells whether there are any of these.
-    fn wait_for_threads(self) -> bool {
-        let mut is_stuck = false;
+    /// Waits for all threads but those of drives that were given up. Gives the numbers of those that still wait.
+    fn wait_for_threads(self) -> Vec<usize> {
+        let mut stuck = Vec::new();
         for thread in self.threads {
+            let is_given_up = thread.assignment.control.is_given_up();
             match thread.handle {
-                Some(handle) if thread.assignment.control.is_given_up() => {
-                    is_stuck |= !handle.is_finished();
-                }
                 // A panic was recorded as the drive's outcome.
-                Some(handle) => drop(handle.join()),
-                None => {}
+                Some(handle) if !is_given_up => drop(handle.join()),
+                Some(handle) if !handle.is_finished() => stuck.push(thread.assignment.number()),
+                _ => {}
             }
         }
-        is_stuck
+        stuck
     }
 }
