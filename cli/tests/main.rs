@@ -60,6 +60,7 @@ fn main() -> ExitCode {
         wipe::limits::TESTS,
         wipe::listed::TESTS,
         wipe::loops::TESTS,
+        wipe::then::TESTS,
         wipe::verified::TESTS,
     ])
 }

@@ -10,5 +10,6 @@ pub mod loops;
 pub mod reports;
 pub mod signals;
 pub mod terminal;
+pub mod then;
 pub mod verified;
 mod workspace;

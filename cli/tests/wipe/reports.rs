@@ -17,10 +17,10 @@ use super::workspace::{OLD, Running, Workspace, contents, read, run_to_end};
 const MIB: usize = 1 << 20;
 
 /// A tmpfs of limited size, unmounted on drop.
-struct Small<'a>(&'a Path);
+pub struct Small<'a>(&'a Path);
 
 impl Small<'_> {
-    fn mount(path: &Path, size: usize) -> Small<'_> {
+    pub fn mount(path: &Path, size: usize) -> Small<'_> {
         fs::create_dir_all(path).unwrap();
         let options = format!("size={size}");
         let mount = Command::new("mount")

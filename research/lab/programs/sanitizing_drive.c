@@ -4,7 +4,8 @@
 //     sanitizing_drive scsi|ata UIO IMAGE DIRECTORY
 //
 // UIO is the device's number, IMAGE holds the drive's contents. In DIRECTORY, `log` gets the bytes of every
-// command that begins an operation or leaves its failure. While there is a file `hold`, an operation stays half
+// command that begins an operation, leaves its failure, or puts the drive into standby. With a file `awake` the last of
+// these is refused. While there is a file `hold`, an operation stays half
 // done; with a file `fail` it fails; with a file `frozen` the ATA drive's commands are frozen. The serial number in the
 // ATA drive's own IDENTIFY DEVICE is ONE; with a file `other` it is TWO, as of another drive in the same dock, whose own
 // serial number stays; with a file `nameless` there is none. With a file `magnetic` the SCSI drive rotates and has no
@@ -261,6 +262,10 @@ static uint8_t pass_through(const uint8_t *cdb, const struct data *data, uint8_t
         give(data, words, sizeof words);
         return GOOD;
     }
+    if (cdb[14] == 0xe0 && !is_set("awake")) { // STANDBY IMMEDIATE
+        note_block(cdb, 16);
+        return registers(sense, 0x50, 0, 0, 0);
+    }
     if (cdb[14] != 0xb4)
         return registers(sense, 0x51, 4, 0, 0);
     if (feature != 0) {
@@ -303,6 +308,11 @@ static uint8_t carry_out(const uint8_t *cdb, const struct data *data, uint8_t *s
     }
     case 0x12:
         return inquiry(cdb, data, sense);
+    case 0x1b: // START STOP UNIT
+        if (is_ata || is_set("awake"))
+            return check(sense, 5, 0x20, 0);
+        note_block(cdb, 6);
+        return GOOD;
     case 0x1a: // MODE SENSE (6)
         answer[0] = 3;
         give(data, answer, 4);

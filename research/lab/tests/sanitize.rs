@@ -189,6 +189,7 @@ fn a_scsi_drive_sanitizes_itself() {
         "crypto",
         "not sanitize itself by crypto erase",
     );
+    goes_into_standby(&mut session, "1b 00 00 00 30 00", "START STOP UNIT");
 }
 
 fn an_ata_drive_sanitizes_itself() {
@@ -212,6 +213,11 @@ fn an_ata_drive_sanitizes_itself() {
     );
     another_drive_in_the_dock_is_refused(&mut session, &expected);
     a_nameless_drive_sanitizes_itself_again(&mut session, &expected);
+    goes_into_standby(
+        &mut session,
+        "85 06 20 00 00 00 00 00 00 00 00 00 00 40 e0 00",
+        "STANDBY IMMEDIATE",
+    );
 }
 
 /// A drive that rotates has failed in an operation, and tells nothing else before one succeeds.
@@ -425,6 +431,27 @@ fn overwrites_itself(session: &mut Session) {
     let ran = session.guest.wipe("overwrite", options, &[session.serial]);
     ran.success();
     assert_eq!(session.commands(), ["48 a1 00 00 00 00 00 00 08 00"]);
+}
+
+/// The drive gets its command once the run has ended, and not at all without `--then`.
+fn goes_into_standby(session: &mut Session, command: &str, name: &str) {
+    let drives = [session.serial];
+    session
+        .guest
+        .wipe("awake", "--verify none", &drives)
+        .success();
+    assert!(session.commands().is_empty());
+    let options = "--verify none --then standby";
+    let ran = session.guest.wipe("standby", options, &drives).success();
+    assert_eq!(ran.events.last().expect("events")["what"], "standby");
+    assert_eq!(session.commands(), [command]);
+    session.set("awake", true);
+    let ran = session.guest.wipe("refusing", options, &drives);
+    let ran = ran.failure("1 of 1 drives not in standby");
+    let refused = format!("not in standby: {name}: ");
+    assert!(ran.errors.contains(&refused), "{}", ran.errors);
+    assert_eq!(ran.outcome(0), "overwritten");
+    session.set("awake", false);
 }
 
 fn refused(session: &mut Session, how: &str, why: &str) {

@@ -40,6 +40,12 @@ pub use interrupt::Interrupt;
 
 use std::process::ExitCode;
 
+/// Whether there is a file of this name in the search path of programs.
+pub fn is_in_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
 /// Runs the command `name` on the subcommand that `given` takes out of its arguments; shows its help if
 /// there is none.
 pub fn run<A: clap::Parser, C>(

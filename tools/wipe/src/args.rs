@@ -12,6 +12,7 @@ use squall_tools::{number, size};
 use crate::choice::ChoiceArguments;
 use crate::purge::EraseChoice;
 use crate::record::{ContentKind, Scope};
+use crate::run::Then;
 
 /// Most passes that may be requested, more than any drive needs.
 pub(crate) const MAX_PASSES: usize = 35;
@@ -33,6 +34,8 @@ const MAX_DEPTH: u32 = 64;
       for contracts that name passes: three, each of them verified
   squall wipe --all --bus usb --except /dev/sdd
       every unused USB drive, but not this one, after one confirmation
+  squall wipe --yes --stall 10min --then poweroff /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+      over night: gives up a drive that stalls, and turns the machine off at the end
   squall wipe --resume /var/lib/squall/wipe/20261122T093000Z-4711.json
       continues after an interruption or a power cut;
       to give up a job, remove its files instead
@@ -127,6 +130,14 @@ pub struct WipeArguments {
 
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
+
+    /// What to do at the end
+    ///
+    /// It is done once the reports are on the disk, also if a drive was not wiped as asked: its report says so. It is not
+    /// done after an interrupt, if a report could not be written, or if no drive was left to wipe. The exit code is 1 if it
+    /// fails.
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["dry_run", "watch"])]
+    pub then: Option<Then>,
 
     /// Seconds between two checkpoints: the most work that a power cut loses
     #[arg(long, value_name = "SECONDS", default_value_t = 30,

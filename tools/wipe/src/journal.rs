@@ -240,9 +240,14 @@ pub fn default_directory() -> Result<PathBuf, Failure> {
 
 /// Fails if a directory for journals and reports cannot be made at `path`, or cannot be written to. Leaves nothing.
 pub fn check_directory(path: &Path) -> Result<(), Failure> {
-    let existing = path.ancestors().find(|folder| folder.exists());
-    let folder = existing.unwrap_or(Path::new("."));
+    let folder = existing_folder(path);
     tempfile::tempfile_in(folder).map(drop).map_err(at(path))
+}
+
+/// The folder in which `path` is, or would be made.
+pub fn existing_folder(path: &Path) -> &Path {
+    let existing = path.ancestors().find(|folder| folder.exists());
+    existing.unwrap_or(Path::new("."))
 }
 
 /// Creates a directory for journals and reports, and its parents.

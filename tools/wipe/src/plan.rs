@@ -7,6 +7,7 @@ use squall_tools::{Failure, text, units};
 
 use crate::purge::{self, EraseChoice, SupportedErases};
 use crate::record::{EraseMethod, OwnErase, Plan, Scope};
+use crate::run::Then;
 use crate::show::json::{Event, FORMAT, Line};
 use crate::{content_kind, report, show};
 
@@ -19,6 +20,8 @@ pub struct Planned<'a> {
     pub purge: Option<EraseChoice>,
     /// What each of them told of its own erase; `None` if it cannot be asked.
     pub erases: &'a [Option<SupportedErases>],
+    /// What is done at the end.
+    pub then: Option<Then>,
 }
 
 impl Planned<'_> {
@@ -108,6 +111,9 @@ impl Planned<'_> {
                 verification(self.plan)
             ),
         );
+        if let Some(then) = self.then {
+            add(&mut text, then.words());
+        }
         // Drives that erase themselves need no advice to do that.
         if self.purge.is_none() {
             for advice in advice(self.targets, &purge::told(self.targets, self.erases)) {
@@ -258,6 +264,7 @@ mod tests {
             plan,
             purge,
             erases: &[const { None }; 2][..targets.len()],
+            then: None,
         }
     }
 

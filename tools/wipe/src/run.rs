@@ -5,6 +5,7 @@ mod begin;
 mod finish;
 mod recognise;
 mod resume;
+mod then;
 mod verify;
 mod watch;
 
@@ -33,8 +34,10 @@ use crate::record::{Drive, FORMAT, Job, Machine, Plan, Tool};
 use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Supervision, Workers};
 
+use finish::both;
 use watch::Known;
 
+pub use then::Then;
 pub use verify::verify;
 pub use watch::{Arrival, Arrivals};
 
@@ -109,11 +112,18 @@ fn work(
         keyboard,
         arrivals: known.map(|known| Arrivals::watch(options, &journal, known)),
     };
+    let targets = parts.iter().map(|part| (part.number, part.target.clone()));
+    let targets: Vec<_> = targets.collect();
     let ended = workers.supervise(parts, |worker| worker.wipe(), supervision);
     let finished = finish::finish(&journal, style);
-    let result = ended.shown.and(finished).and(watch::check(ended.missed));
+    let result = ended.shown.and(finished.result);
+    let result = result.and(watch::check(ended.missed));
+    let done = options.then.map_or(Ok(()), |then| {
+        then.check_end(finished.is_reported, &interrupt)?;
+        then.run(&targets, &ended.stuck, style)
+    });
     Ok(Ended {
-        result,
+        result: both(done, result),
         is_stuck: !ended.stuck.is_empty(),
     })
 }

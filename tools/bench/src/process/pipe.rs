@@ -8,9 +8,9 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::measure::contest::Contestant;
+use squall_tools::{Failure, is_in_path};
 
 use crate::child::{Child, Work, this_program};
 use crate::measure::single;
@@ -67,11 +67,6 @@ pub fn program_contestants(len: usize, bytes: u64) -> Vec<Contestant<'static>> {
 fn is_squall() -> bool {
     let program = std::env::current_exe().unwrap_or_default();
     program.file_name().is_some_and(|name| name == "squall")
-}
-
-fn is_in_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// Draws blocks of `len` bytes and writes them to standard output, until nobody reads them.

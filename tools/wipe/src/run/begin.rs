@@ -8,7 +8,7 @@ use squall_tools::failure::at;
 use squall_tools::{Failure, output};
 
 use super::watch::{self, Known};
-use super::{PURPOSE, Prepared, assets, new_job, open_all, protect_memory, say, show_plan};
+use super::{PURPOSE, Prepared, assets, new_job, open_all, protect_memory, say, show_plan, then};
 use crate::args::{MAX_PASSES, WipeArguments};
 use crate::choice::{self, Choice};
 use crate::journal::{self, Journal};
@@ -47,12 +47,14 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         plan: &plan,
         purge: options.purge,
         erases: &erases,
+        then: options.then,
     };
     let directory = match &options.report {
         Some(directory) => directory.clone(),
         None => journal::default_directory()?,
     };
     journal::check_directory(&directory)?;
+    then::check(options.then, &targets, &directory)?;
     if !show_plan(options, choice.as_ref(), &planned)? {
         return Ok(None);
     }

@@ -9,11 +9,21 @@ use crate::record::{Drive, Job, Outcome};
 use crate::reports;
 use crate::show::OutputStyle;
 
-/// Writes the reports, and keeps what is needed to resume or to verify later. Fails unless every
-/// drive was wiped as asked. If one step fails, the others are still done. May be called again.
-pub fn finish(journal: &Journal, style: OutputStyle) -> Result<(), Failure> {
+/// How a job ended.
+pub struct Finished {
+    /// Fails unless every drive was wiped as asked.
+    pub result: Result<(), Failure>,
+    /// Whether reports of how all drives ended are on the disk.
+    pub is_reported: bool,
+}
+
+/// Writes the reports, and keeps what is needed to resume or to verify later. If one step fails, the others are still
+/// done. May be called again.
+pub fn finish(journal: &Journal, style: OutputStyle) -> Finished {
     let job = journal.job().clone();
     let reported = reports::write(journal, &job, style);
+    let has_ended = |drive: &Drive| drive.outcome.is_some();
+    let is_reported = reported.is_ok() && job.drives.iter().all(has_ended);
     // If the disk knows only an earlier state of the job, it is resumed from there, with the keys.
     let is_on_disk = reported.is_ok() || journal.save().is_ok();
     let mut ended = Ok(());
@@ -30,17 +40,28 @@ pub fn finish(journal: &Journal, style: OutputStyle) -> Result<(), Failure> {
         Err(failure) if is_over => Err(to_be_written(journal, failure)),
         reported => reported.and(ended),
     };
-    match (unfinished(journal, &job), kept) {
-        (Some(text), Ok(())) => Err(Failure::Runtime(text)),
-        (Some(text), Err(other)) => {
-            let other = other.into_text();
-            Err(Failure::Runtime(format!("{text}; {other}")))
+    let unfinished = unfinished(journal, &job);
+    let result = both(
+        unfinished.map_or(Ok(()), |text| Err(Failure::Runtime(text))),
+        kept,
+    );
+    if result.is_ok() {
+        say(&format!("reports: {}", journal.directory().display()));
+    }
+    Finished {
+        result,
+        is_reported,
+    }
+}
+
+/// Success if both are. The text of a failure has both reasons.
+pub fn both(one: Result<(), Failure>, other: Result<(), Failure>) -> Result<(), Failure> {
+    match (one, other) {
+        (Err(one), Err(other)) => {
+            let (one, other) = (one.into_text(), other.into_text());
+            Err(Failure::Runtime(format!("{one}; {other}")))
         }
-        (None, Err(failure)) => Err(failure),
-        (None, Ok(())) => {
-            say(&format!("reports: {}", journal.directory().display()));
-            Ok(())
-        }
+        (one, other) => one.and(other),
     }
 }
 
@@ -93,7 +114,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::create(directory.path(), job);
         let told = || {
-            let ended = finish(&journal, OutputStyle::Json);
+            let ended = finish(&journal, OutputStyle::Json).result;
             ended.expect_err("it is not done").into_text()
         };
         let text = told();
@@ -118,6 +139,7 @@ mod tests {
         let place = journal.report_path(0);
         fs::create_dir(&place).unwrap();
         let text = finish(&journal, OutputStyle::Json)
+            .result
             .expect_err("there is no report")
             .into_text();
         let advice = format!("squall wipe --resume {}", journal.path().display());
@@ -125,7 +147,9 @@ mod tests {
 
         fs::remove_dir(&place).unwrap();
         let journal = Journal::open(journal.path()).expect("it was kept");
-        finish(&journal, OutputStyle::Json).expect("it can be written now");
+        finish(&journal, OutputStyle::Json)
+            .result
+            .expect("it can be written now");
         assert!(place.exists() && !journal.path().exists());
     }
 }

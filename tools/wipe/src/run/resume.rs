@@ -7,7 +7,7 @@ use squall_drives::{Target, confirm, guards};
 use squall_tools::Failure;
 
 use super::finish::finish;
-use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, show_plan};
+use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, show_plan, then};
 use crate::args::WipeArguments;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
@@ -31,7 +31,12 @@ pub fn prepare(
     let left = unfinished(&journal);
     if left.is_empty() {
         // The job was killed after its last drive had ended.
-        finish(&journal, style)?;
+        finish(&journal, style).result?;
+        if let Some(then) = options.then {
+            say(&format!(
+                "{then}: not done, because no drive was left to wipe"
+            ));
+        }
         return Ok(None);
     }
     let (numbers, targets) = find_attached(&journal, &left)?;
@@ -45,7 +50,9 @@ pub fn prepare(
         plan: &plan,
         purge: None,
         erases: &purge::ask_all(&targets),
+        then: options.then,
     };
+    then::check(options.then, &targets, journal.directory())?;
     if !show_plan(options, None, &planned)? {
         return Ok(None);
     }

@@ -23,6 +23,7 @@ use crate::plan::Planned;
 use crate::progress::{Phase, Progress};
 use crate::purge::EraseChoice;
 use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome, OwnErase};
+use crate::run::Then;
 use crate::{report, reports};
 
 const MB: u64 = 1_000_000;
@@ -381,6 +382,7 @@ fn beside_the_run() -> Vec<String> {
         plan: &job.plan,
         purge: Some(EraseChoice::Auto),
         erases: &[None],
+        then: None,
     };
     let plan = planned.event().expect("a plan");
     let mut other = Target::find(&lab.image("other", 4096)).expect("a target");
@@ -397,6 +399,9 @@ fn beside_the_run() -> Vec<String> {
         let report = report::record(&job, drive);
         lines.push(reports::event(&report).expect("a report"));
     }
+    for then in [Then::Poweroff, Then::Standby] {
+        lines.push(then.event().expect("an event"));
+    }
     lines
 }
 
@@ -406,7 +411,7 @@ fn distinct(values: &[Value]) -> Vec<Value> {
     let mut kept: Vec<Value> = Vec::new();
     for value in values {
         let is_like = |known: &Value| {
-            ["event", "outcome"]
+            ["event", "outcome", "what"]
                 .iter()
                 .all(|key| known.get(key) == value.get(key))
         };

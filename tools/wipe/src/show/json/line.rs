@@ -11,6 +11,7 @@ use squall_tools::Failure;
 use crate::choice::Skipped;
 use crate::event::EventKind;
 use crate::record::{self, EraseMethod, Job, Outcome, Plan, Tool};
+use crate::run::Then;
 use crate::show::row::{Row, bytes_processed};
 
 /// Name and version of this layout.
@@ -99,6 +100,8 @@ pub enum Event<'a> {
         cpu_seconds_per_gb: Option<f64>,
         drives: Vec<Ending<'a>>,
     },
+    /// What is done now, after the end, as `--then` asks.
+    Then { what: Then },
     /// The report of a drive, after the end, if it could not be written to its file.
     Report { report: &'a Job },
     /// Something happened to a drive.
