@@ -11,10 +11,10 @@ use crate::guard::clone_signal::Kind;
 use crate::guard::freshness;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
-use crate::guard::policy::Policy;
+use crate::guard::policy::{self, Policy};
 use crate::guard::stop::CounterMethod;
 use crate::guard::thread_line::line;
-use crate::guard::vdso::{self, Watch};
+use crate::guard::vdso::Watch;
 use crate::{entropy, thread_generator};
 
 /// The protections of this process and the work of its generator so far.
@@ -126,7 +126,7 @@ impl Status {
                 _ => ForkGuard::Wiped,
             },
             clone_guard: clone_guard(&policy),
-            reseed_guard: match vdso::watch() {
+            reseed_guard: match policy::watch() {
                 Watch::Mapped => ReseedGuard::MappedGeneration,
                 Watch::Probe => ReseedGuard::VdsoProbe,
                 _ => ReseedGuard::Time,

@@ -186,7 +186,15 @@ impl Generator {
         if self.is_ready() {
             Ok(())
         } else {
-            self.instantiate(STRENGTH)
+            self.instantiate_once()
+        }
+    }
+
+    /// Instantiates the generator, unless another thread's request has done so.
+    fn instantiate_once(&self) -> Result<(), ErrorReason> {
+        match self.instantiate(STRENGTH) {
+            Err(reason::ALREADY_INSTANTIATED) => Ok(()),
+            result => result,
         }
     }
 
@@ -227,4 +235,20 @@ fn draw(out: &mut [u8], fresh: bool) -> Result<(), ErrorReason> {
         squall::try_fill(out)
     };
     drawn.map_err(|_| reason::RETRIEVING_ENTROPY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_succeeds_if_another_thread_has_just_instantiated_the_generator() {
+        let generator = Generator::default();
+        generator.instantiate(STRENGTH).unwrap();
+        assert_eq!(
+            generator.instantiate(STRENGTH),
+            Err(reason::ALREADY_INSTANTIATED)
+        );
+        assert_eq!(generator.instantiate_once(), Ok(()));
+    }
 }

@@ -114,6 +114,11 @@ fn map_pair() -> Result<NonNull<u8>, i32> {
                 publish_kind(number);
                 return Ok(pair);
             }
+            // The process may have no more mappings for now. A worse kind would stay for good.
+            Err(libc::EAGAIN) if kind == MemoryKind::WipeOnFork => {
+                refusal = libc::EAGAIN;
+                break;
+            }
             Err(error) => refusal = error,
         }
     }

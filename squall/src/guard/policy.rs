@@ -134,14 +134,12 @@ impl Policy {
 
     /// Whether a kernel reseed would be noticed.
     pub fn can_see_generation(&self) -> bool {
-        matches!(vdso::watch(), Watch::Mapped | Watch::Probe)
+        watch() != Watch::Nothing
     }
 
     /// Whether comparing the freshness tag is all that a request has to compare.
     pub fn tag_suffices(&self) -> bool {
-        vdso::watch() == Watch::Mapped
-            && memory::kind() != MemoryKind::Plain
-            && !self.is_provisional
+        watch() == Watch::Mapped && memory::kind() != MemoryKind::Plain && !self.is_provisional
     }
 
     /// Whether this may be a clone that has not been notified of it, under the kernel's `current`
@@ -162,7 +160,7 @@ impl Policy {
 
     /// The epoch now; `None` if the vDSO does not answer.
     pub fn epoch(&self, page: Page) -> Option<Epoch> {
-        let kernel = match (vdso::watch(), self.vdso) {
+        let kernel = match (watch(), self.vdso) {
             (Watch::Mapped, _) => freshness::mapped_generation(),
             (Watch::Probe, Some(vdso)) => page.getrandom(vdso, &mut [0])?,
             _ => Epoch::NO_GENERATION,
@@ -185,6 +183,14 @@ impl Policy {
             vm,
             process,
         }
+    }
+}
+
+/// How the kernel's generation is followed. In memory that a fork copies, the vDSO cannot be asked.
+pub(crate) fn watch() -> Watch {
+    match vdso::watch() {
+        Watch::Probe if memory::kind() == MemoryKind::Plain => Watch::Nothing,
+        watch => watch,
     }
 }
 

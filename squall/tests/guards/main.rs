@@ -493,7 +493,7 @@ const CASES: &[Case] = &[
     case("registers/building-blocks", registers::building_blocks, &[], Held).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks/control", registers::building_blocks_found, &[RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     #[cfg(target_arch = "x86_64")]
-    case("counter/strict-seccomp", counter::strict_seccomp, &[], Held),
+    case("counter/strict-seccomp", counter::strict_seccomp, &[], Held).needs(&[Need::Generation]),
     #[cfg(target_arch = "x86_64")]
     case("counter/strict-seccomp/control", counter::strict_seccomp_after_draws, &[], Broken),
     case("sandbox/getrandom-enosys", sandbox::getrandom_enosys, &[], Held),
@@ -505,6 +505,8 @@ const CASES: &[Case] = &[
     case("sandbox/droppable-refused-later", sandbox::droppable_refused_later, &[], Held),
     case("sandbox/advice-refused/eacces", || sandbox::advice_refused(libc::EACCES), &[], Held),
     case("sandbox/advice-refused/enomem", || sandbox::advice_refused(libc::ENOMEM), &[], Held),
+    case("sandbox/advice-refused/eagain", sandbox::advice_lacks_mappings, &[], Held),
+    case("sandbox/plain-later", sandbox::plain_later, &[GenerationAddress], Held),
     case("sandbox/no-memory", sandbox::no_memory, &[], Held),
     case("sandbox/counter-off", sandbox::counter_off_later, &[NoVmgenid, BareMetal, NoKvm], Held).needs(&[Need::Steps]),
     case("sandbox/counter-off/control", sandbox::counter_off_unannounced, &[NoVmgenid, BareMetal, NoKvm], Broken).needs(&[Need::Steps]),
@@ -567,7 +569,8 @@ fn check_machine(off: &[Failpoint]) {
     let takes = |failpoint| off.contains(&failpoint);
     if takes(GenerationAddress) {
         let status = squall::status();
-        let expected = if status.has_vdso_getrandom {
+        let can_be_asked = status.has_vdso_getrandom && status.memory != MemoryKind::Plain;
+        let expected = if can_be_asked {
             ReseedGuard::VdsoProbe
         } else {
             ReseedGuard::Time

@@ -102,6 +102,33 @@ pub fn droppable_refused_later() -> Verdict {
     }
 }
 
+/// A shortage of mappings does not make the process's memory plain for good.
+pub fn advice_lacks_mappings() -> Verdict {
+    refuse_droppable(libc::EACCES);
+    refuse(&[libc::SYS_madvise], libc::EAGAIN);
+    draws_from(MemoryKind::None)
+}
+
+/// Memory becomes plain after the vDSO was asked for its generation, which it cannot be there.
+pub fn plain_later() -> Verdict {
+    const DRAWS: u64 = 100;
+    squall::u32();
+    refuse_droppable(libc::EACCES);
+    refuse(&[libc::SYS_madvise], libc::EACCES);
+    let thread = || draws_from(MemoryKind::Plain);
+    if let broken @ Verdict::Broken(_) = std::thread::spawn(thread).join().unwrap() {
+        return broken;
+    }
+    let before = squall::status().reseeds;
+    for _ in 0..DRAWS {
+        squall::u32();
+    }
+    match squall::status().reseeds - before {
+        seedings if seedings < DRAWS => draws(),
+        seedings => Verdict::Broken(format!("{seedings} seedings for {DRAWS} draws")),
+    }
+}
+
 pub fn advice_refused(errno: i32) -> Verdict {
     refuse_droppable(errno);
     refuse(&[libc::SYS_madvise], errno);
@@ -205,7 +232,11 @@ fn switch_cpuid_off() {
 #[cfg(target_arch = "x86_64")]
 pub fn cpuid_off() -> Verdict {
     let child = fork(|| {
-        draw_often();
+        // Long requests do not need all that the status shows.
+        for _ in 0..4 {
+            squall::fill(&mut [0; 8192]);
+        }
+        squall::status();
         switch_cpuid_off();
         draw_often();
     });
