@@ -74,7 +74,6 @@ fn numbers_say_what_is_right() {
         "verify",
         "blank",
         "dmcrypt bench",
-        "dmcrypt kdf",
     ] {
         let help = text(&run(&format!("{command} --help")).stdout);
         for line in help.lines() {
@@ -109,10 +108,6 @@ fn ranges_of_numbers() {
         (
             "blank --depth 0",
             "--depth: \"0\" is not a number of transfers: use one from 1 to 64",
-        ),
-        (
-            "dmcrypt kdf --time 0",
-            "--time: \"0\" is not a number of milliseconds: use one from 100 to 60000",
         ),
         (
             "wipe --all --count 0",
@@ -151,7 +146,6 @@ fn missing_files_are_wrong_arguments() {
         "verify",
         "blank",
         "dmcrypt list --export-json",
-        "dmcrypt kdf --export-csv",
         "dmcrypt bench --device",
     ] {
         let output = run(&format!("{command} /nonexistent/file"));
@@ -255,7 +249,6 @@ fn json_takes_no_file() {
         "blank",
         "dmcrypt list",
         "dmcrypt bench",
-        "dmcrypt kdf",
     ] {
         refused(&format!("{command} --json=x"), "--json: it takes no value");
     }
@@ -312,7 +305,7 @@ fn disk_encryption() {
     );
     refused(
         "dmcrypt dance",
-        "no command \"dance\": use one of list, bench, kdf",
+        "no command \"dance\": use one of list, bench",
     );
 }
 

@@ -95,7 +95,7 @@ fn synopses_have_the_values_of_options() {
         ("squall-verify.1", " REPORT..."),
         ("squall-run.1", "[\\-\\-counters FILE]"),
         ("squall-dmcrypt.1", " COMMAND"),
-        ("squall-dmcrypt-kdf.1", "[\\-\\-time MS]"),
+        ("squall-dmcrypt-bench.1", "[\\-\\-device DEVICE]"),
     ] {
         let text = fs::read_to_string(folder.path().join(page)).expect("a page");
         let (_, synopsis) = text.split_once(".SH SYNOPSIS\n").expect("a synopsis");

@@ -3,7 +3,6 @@
 pub mod authenticated;
 pub mod backing;
 pub mod bench;
-pub mod kdf;
 pub mod killed;
 pub mod list;
 pub mod recommended;

@@ -33,7 +33,6 @@ fn main() -> ExitCode {
         dmcrypt::bench::TESTS,
         dmcrypt::authenticated::TESTS,
         dmcrypt::backing::TESTS,
-        dmcrypt::kdf::TESTS,
         dmcrypt::killed::TESTS,
         dmcrypt::list::TESTS,
         dmcrypt::recommended::TESTS,

@@ -31,8 +31,6 @@ pub enum DmcryptCommand {
     List(ListArguments),
     /// Measure the secure specifications on encrypted devices, and recommend one
     Bench(BenchArguments),
-    /// Measure how LUKS derives keys from passphrases
-    Kdf(KdfArguments),
 }
 
 /// Options of `squall dmcrypt list`.
@@ -133,39 +131,6 @@ pub struct BenchArguments {
     /// Write a page with tables and a plot to this file; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub export_html: Option<PathBuf>,
-}
-
-/// Options of `squall dmcrypt kdf`.
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Finds the costs that cryptsetup would choose for a new key slot on this machine, by its rules and \
-defaults, and as `cryptsetup benchmark` shows them: Argon2id for LUKS2, PBKDF2 for LUKS1. Takes ten \
-seconds, and up to 1 GiB of memory.
-
-Examples:
-  squall dmcrypt kdf
-  squall dmcrypt kdf --time 5000
-      for a passphrase that may take five seconds, as cryptsetup's --iter-time
-
-Requires neither root nor the kernel's AF_ALG.
-
-Exit codes: 0 for success, 1 for a failure while running, 2 for a wrong argument."
-)]
-pub struct KdfArguments {
-    /// How long a derivation is to take, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = number::of("milliseconds", 100..=60_000_u64))]
-    pub time: u64,
-
-    /// Outputs besides the table, or instead of it.
-    #[command(flatten)]
-    pub reports: ReportArguments,
-}
-
-impl KdfArguments {
-    /// How long a derivation is to take.
-    pub fn time(&self) -> Duration {
-        Duration::from_millis(self.time)
-    }
 }
 
 impl BenchArguments {

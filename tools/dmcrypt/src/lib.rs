@@ -1,5 +1,5 @@
 //! `squall dmcrypt`: which disk encryption this kernel supports, which of it is secure, and which is
-//! fast on this machine; and what LUKS makes of a passphrase. [`measure`] compares devices of any kind.
+//! fast on this machine. [`measure`] compares devices of any kind.
 
 #![deny(unsafe_code)]
 
@@ -10,7 +10,6 @@ mod candidates;
 mod crypt;
 mod equivalence;
 mod integrity;
-mod kdf;
 mod list;
 mod mapper;
 pub mod measure;
@@ -40,6 +39,5 @@ pub fn run(arguments: &DmcryptArguments) -> Result<(), Failure> {
     match &arguments.command {
         DmcryptCommand::List(options) => list::list(options),
         DmcryptCommand::Bench(options) => bench::bench(options),
-        DmcryptCommand::Kdf(options) => kdf::kdf(options),
     }
 }

@@ -15,9 +15,6 @@ pub const LIST_FORMAT: &str = "squall-dmcrypt-list/1";
 /// Name and version of the benchmark's JSON layout.
 pub const BENCH_FORMAT: &str = "squall-dmcrypt-bench/1";
 
-/// Name and version of the JSON layout of key derivations.
-pub const KDF_FORMAT: &str = "squall-dmcrypt-kdf/1";
-
 /// The specifications that a kernel accepts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct List {
@@ -296,39 +293,4 @@ pub struct Recommendation {
     pub luks_crypttab: String,
     /// Warnings and requirements, a sentence each.
     pub notes: Vec<String>,
-}
-
-/// What LUKS makes of a passphrase.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Kdf {
-    /// Name and version of the layout.
-    #[schemars(extend("const" = KDF_FORMAT))]
-    pub format: &'static str,
-    /// When the measurement began.
-    pub at: Timestamp,
-    pub machine: Machine,
-    /// How long a derivation is to take, in milliseconds.
-    pub time_ms: u64,
-    /// The functions with their costs, the default of LUKS2 first.
-    pub derivations: Vec<Derivation>,
-}
-
-/// A function with the costs with which it takes as long as it is to.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Derivation {
-    /// Its name, such as `argon2id`.
-    pub function: &'static str,
-    /// Passes over the memory, or iterations.
-    #[schemars(range(min = 1))]
-    pub iterations: u32,
-    /// Memory in KiB; null for PBKDF2.
-    pub memory_kib: Option<u32>,
-    /// Threads that share the work.
-    #[schemars(range(min = 1))]
-    pub threads: u32,
-    /// How long the last measured derivation took, in milliseconds; PBKDF2's had fewer iterations.
-    #[schemars(range(min = 0.0))]
-    pub measured_ms: f64,
-    /// Iterations per second; null for Argon2, whose passes depend on the memory.
-    pub iterations_per_second: Option<f64>,
 }

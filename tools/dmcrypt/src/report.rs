@@ -3,7 +3,6 @@
 pub mod csv;
 #[cfg(test)]
 mod fixture;
-pub mod kdf;
 pub mod list;
 pub mod page;
 pub mod phrases;

@@ -113,36 +113,6 @@ pub fn list() -> List {
     }
 }
 
-/// Key derivations on a machine with much memory.
-pub fn kdf() -> Kdf {
-    let pbkdf2 = |function, iterations| Derivation {
-        function,
-        iterations,
-        memory_kib: None,
-        threads: 1,
-        measured_ms: 612.5,
-        iterations_per_second: Some(f64::from(iterations) / 2.0),
-    };
-    Kdf {
-        format: KDF_FORMAT,
-        at: at(),
-        machine: machine(),
-        time_ms: 2000,
-        derivations: vec![
-            Derivation {
-                function: "argon2id",
-                iterations: 6,
-                memory_kib: Some(1 << 20),
-                threads: 4,
-                measured_ms: 1987.25,
-                iterations_per_second: None,
-            },
-            pbkdf2("pbkdf2-sha256", 9_876_543),
-            pbkdf2("pbkdf2-sha512", 3_456_789),
-        ],
-    }
-}
-
 fn at() -> Timestamp {
     "2026-11-22T12:15:17.25Z".parse().expect("a time")
 }

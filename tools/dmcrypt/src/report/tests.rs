@@ -6,9 +6,9 @@ mod browser;
 use serde_json::Value;
 use squall_testing::schema::Schema;
 
-use super::fixture::{bench, interrupted, kdf, list};
+use super::fixture::{bench, interrupted, list};
 use super::{csv, page, table};
-use crate::model::{Bench, Failed, Kdf, List};
+use crate::model::{Bench, Failed, List};
 use crate::verdict::Verdict;
 
 /// Terminal widths in columns.
@@ -60,21 +60,6 @@ fn the_text_of_a_narrow_terminal() {
 #[test]
 fn the_text_of_an_interrupted_run() {
     insta::assert_snapshot!("interrupted", table::text(&interrupted(), Some(120)));
-}
-
-#[test]
-fn the_text_of_key_derivations() {
-    insta::assert_snapshot!("kdf", super::kdf::text(&kdf(), Some(80)));
-    let narrow = super::kdf::text(&kdf(), Some(60));
-    let is_too_wide = |line: &&str| line.chars().count() > 60;
-    assert_eq!(narrow.lines().find(is_too_wide), None);
-    let csv = super::kdf::csv(&kdf()).expect("it is written");
-    let wanted = "function,iterations,memory_kib,threads,measured_ms,iterations_per_second\n\
-                  argon2id,6,1048576,4,1987.25,\npbkdf2-sha256,9876543,,1,612.5,4938271.5\n";
-    assert!(csv.starts_with(wanted), "{csv}");
-    let mut emulated = kdf();
-    emulated.machine.is_emulated = true;
-    assert!(super::kdf::text(&emulated, None).starts_with("EMULATED: "));
 }
 
 #[test]
@@ -315,8 +300,6 @@ fn the_schemas_know_every_report() {
     assert!(removed > 80, "{removed}");
     let removed = Schema::of::<List>("schema/list.schema.json").check(&[value(&list())], &[]);
     assert!(removed > 15, "{removed}");
-    let removed = Schema::of::<Kdf>("schema/kdf.schema.json").check(&[value(&kdf())], &[]);
-    assert!(removed > 8, "{removed}");
 }
 
 #[test]
