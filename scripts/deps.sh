@@ -4,8 +4,8 @@
 #     scripts/deps.sh quick    for `make test`: a C compiler
 #     scripts/deps.sh rest     for `make test-all`: C++, OpenSSL and its headers, valgrind, groff, fish, zsh; as root
 #                              also tools for packages and file systems. Then optional requirements:
-#                              real programs, a browser, and QEMU, kernels and tools for virtual
-#                              machines.
+#                              real programs, a browser, and QEMU, user-mode Linux, kernels and tools for
+#                              virtual machines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -90,4 +90,6 @@ if [ -n "${compiling:-}" ] && wait "$compiling"; then
     source scripts/cargo.sh
     "$target/debug/squall-lab" deps ||
         echo "make: QEMU and kernels could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
+    scripts/uml.sh > /dev/null ||
+        echo "make: tests with user-mode Linux are skipped, or fail if CI is set" >&2
 fi

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Runs the commands under a kernel that lacks what others have: user-mode Linux, whose vDSO has neither getcpu nor
-# getrandom; then without a vDSO and without /proc/sys. The kernel is Debian sid's, fetched into ~/.cache/squall-uml
-# with the C library that it needs.
+# getrandom; then without a vDSO and without /proc/sys.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/ignored.sh
@@ -11,48 +10,10 @@ what="squall under user-mode Linux"
     ignored "$what" "it is made for x86-64"
     exit
 }
-for tool in apt-get dpkg-deb patchelf; do
-    command -v "$tool" > /dev/null || {
-        missing "$what" "$tool is not installed"
-        exit
-    }
-done
-
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/squall-uml
-libraries=$cache/usr/lib/x86_64-linux-gnu
-
-fetch() {
-    mkdir -p "$part/lists/partial"
-    cd "$part"
-    # shellcheck disable=SC2016 # apt's own
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $(. /etc/os-release && echo "$VERSION_CODENAME")" \
-        "Component: main" "Created-By: Packages" | sed -n 1p)
-    [ -n "$mirror" ]
-    echo "deb $mirror sid main" > sources.list
-    apt=(apt-get -q -o "Dir::Etc::SourceList=$part/sources.list" -o Dir::Etc::SourceParts=/dev/null
-        -o "Dir::State::Lists=$part/lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
-        -o APT::Sandbox::User= -o Acquire::Languages=none)
-    "${apt[@]}" update
-    "${apt[@]}" download user-mode-linux libc6 busybox-static
-    for package in *.deb; do dpkg-deb -x "$package" .; done
-    patchelf --set-interpreter "$libraries/ld-linux-x86-64.so.2" --set-rpath "$libraries" usr/bin/linux.uml
-    rm -r -- *.deb lists
-    mv -T "$part" "$cache"
+cache=$(scripts/uml.sh 2>&1) || {
+    missing "$what" "${cache##*$'\n'}"
+    exit
 }
-
-if [ ! -x "$cache/usr/bin/linux.uml" ]; then
-    part=$cache.part
-    exec 9> "$cache.lock"
-    flock 9
-    rm -rf "$part" "$cache"
-    # Beside the script, because bash ignores `set -e` on the left of `||`.
-    fetch > "$cache.log" 2>&1 &
-    wait "$!" || {
-        missing "$what" "its kernel cannot be fetched: $(grep '^E:' "$cache.log" | tail -n 1)"
-        exit
-    }
-    exec 9>&-
-fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -67,7 +28,7 @@ cat > "$guest/test" << 'END'
 insmod /brd.ko rd_nr=1 rd_size=16384
 cd /tmp
 squall --help
-for command in bench blank completions dmcrypt "dmcrypt bench" "dmcrypt kdf" "dmcrypt list" drives openssl-conf run \
+for command in bench blank completions dmcrypt "dmcrypt bench" "dmcrypt list" drives openssl-conf run \
     seed status stream verify wipe; do
     squall $command --help > /dev/null
 done
@@ -76,7 +37,6 @@ squall drives
 squall seed
 squall stream --size 1MiB | cmp -n 1048576 - /dev/zero && exit 1
 squall run -- squall stream --size 1MiB > random
-squall dmcrypt kdf --time 100 > /dev/null
 dd if=/dev/zero of=/dev/ram0 bs=1M count=16
 squall blank /dev/ram0
 squall wipe --yes --keep-key --serial diskseq-1 --report report /dev/ram0

@@ -27,6 +27,7 @@ mod record;
 mod report;
 mod staging;
 mod tools;
+mod user_mode;
 mod userland;
 
 pub use headers::Headers;
@@ -35,6 +36,7 @@ pub use lists::Architecture;
 pub use nginx::Nginx;
 pub use qemu::Qemu;
 pub use tools::Tools;
+pub use user_mode::UserMode;
 
 use std::fs;
 use std::path::{Path, PathBuf};

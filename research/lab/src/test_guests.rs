@@ -18,7 +18,7 @@ use std::time::Duration;
 use squall_tools::failure::at;
 use squall_tools::{Failure, Interrupt};
 
-use crate::debian::{Cache, KernelName, Tools};
+use crate::debian::{Cache, KernelName, Tools, UserMode};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine, escaped};
 use agent_connection::AgentConnection;
 use modules::Modules;
@@ -43,18 +43,29 @@ const CPU: &str = "max,-erms,-fsrm";
 const COMMAND_LINE: &str = "nokaslr ipv6.disable=1 cryptomgr.notests initcall_blacklist=crypto_kdf108_init,\
     init_encrypted,jent_mod_init,load_system_certificate_list,bpf_tcp_ca_kfunc_init,bpf_dummy_struct_ops_init";
 
+/// Kernel parameters of user-mode Linux. The agent uses its first serial line.
+const USER_MODE: &str = "rdinit=/init quiet agent=/dev/ttyS0";
+
 /// Links to directories below /usr, where Debian has all programs and libraries.
 const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 
 /// Other directories in a guest's root.
 const DIRECTORIES: [&str; 8] = ["etc", "mnt", "proc", "root", "run", "sys", "tmp", "var"];
 
-/// Boots guests: a QEMU, a kernel with its modules, and programs for guests.
+/// What runs guests.
+#[derive(Debug)]
+enum Kernel {
+    /// QEMU, with this file.
+    Emulated(PathBuf),
+    /// This program: user-mode Linux.
+    UserMode(PathBuf),
+}
+
+/// Boots guests: a kernel with its modules, what runs it, and programs for guests.
 #[derive(Debug)]
 pub struct GuestFactory {
     host: Host,
-    /// The kernel's file for QEMU.
-    kernel: PathBuf,
+    kernel: Kernel,
     tools: Tools,
     modules: Arc<Modules>,
 }
@@ -80,10 +91,30 @@ impl GuestFactory {
         let (qemu, tools) = (cache.qemu()?, cache.tools()?);
         let kernel = cache.kernel(kernel)?;
         let host = Host::new(qemu, interrupt, timeout)?;
-        let modules = Modules::of(&kernel, &tools, &host.file("modules"))?;
+        let directory = host.file("modules");
+        let modules = Modules::of(&kernel.release, kernel.modules(), &tools, &directory)?;
         Ok(GuestFactory {
             host,
-            kernel: kernel_image::unpacked(&kernel.image)?,
+            kernel: Kernel::Emulated(kernel_image::unpacked(&kernel.image)?),
+            tools,
+            modules,
+        })
+    }
+
+    /// A factory of guests that are processes, at the CPU's speed: one CPU, whose instructions only programs use, and no
+    /// firmware or snapshots.
+    pub fn user_mode(
+        cache: &Cache,
+        interrupt: Interrupt,
+        timeout: Duration,
+    ) -> Result<GuestFactory, Failure> {
+        let (UserMode { program, modules }, tools) = (UserMode::open()?, cache.tools()?);
+        let host = Host::new(cache.qemu()?, interrupt, timeout)?;
+        let release = modules.file_name().unwrap_or_default().to_string_lossy();
+        let modules = Modules::of(&release, &modules, &tools, &host.file("modules"))?;
+        Ok(GuestFactory {
+            host,
+            kernel: Kernel::UserMode(program),
             tools,
             modules,
         })
@@ -106,11 +137,28 @@ impl GuestFactory {
 
     fn start(&self, setup: &Setup, snapshot: Option<&Path>) -> Result<Guest<'_>, Failure> {
         setup.check()?;
+        setup.check_for(matches!(self.kernel, Kernel::UserMode(_)))?;
         let number = self.host.next_number()?;
         let initramfs = self.host.file(&format!("initramfs-{number}"));
         self.initramfs(setup)?.write(&initramfs)?;
+        let kernel = match &self.kernel {
+            Kernel::Emulated(kernel) => kernel,
+            Kernel::UserMode(program) => {
+                let mut command = Command::new(program);
+                command.arg(format!("initrd={}", initramfs.display()));
+                command.arg(format!("mem={}M", setup.memory_mib));
+                for (number, drive) in setup.drives.iter().enumerate() {
+                    let path = drive.path.display();
+                    command.arg(format!("ubd{number}={path},,{}", drive.serial));
+                }
+                command.args(USER_MODE.split(' ').chain(setup.command_line.split(' ')));
+                let (machine, stream) = Machine::start_user_mode(&self.host, number, command)?;
+                let agent = AgentConnection::over(stream)?;
+                return Ok(Guest::new(machine, agent, vec![initramfs], Vec::new()));
+            }
+        };
         let socket = self.host.file(&format!("agent-{number}"));
-        let mut arguments = self.arguments(setup, &initramfs);
+        let mut arguments = self.arguments(setup, kernel, &initramfs);
         let port = format!(
             "socket,id=agent,server=on,wait=off,path={}",
             escaped(&socket)
@@ -125,18 +173,18 @@ impl GuestFactory {
         }
         let machine = Machine::start(&self.host, number, arguments)?;
         let agent = AgentConnection::open(&socket)?;
-        let files = [socket, initramfs];
+        let files = vec![socket, initramfs];
         Ok(Guest::new(machine, agent, files, setup.drives.clone()))
     }
 
-    fn arguments(&self, setup: &Setup, initramfs: &Path) -> Arguments {
+    fn arguments(&self, setup: &Setup, kernel: &Path, initramfs: &Path) -> Arguments {
         Arguments::new(&Hardware {
             accelerator: "tcg",
             board: Board::Pc,
             cpu: CPU,
             cpus: setup.cpus,
             memory_mib: setup.memory_mib,
-            kernel: &self.kernel,
+            kernel,
             initramfs,
             command_line: &format!("{COMMAND_LINE} {}", setup.command_line),
         })
@@ -159,7 +207,11 @@ impl GuestFactory {
             let name = program.file_name().unwrap_or_default().to_string_lossy();
             initramfs.program(&format!("usr/bin/{name}"), program)?;
         }
-        let drivers = setup.drivers();
+        let drivers = match self.kernel {
+            Kernel::Emulated(_) => setup.drivers(),
+            // dm-crypt needs encrypted_keys, which cannot be loaded before these.
+            Kernel::UserMode(_) => vec!["cbc", "ecb"],
+        };
         let mut modules = [setup.modules, &drivers].concat();
         if setup.crypto {
             modules.extend(self.modules.crypto());

@@ -10,18 +10,18 @@ mod nvme;
 use serde_json::{Value, json};
 use squall_lab::test_guests::{Bus, c_program};
 
-use crate::common::needs::{C_COMPILER, GUESTS};
+use crate::common::needs::{C_COMPILER, GUESTS, USER_MODE};
 use crate::wipe::workspace::{GuestSession, MIB, OLD, Running, Workspace, id};
 use nvme::{an_nvme_drive_goes_on_after_a_power_cut, an_nvme_drive_sanitizes_itself};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_scsi_drive_sanitizes_itself: [GUESTS, C_COMPILER],
-    an_ata_drive_sanitizes_itself: [GUESTS, C_COMPILER],
+    a_scsi_drive_sanitizes_itself: [USER_MODE, C_COMPILER],
+    an_ata_drive_sanitizes_itself: [USER_MODE, C_COMPILER],
     an_nvme_drive_sanitizes_itself: [GUESTS, C_COMPILER],
-    a_magnetic_drive_that_failed_overwrites_itself: [GUESTS, C_COMPILER],
-    a_scsi_drive_goes_on_after_a_power_cut: [GUESTS, C_COMPILER],
+    a_magnetic_drive_that_failed_overwrites_itself: [USER_MODE, C_COMPILER],
+    a_scsi_drive_goes_on_after_a_power_cut: [USER_MODE, C_COMPILER],
     an_nvme_drive_goes_on_after_a_power_cut: [GUESTS, C_COMPILER],
     qemus_drives_are_refused: [GUESTS],
 ];
@@ -171,7 +171,7 @@ struct Expected {
 }
 
 fn a_scsi_drive_sanitizes_itself() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::user_mode();
     let mut session = Session::boot(&workspace, "scsi", "TCMU-SAS");
     let expected = Expected {
         means: "scsi-sanitize-block",
@@ -193,7 +193,7 @@ fn a_scsi_drive_sanitizes_itself() {
 }
 
 fn an_ata_drive_sanitizes_itself() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::user_mode();
     let mut session = Session::boot(&workspace, "ata", "TCMU-ATA");
     let expected = Expected {
         means: "ata-sanitize-block",
@@ -224,7 +224,7 @@ fn an_ata_drive_sanitizes_itself() {
 fn a_magnetic_drive_that_failed_overwrites_itself() {
     const SERIAL: &str = "TCMU-SAS";
     const BEGIN: &str = "48 a1 00 00 00 00 00 00 08 00";
-    let workspace = Workspace::new();
+    let workspace = Workspace::user_mode();
     let mut guest = workspace.boot(&MODULES, Vec::new());
     guest.ok(&format!(
         "mkdir /tmp/{SERIAL} && touch /tmp/{SERIAL}/magnetic"
@@ -258,8 +258,8 @@ fn a_magnetic_drive_that_failed_overwrites_itself() {
 /// The power fails while a drive is at work. It goes on, and the resumed job waits for it.
 fn a_scsi_drive_goes_on_after_a_power_cut() {
     const SERIAL: &str = "TCMU-SAS";
-    let workspace = Workspace::new();
-    let kept = vec![workspace.drive(Bus::VirtioBlk, KEPT, 512, 2 * SIZE)];
+    let workspace = Workspace::user_mode();
+    let kept = vec![workspace.drive(Bus::Ubd, KEPT, 512, 2 * SIZE)];
     let guest = workspace.boot(&MODULES, kept.clone());
     let mut session = Session::attach(&workspace, guest, "scsi", SERIAL);
     session.set("hold", true);

@@ -34,18 +34,26 @@ pub fn choose(
 }
 
 fn by_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name| {
-        variable(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    path("SQUALL_LAB_CACHE")
-        .or_else(|| {
-            path("XDG_CACHE_HOME")
-                .filter(|path| path.is_absolute())
-                .map(|path| path.join("squall-lab"))
-        })
-        .or_else(|| path("HOME").map(|path| path.join(".cache/squall-lab")))
+    let ours = path("SQUALL_LAB_CACHE", &variable);
+    ours.or_else(|| Some(caches(variable)?.join("squall-lab")))
+}
+
+/// Where `scripts/uml.sh` puts user-mode Linux.
+pub fn of_user_mode(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure> {
+    let place = caches(variable).map(|caches| caches.join("squall-uml"));
+    place.ok_or_else(|| Failure::Runtime("HOME is not set".to_owned()))
+}
+
+/// The user's directory of caches (XDG Base Directory Specification).
+fn caches(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    path("XDG_CACHE_HOME", &variable)
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(path("HOME", &variable)?.join(".cache")))
+}
+
+fn path(name: &str, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let value = variable(name).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
 }
 
 /// Why the cache cannot be in `directory`. None if it can.

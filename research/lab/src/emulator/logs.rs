@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::host::Host;
+
 /// The files with the messages.
 #[derive(Debug)]
 pub struct Logs {
@@ -12,6 +14,14 @@ pub struct Logs {
 }
 
 impl Logs {
+    /// The files of the machine of this number.
+    pub fn of(host: &Host, number: usize) -> Logs {
+        Logs {
+            console: host.file(&format!("console-{number}")),
+            messages: host.file(&format!("messages-{number}")),
+        }
+    }
+
     /// The most informative line of QEMU's messages, or else of the guest's console, as the end of a
     /// sentence.
     pub fn last_message(&self) -> String {

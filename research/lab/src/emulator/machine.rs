@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,8 @@ const QEMU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 pub struct Machine<'host> {
     host: &'host Host,
     process: Process,
-    control: Qmp,
+    /// None for user-mode Linux.
+    control: Option<Qmp>,
     logs: Logs,
 }
 
@@ -39,25 +41,46 @@ impl<'host> Machine<'host> {
         number: usize,
         mut arguments: Arguments,
     ) -> Result<Machine<'host>, Failure> {
-        let logs = Logs {
-            console: host.file(&format!("console-{number}")),
-            messages: host.file(&format!("messages-{number}")),
-        };
+        let logs = Logs::of(host, number);
         arguments.add("-serial", format!("file:{}", escaped(&logs.console)));
         let mut command = Command::new(&host.qemu.program);
         command
             .args(&host.qemu.first_arguments)
             .args(arguments.into_list());
         let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
-        let process = spawn(command, theirs, &logs)?;
+        let input = OwnedFd::from(theirs);
+        let output = input.try_clone().map_err(|error| cannot_start(&error))?;
+        command.stdin(input).stdout(output);
+        let process = spawn(command, &logs.messages)?;
         let control = Qmp::new(ours, host.timeout)
             .map_err(|failure| with_details(failure, &logs.last_message()))?;
         Ok(Machine {
             host,
             process,
-            control,
+            control: Some(control),
             logs,
         })
+    }
+
+    /// Starts user-mode Linux. The stream is its first serial line, the file of `number` its console.
+    pub fn start_user_mode(
+        host: &'host Host,
+        number: usize,
+        mut command: Command,
+    ) -> Result<(Machine<'host>, UnixStream), Failure> {
+        let logs = Logs::of(host, number);
+        let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
+        let console = File::create(&logs.console).map_err(|error| cannot_start(&error))?;
+        command.args(["con=null", "con0=null,fd:1", "ssl0=fd:0"]);
+        command.stdin(OwnedFd::from(theirs)).stdout(console);
+        let process = spawn(command, &logs.messages)?;
+        let machine = Machine {
+            host,
+            process,
+            control: None,
+            logs,
+        };
+        Ok((machine, ours))
     }
 
     /// The host on which it runs.
@@ -73,7 +96,11 @@ impl<'host> Machine<'host> {
 
     /// Sends `command` to QEMU and returns its answer.
     pub fn ask(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
-        let answer = self.control.execute(command, arguments);
+        let Some(control) = &mut self.control else {
+            let text = format!("user-mode Linux has no {command}: use QEMU for this test");
+            return Err(Failure::Runtime(text));
+        };
+        let answer = control.execute(command, arguments);
         answer.map_err(|failure| self.end_and_explain(failure))
     }
 
@@ -123,7 +150,10 @@ impl<'host> Machine<'host> {
     /// Fails if QEMU has given up: it stops a machine if the host cannot run its CPU. A QEMU that does
     /// not answer has ended or hangs, which the caller notices.
     fn check_on_qemu(&mut self, what: &str) -> Result<(), Failure> {
-        match self.control.execute("query-status", json!({})) {
+        let Some(control) = &mut self.control else {
+            return Ok(());
+        };
+        match control.execute("query-status", json!({})) {
             Ok(status) if status["status"] == "internal-error" => {
                 let reason = format!("QEMU gave up the VM while waiting for {what}");
                 Err(self.end_and_explain(Failure::Runtime(reason)))
@@ -187,24 +217,20 @@ impl Drop for Process {
     }
 }
 
-/// Starts QEMU. This drops the command, and with it our copy of QEMU's end of `control`; otherwise the
-/// socket would not be closed when QEMU ends.
-fn spawn(mut command: Command, control: UnixStream, logs: &Logs) -> Result<Process, Failure> {
-    let input = OwnedFd::from(control);
-    let output = input.try_clone().map_err(|error| cannot_start(&error))?;
-    let messages = File::create(&logs.messages).map_err(|error| cannot_start(&error))?;
+/// Starts a machine. This drops the command, and with it our copy of the machine's end of a socket, which otherwise
+/// would not be closed when the machine ends.
+fn spawn(mut command: Command, messages: &Path) -> Result<Process, Failure> {
+    let messages = File::create(messages).map_err(|error| cannot_start(&error))?;
     kill_with_parent(&mut command);
     command
-        .stdin(Stdio::from(input))
-        .stdout(Stdio::from(output))
-        .stderr(Stdio::from(messages))
+        .stderr(messages)
         .spawn()
         .map(Process)
         .map_err(|error| cannot_start(&error))
 }
 
 fn cannot_start(error: &std::io::Error) -> Failure {
-    Failure::Runtime(format!("QEMU cannot be started: {}", cause(error)))
+    Failure::Runtime(format!("the VM cannot be started: {}", cause(error)))
 }
 
 fn with_details(failure: Failure, details: &str) -> Failure {

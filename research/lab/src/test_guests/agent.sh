@@ -2,12 +2,13 @@
 # The first program of a guest: prepares the system, and executes the requests of the lab. Its shell is busybox's,
 # which has its utilities built in: to start a program takes long on an emulated machine.
 #
-# Requests come over the virtio port as lines `WORD NUMBER VALUE`, one at a time. Each is answered by a line
+# Requests come over QEMU's virtio port, or the file that the kernel's parameter `agent` names, as lines `WORD NUMBER VALUE`, one at a time. Each is answered by a line
 # `yes VALUE` or `no REASON`:
 #
 #   put LENGTH PATH   LENGTH bytes follow: they become the file
 #   get 0 PATH        VALUE is the file's length; its bytes follow
-#   start JOB LENGTH  LENGTH bytes follow: a command, which runs in its own session
+#   start JOB LENGTH  LENGTH bytes follow: a command, which runs in its own session and, in the background, ignores
+#                     SIGINT
 #   poll JOB          waits for the job's end for at most a second. VALUE is empty if it still runs; or else its exit
 #                     status and the lengths of its output and its errors, which follow, and it is forgotten
 #   kill JOB          ends it
@@ -111,7 +112,9 @@ kill_job() {
 # The port appears shortly after the kernel has started, and its file shortly before the driver lets anyone open it
 # (ENXIO: add_port in drivers/char/virtio_console.c). `command` keeps a failed redirection from ending
 # the shell. Until the host has opened the port, reading it finds an end.
-until set -- /dev/vport*; [ -e "$1" ] && command exec 3<>"$1"; do
+[ -z "${agent-}" ] || stty -F "$agent" raw -echo
+# shellcheck disable=SC2086 # a pattern
+until set -- ${agent:-/dev/vport*}; [ -e "$1" ] && command exec 3<>"$1"; do
     sleep 0.01
 done
 yes ready

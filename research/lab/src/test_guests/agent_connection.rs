@@ -25,11 +25,15 @@ pub struct AgentConnection {
 impl AgentConnection {
     /// Connects to QEMU's socket at `path`.
     pub fn open(path: &Path) -> Result<AgentConnection, Failure> {
-        let stream = UnixStream::connect(path).map_err(at(path))?;
+        AgentConnection::over(UnixStream::connect(path).map_err(at(path))?)
+    }
+
+    /// A connection over this stream.
+    pub fn over(stream: UnixStream) -> Result<AgentConnection, Failure> {
         let timeouts = stream
             .set_read_timeout(Some(CHECK_INTERVAL))
             .and_then(|()| stream.set_write_timeout(Some(CHECK_INTERVAL)));
-        timeouts.map_err(at(path))?;
+        timeouts.map_err(|error| Failure::Runtime(cause(&error).to_string()))?;
         Ok(AgentConnection {
             stream,
             received: Vec::new(),

@@ -52,8 +52,8 @@ pub struct Snapshot {
 pub struct Guest<'factory> {
     machine: Machine<'factory>,
     agent: AgentConnection,
-    /// The socket and the initramfs, which are removed with the guest.
-    files: [PathBuf; 2],
+    /// They are removed with the guest.
+    files: Vec<PathBuf>,
     drives: Vec<Drive>,
     next_job: usize,
 }
@@ -62,7 +62,7 @@ impl<'factory> Guest<'factory> {
     pub(super) fn new(
         machine: Machine<'factory>,
         agent: AgentConnection,
-        files: [PathBuf; 2],
+        files: Vec<PathBuf>,
         drives: Vec<Drive>,
     ) -> Guest<'factory> {
         Guest {

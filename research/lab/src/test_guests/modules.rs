@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-use crate::debian::{Kernel, Tools};
+use crate::debian::Tools;
 use crate::emulator::Initramfs;
 
 /// Index files that the lab, modprobe and other programs in the guest read.
@@ -47,28 +47,39 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// The modules of `kernel`, which a process indexes once. Indexing leaves files in `directory`.
-    pub fn of(kernel: &Kernel, tools: &Tools, directory: &Path) -> Result<Arc<Modules>, Failure> {
+    /// The modules of the kernel `release` in `files`, which a process indexes once. Indexing leaves files in
+    /// `directory`.
+    pub fn of(
+        release: &str,
+        files: &Path,
+        tools: &Tools,
+        directory: &Path,
+    ) -> Result<Arc<Modules>, Failure> {
         let mut indexed = INDEXED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(modules) = indexed.get(kernel.modules()) {
+        if let Some(modules) = indexed.get(files) {
             return Ok(Arc::clone(modules));
         }
-        let modules = Arc::new(Modules::index(kernel, tools, directory)?);
-        indexed.insert(kernel.modules().to_owned(), Arc::clone(&modules));
+        let modules = Arc::new(Modules::index(release, files, tools, directory)?);
+        indexed.insert(files.to_owned(), Arc::clone(&modules));
         Ok(modules)
     }
 
-    fn index(kernel: &Kernel, tools: &Tools, directory: &Path) -> Result<Modules, Failure> {
+    fn index(
+        release: &str,
+        files: &Path,
+        tools: &Tools,
+        directory: &Path,
+    ) -> Result<Modules, Failure> {
         let base = directory.join("lib/modules");
         fs::create_dir_all(&base).map_err(at(&base))?;
-        let link = base.join(&kernel.release);
-        symlink(kernel.modules(), &link).map_err(at(&link))?;
+        let link = base.join(release);
+        symlink(files, &link).map_err(at(&link))?;
         let output = directory.join("index");
         tools.run("usr/bin/kmod", "depmod", |command| {
             command.arg("-b").arg(directory).arg("-o").arg(&output);
-            command.arg(&kernel.release);
+            command.arg(release);
         })?;
-        let output = output.join("lib/modules").join(&kernel.release);
+        let output = output.join("lib/modules").join(release);
         let read = |name| {
             let path = output.join(name);
             fs::read(&path)
@@ -77,10 +88,10 @@ impl Modules {
         };
         let lines = |path: PathBuf| fs::read_to_string(&path).map_err(at(&path));
         let dependencies = lines(output.join("modules.dep"))?;
-        let builtin = lines(kernel.modules().join("modules.builtin"))?;
+        let builtin = lines(files.join("modules.builtin"))?;
         Ok(Modules {
-            guest_directory: format!("usr/lib/modules/{}", kernel.release),
-            directory: kernel.modules().to_owned(),
+            guest_directory: format!("usr/lib/modules/{release}"),
+            directory: files.to_owned(),
             index: INDEX.into_iter().map(read).collect::<Result<_, _>>()?,
             files: dependencies.lines().filter_map(entry).collect(),
             builtin: builtin.lines().map(name).collect(),

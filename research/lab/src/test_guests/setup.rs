@@ -20,6 +20,8 @@ const PORT: [&str; 2] = ["virtio_pci", "virtio_console"];
 /// How a drive is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bus {
+    /// Drives are `/dev/ubda`, and so on: those of user-mode Linux.
+    Ubd,
     /// Drives are `/dev/vda`, and so on.
     VirtioBlk,
     /// Drives are `/dev/sda`, and so on; an unplugged drive is gone at once.
@@ -34,6 +36,7 @@ impl Bus {
     /// The bus's driver modules.
     fn modules(self) -> &'static [&'static str] {
         match self {
+            Bus::Ubd => &[],
             Bus::VirtioBlk => &["virtio_blk"],
             Bus::VirtioScsi => &["virtio_scsi", "sd_mod"],
             Bus::Sata => &["ahci", "sd_mod"],
@@ -44,7 +47,7 @@ impl Bus {
     /// QEMU's controller for all drives on this bus, if it needs one, which is called after the bus.
     fn controller(self) -> Option<&'static str> {
         match self {
-            Bus::VirtioBlk | Bus::Nvme => None,
+            Bus::Ubd | Bus::VirtioBlk | Bus::Nvme => None,
             Bus::VirtioScsi => Some("virtio-scsi-pci,id=scsi"),
             Bus::Sata => Some("ich9-ahci,id=sata"),
         }
@@ -53,6 +56,7 @@ impl Bus {
     /// QEMU's name for a drive on this bus.
     fn device(self) -> &'static str {
         match self {
+            Bus::Ubd => unreachable!("a drive of user-mode Linux"),
             Bus::VirtioBlk => "virtio-blk-pci",
             Bus::VirtioScsi => "scsi-hd",
             Bus::Sata => "ide-hd",
@@ -146,6 +150,21 @@ impl Setup<'_> {
         }
     }
 
+    /// Fails unless the setup is of a guest that `user_mode` Linux can be, or else QEMU.
+    pub(super) fn check_for(&self, user_mode: bool) -> Result<(), Failure> {
+        let is_ubd = |drive: &Drive| drive.bus == Bus::Ubd;
+        let needs_qemu = self.drives.iter().any(|drive| !is_ubd(drive))
+            || self.vmgenid.is_some()
+            || !self.acpi_tables.is_empty()
+            || self.cpus > 1;
+        let text = match user_mode {
+            true if needs_qemu => "user-mode Linux has one CPU, and no devices of QEMU",
+            false if self.drives.iter().any(is_ubd) => "QEMU has no drives of user-mode Linux",
+            _ => return Ok(()),
+        };
+        Err(Failure::Runtime(text.to_owned()))
+    }
+
     /// The modules that the agent's port and the drives need.
     pub(super) fn drivers(&self) -> Vec<&'static str> {
         let modules = self.drives.iter().flat_map(|drive| drive.bus.modules());
@@ -197,7 +216,7 @@ pub(super) fn device(drives: &[Drive], number: usize) -> Value {
         "physical_block_size": drive.block_size,
     });
     let bus = match drive.bus {
-        Bus::VirtioBlk | Bus::Nvme => return device,
+        Bus::Ubd | Bus::VirtioBlk | Bus::Nvme => return device,
         Bus::VirtioScsi => "scsi.0".into(),
         Bus::Sata => {
             let before = drives[..number].iter();

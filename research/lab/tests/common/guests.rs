@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use squall_lab::debian::Cache;
 use squall_lab::test_guests::{Guest, GuestFactory};
@@ -36,10 +37,20 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// Its guests run in QEMU.
     pub fn new() -> Workspace {
+        Workspace::with(GuestFactory::open)
+    }
+
+    /// Its guests are processes: user-mode Linux.
+    pub fn user_mode() -> Workspace {
+        Workspace::with(GuestFactory::user_mode)
+    }
+
+    fn with(open: Open) -> Workspace {
         let _turn = Turn::take();
         Workspace {
-            factory: required(open()),
+            factory: required(opened(open)),
             directory: TempDir::new().expect("a directory"),
             _turn,
         }
@@ -59,11 +70,11 @@ impl Workspace {
     }
 }
 
-fn open() -> Result<GuestFactory, Failure> {
-    let cache = Cache::open(None)?;
-    cache.tools()?;
+type Open = fn(&Cache, Interrupt, Duration) -> Result<GuestFactory, Failure>;
+
+fn opened(open: Open) -> Result<GuestFactory, Failure> {
     let interrupt = Interrupt::watch("the guests are ended")?;
-    GuestFactory::open(&cache, interrupt, TIMEOUT)
+    open(&Cache::open(None)?, interrupt, TIMEOUT)
 }
 
 /// Runs a command, which must succeed, and returns its output.

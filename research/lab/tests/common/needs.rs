@@ -1,6 +1,6 @@
 //! What tests need of this machine: what `squall-lab deps` fetches, and compilers.
 
-use squall_lab::debian::{Cache, KernelName};
+use squall_lab::debian::{Cache, KernelName, UserMode};
 use squall_testing::suite::{self, Need};
 
 use super::{kernel_image, message};
@@ -24,6 +24,15 @@ pub const GUESTS: Need = Need {
     check: || {
         let tools = kernel_image().and_then(|_| Cache::open(None)?.tools());
         tools.map(drop).map_err(message)
+    },
+    required_by: LAB,
+};
+
+/// User-mode Linux with Debian's tools.
+pub const USER_MODE: Need = Need {
+    check: || {
+        UserMode::open().map_err(message)?;
+        (GUESTS.check)()
     },
     required_by: LAB,
 };

@@ -4,14 +4,14 @@
 use squall_lab::test_guests::Job;
 
 use crate::common::commands::contains;
-use crate::common::needs::GUESTS;
+use crate::common::needs::USER_MODE;
 use crate::dmcrypt::workspace::{GuestSession, NAMES, USUAL, Workspace};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    changed_sectors_are_noticed_and_nothing_is_left: [GUESTS],
-    devices_are_those_of_cryptsetup: [GUESTS],
+    changed_sectors_are_noticed_and_nothing_is_left: [USER_MODE],
+    devices_are_those_of_cryptsetup: [USER_MODE],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -46,7 +46,7 @@ const USUAL_ONES: [(&str, &str); 4] = [
 #[track_caller]
 fn stopped(session: &mut GuestSession, cipher: &str) -> Job {
     let run = session.start(&format!(
-        "dmcrypt bench --device /dev/vda --yes --serial {SERIAL} {cipher} \
+        "dmcrypt bench --device /dev/ubda --yes --serial {SERIAL} {cipher} \
          --size 24MiB --rounds 10000 --sample 100"
     ));
     session.until_device("1");
@@ -109,12 +109,12 @@ fn devices_are_those_of_cryptsetup() {
     let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 40)]);
     session.write("/tmp/key", "a secret");
     for (spec, options) in USUAL_ONES {
-        session.ok("dd if=/dev/zero of=/dev/vda bs=1M count=40 conv=fsync");
+        session.ok("dd if=/dev/zero of=/dev/ubda bs=1M count=40 conv=fsync");
         session.ok(&format!(
             "cryptsetup luksFormat -q --type luks2 {options} --sector-size 4096 \
-             --integrity-no-wipe --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/vda /tmp/key"
+             --integrity-no-wipe --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/ubda /tmp/key"
         ));
-        session.ok("cryptsetup open --key-file /tmp/key --disable-keyring /dev/vda volume");
+        session.ok("cryptsetup open --key-file /tmp/key --disable-keyring /dev/ubda volume");
         let theirs = session.ok("dmsetup table --showkeys volume");
         let their_tags = session.ok("dmsetup table volume_dif");
         session.ok("cryptsetup close volume");

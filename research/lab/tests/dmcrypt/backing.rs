@@ -2,16 +2,16 @@
 //! scripts that execute crypttab, LUKS2, and udev where it is wanted.
 
 use crate::common::commands::contains;
-use crate::common::needs::GUESTS;
+use crate::common::needs::USER_MODE;
 use crate::dmcrypt::workspace::{BARE, GuestSession, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_line_of_crypttab_becomes_swap_without_udev: [GUESTS],
-    udev_names_drives_and_devices_once_it_is_started: [GUESTS],
-    a_luks2_volume_stores_its_performance_flags: [GUESTS],
-    every_crypto_module_can_be_loaded: [GUESTS],
+    a_line_of_crypttab_becomes_swap_without_udev: [USER_MODE],
+    udev_names_drives_and_devices_once_it_is_started: [USER_MODE],
+    a_luks2_volume_stores_its_performance_flags: [USER_MODE],
+    every_crypto_module_can_be_loaded: [USER_MODE],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -23,14 +23,14 @@ const FAST: &str = "no_read_workqueue no_write_workqueue sector_size:4096";
 fn a_line_of_crypttab_becomes_swap_without_udev() {
     let workspace = Workspace::new();
     let mut session = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
-    crypttab(&mut session, "/dev/vda");
+    crypttab(&mut session, "/dev/ubda");
     swap_is_made(&mut session);
     session.ok("[ -b /dev/mapper/swap ] && [ ! -L /dev/mapper/swap ]");
     session.ok("cryptdisks_stop swap && [ ! -e /dev/mapper/swap ]");
 
     luks(&mut session, "", "");
     contains(&unusable(&mut session), &["crypto_LUKS"]);
-    session.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
+    session.ok("dd if=/dev/zero of=/dev/ubda bs=1M count=17 conv=fsync");
     swap_is_made(&mut session);
 }
 
@@ -43,7 +43,7 @@ fn udev_names_drives_and_devices_once_it_is_started() {
 
     session.start_udev();
     let link = session.ok(&format!("readlink -f {}", id(SERIAL)));
-    assert_eq!(link, "/dev/vda\n");
+    assert_eq!(link, "/dev/ubda\n");
     swap_is_made(&mut session);
     assert_eq!(session.ok("readlink /dev/mapper/swap"), "../dm-0\n");
     session.ok("ls /dev/disk/by-id/dm-name-swap");
@@ -81,9 +81,9 @@ fn luks(session: &mut GuestSession, options: &str, expected: &str) {
     session.write("/tmp/key", "a secret");
     session.ok(
         "cryptsetup luksFormat -q --type luks2 --cipher aes-xts-plain64 --key-size 512 \
-         --sector-size 4096 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/vda /tmp/key",
+         --sector-size 4096 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/ubda /tmp/key",
     );
-    let open = "cryptsetup open --key-file /tmp/key /dev/vda volume";
+    let open = "cryptsetup open --key-file /tmp/key /dev/ubda volume";
     session.ok(&format!(
         "{open} {options} && cryptsetup close volume && {open}"
     ));

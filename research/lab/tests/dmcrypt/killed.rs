@@ -1,21 +1,21 @@
 //! A `squall dmcrypt` that is killed or interrupted leaves nothing that the next run does not remove.
 
 use crate::common::commands::contains;
-use crate::common::needs::GUESTS;
+use crate::common::needs::USER_MODE;
 use crate::dmcrypt::workspace::{GuestSession, MEASURED, NAMES, RunResult, USUAL, Workspace};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_killed_run_leaves_no_device: [GUESTS],
-    an_interrupted_run_reports_its_results: [GUESTS],
+    a_killed_run_leaves_no_device: [USER_MODE],
+    an_interrupted_run_reports_its_results: [USER_MODE],
 ];
 
 const SERIAL: &str = "DRIVE-1";
 
 const CIPHER: &str = "--cipher 'aes-xts-plain64 512'";
 
-const OVER_DRIVE: &str = "--device /dev/vda --yes --serial DRIVE-1";
+const OVER_DRIVE: &str = "--device /dev/ubda --yes --serial DRIVE-1";
 
 fn a_killed_run_leaves_no_device() {
     let workspace = Workspace::new();
@@ -112,12 +112,13 @@ const SOME_ROUNDS: u32 = 500;
 /// Interrupts a run once it has the device with this label, and has finished a round if it measures.
 #[track_caller]
 fn interrupted(session: &mut GuestSession, command: &str, label: &str) -> RunResult {
-    let run = session.start(&format!("dmcrypt {command}"));
-    session.until_device(label);
+    let run = session.start_stopped(&format!("dmcrypt {command}"));
+    session.step_until_device(label);
     if label == MEASURED {
+        session.ok("kill -s CONT $(pidof squall)");
         session.until_requests(SOME_ROUNDS);
     }
-    session.ok("kill -s INT $(pidof squall)");
+    session.ok("kill -s TERM $(pidof squall) && kill -s CONT $(pidof squall)");
     let ran = session.end(run);
     assert_eq!(
         (ran.status, ran.errors.lines().count()),

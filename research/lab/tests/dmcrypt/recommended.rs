@@ -7,13 +7,13 @@
 use serde_json::Value;
 
 use crate::common::commands::contains;
-use crate::common::needs::GUESTS;
+use crate::common::needs::USER_MODE;
 use crate::dmcrypt::workspace::{GuestSession, USUAL, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    recommended_lines_work: [GUESTS],
+    recommended_lines_work: [USER_MODE],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -80,7 +80,7 @@ fn swap(session: &mut GuestSession, found: &Value, name: &str) {
     assert_eq!(session.ok("cat /proc/swaps").lines().count(), 2);
     session.ok("swapoff /dev/mapper/swap && udevadm settle && cryptdisks_stop swap");
     // Debian's scripts refuse to start the next one if they find anything on the device.
-    session.ok("dd if=/dev/zero of=/dev/vda bs=1M count=1 conv=fsync");
+    session.ok("dd if=/dev/zero of=/dev/ubda bs=1M count=1 conv=fsync");
 }
 
 /// Makes and opens a volume with the commands, and then opens it with the crypttab line.
@@ -101,7 +101,7 @@ fn luks(session: &mut GuestSession, found: &Value, name: &str) {
     session.ok(
         "cmp -n 1048576 /tmp/text /dev/mapper/volume && udevadm settle && cryptdisks_stop volume",
     );
-    session.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
+    session.ok("dd if=/dev/zero of=/dev/ubda bs=1M count=17 conv=fsync");
 }
 
 /// Executes the crypttab line and gives the passphrase like a boot screen. The console is removed,

@@ -1,21 +1,21 @@
 //! `squall dmcrypt` refuses devices and arguments with one line that says why, and writes nothing.
 
 use crate::common::commands::contains;
-use crate::common::needs::GUESTS;
+use crate::common::needs::USER_MODE;
 use crate::dmcrypt::workspace::{GuestSession, MEASURED, RunResult, USUAL, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    protected_devices_are_not_overwritten: [GUESTS],
-    conflicts_with_other_programs_are_reported: [GUESTS],
-    missing_parts_of_the_kernel_are_reported: [GUESTS],
+    protected_devices_are_not_overwritten: [USER_MODE],
+    conflicts_with_other_programs_are_reported: [USER_MODE],
+    missing_parts_of_the_kernel_are_reported: [USER_MODE],
 ];
 
 const SERIAL: &str = "DRIVE-1";
 
 /// Options that give full consent to overwriting the drive.
-const MEANT: &str = "--device /dev/vda --yes --serial DRIVE-1";
+const MEANT: &str = "--device /dev/ubda --yes --serial DRIVE-1";
 
 /// Options for a quick run with one cipher.
 const QUICK: &str = "--rounds 1 --sample 1 --cipher 'aes-xts-plain64 512'";
@@ -36,19 +36,19 @@ fn protected_devices_are_not_overwritten() {
 fn in_use(workspace: &Workspace, session: &mut GuestSession) {
     let uses = [
         (
-            "mke2fs /dev/vda && mount -o ro -t ext4 /dev/vda /mnt",
+            "mke2fs /dev/ubda && mount -o ro -t ext4 /dev/ubda /mnt",
             "umount /mnt",
-            "/dev/vda: is mounted at /mnt: unmount it first: nothing was written",
+            "/dev/ubda: is mounted at /mnt: unmount it first: nothing was written",
         ),
         (
-            "mkswap /dev/vda && swapon /dev/vda",
-            "swapoff /dev/vda",
-            "/dev/vda: is used as swap: run `swapoff` first: nothing was written",
+            "mkswap /dev/ubda && swapon /dev/ubda",
+            "swapoff /dev/ubda",
+            "/dev/ubda: is used as swap: run `swapoff` first: nothing was written",
         ),
         (
-            "dmsetup create holder --table '0 2048 linear /dev/vda 0'",
+            "dmsetup create holder --table '0 2048 linear /dev/ubda 0'",
             "dmsetup remove holder",
-            "/dev/vda: is held by dm-0 (holder): nothing was written",
+            "/dev/ubda: is held by dm-0 (holder): nothing was written",
         ),
     ];
     for (begin, end, line) in uses {
@@ -60,16 +60,16 @@ fn in_use(workspace: &Workspace, session: &mut GuestSession) {
 
 /// Drives are refused if the user has not confirmed the drive, or that its data may be destroyed.
 fn not_meant(workspace: &Workspace, session: &mut GuestSession) {
-    let plain = "--device /dev/vda";
+    let plain = "--device /dev/ubda";
     for byte in [0, (24 << 20) - 1] {
-        session.ok("dd if=/dev/zero of=/dev/vda bs=1M count=24 conv=fsync");
+        session.ok("dd if=/dev/zero of=/dev/ubda bs=1M count=24 conv=fsync");
         session.ok(&format!(
-            "printf x | dd of=/dev/vda bs=1 seek={byte} conv=fsync"
+            "printf x | dd of=/dev/ubda bs=1 seek={byte} conv=fsync"
         ));
-        let why = ["/dev/vda: it is not empty", "nothing was written", "--yes"];
+        let why = ["/dev/ubda: it is not empty", "nothing was written", "--yes"];
         untouched(workspace, session, plain, 1, &why);
     }
-    session.ok("dd if=/dev/zero of=/dev/vda bs=1M count=24 conv=fsync");
+    session.ok("dd if=/dev/zero of=/dev/ubda bs=1M count=24 conv=fsync");
     let why = [
         "cannot ask for confirmation, because standard input is not a terminal",
         "nothing was written",
@@ -79,8 +79,8 @@ fn not_meant(workspace: &Workspace, session: &mut GuestSession) {
         "--yes: these names may belong to other drives",
         "add --serial DRIVE-1",
     ];
-    untouched(workspace, session, "--device /dev/vda --yes", 2, &why);
-    let other = "--device /dev/vda --yes --serial DRIVE-2";
+    untouched(workspace, session, "--device /dev/ubda --yes", 2, &why);
+    let other = "--device /dev/ubda --yes --serial DRIVE-2";
     untouched(
         workspace,
         session,
@@ -97,7 +97,7 @@ fn wrong(workspace: &Workspace, session: &mut GuestSession) {
     untouched(workspace, session, "--device /tmp/file --yes", 2, &why);
     session.ok("cmp -n $((24 << 20)) /tmp/file /dev/zero");
 
-    let why = ["--device /dev/vda: has only 24 MiB: use --size 24MiB"];
+    let why = ["--device /dev/ubda: has only 24 MiB: use --size 24MiB"];
     untouched(
         workspace,
         session,
@@ -181,7 +181,7 @@ fn one_run_at_a_time(session: &mut GuestSession) {
         let ran = session.squall(&format!("dmcrypt {second}"));
         ran.refused(1, &["another `squall dmcrypt` is running"]);
     }
-    session.ok("kill -s INT $(pidof squall)");
+    session.ok("kill -s TERM $(pidof squall)");
     session.end(first).failure(1);
     session.nothing_is_left();
 }

@@ -11,34 +11,32 @@ use crate::common::guests;
 
 pub const MIB: u64 = 1 << 20;
 
-/// Longest time of a run of squall, which may load hundreds of thousands of tables on an emulated
-/// machine.
+/// Longest time of a run of squall, which may load hundreds of thousands of tables.
 const LIMIT: Duration = Duration::from_secs(7200);
 
 /// Modules for encrypted devices over memory, with only the kernel's built-in ciphers.
 pub const BARE: &[&str] = &["brd", "dm-crypt", "dm-integrity", "dm-zero"];
 
-/// The same with the usual modes of AES, its instructions, what authenticates sectors, the modules that cryptsetup needs
+/// The same with the usual modes of AES, what authenticates sectors, the modules that cryptsetup needs
 /// to encrypt Adiantum keys, and a file system.
 pub const USUAL: &[&str] = &[
     "adiantum",
     "aegis128",
-    "aesni_intel",
     "algif_aead",
     "algif_skcipher",
     "authenc",
     "brd",
+    "chacha",
     "chacha20poly1305",
-    "chacha_generic",
+    "ctr",
     "dm-crypt",
     "dm-integrity",
     "dm-zero",
+    "ecb",
     "essiv",
     "ext4",
     "gcm",
-    "ghash_generic",
-    "nhpoly1305",
-    "poly1305_generic",
+    "hmac",
     "xts",
 ];
 
@@ -46,8 +44,8 @@ pub const USUAL: &[&str] = &[
 pub const MEASURED: &str = "[0-9]+";
 
 /// A command that loads those of these modules which a table might need.
-pub const LOAD_USUAL: &str = "modprobe -a adiantum aegis128 aesni_intel authenc chacha20poly1305 \
-    chacha_generic dm-crypt dm-integrity dm-zero essiv gcm ghash_generic nhpoly1305 poly1305_generic xts";
+pub const LOAD_USUAL: &str = "modprobe -a adiantum aegis128 authenc chacha chacha20poly1305 ctr dm-crypt \
+    dm-integrity dm-zero ecb essiv gcm hmac xts";
 
 /// A command that prints the names of all device mapper devices, one per line.
 pub const NAMES: &str = "dmsetup info -c --noheadings -o name | tr -d ' '";
@@ -60,14 +58,14 @@ pub struct Workspace {
 impl Workspace {
     pub fn new() -> Workspace {
         Workspace {
-            guests: guests::Workspace::new(),
+            guests: guests::Workspace::user_mode(),
         }
     }
 
-    /// Creates a drive full of zeros. The first is /dev/vda, and udev names it [`id`].
+    /// Creates a drive full of zeros. The first is /dev/ubda, and udev names it [`id`].
     pub fn drive(&self, serial: &str, mib: u64) -> Drive {
         let path = self.guests.medium(serial, mib * MIB);
-        Drive::new(path, Bus::VirtioBlk, serial, 512)
+        Drive::new(path, Bus::Ubd, serial, 512)
     }
 
     /// The contents of a drive, as far as its guest has flushed it.
@@ -85,13 +83,11 @@ impl Workspace {
         })
     }
 
-    /// A guest with these modules, and with all crypto modules if `crypto`. It has no mitigations, which would slow
-    /// every table down.
+    /// A guest with these modules, and with all crypto modules if `crypto`.
     pub fn boot_for_many_tables(&self, modules: &[&str], crypto: bool) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules,
             crypto,
-            command_line: "init_on_alloc=0 mitigations=off",
             ..Setup::default()
         })
     }
@@ -101,15 +97,6 @@ impl Workspace {
         self.boot_of(Setup {
             modules,
             drives,
-            ..Setup::default()
-        })
-    }
-
-    /// A guest with two CPUs, and with only these modules.
-    pub fn boot_with_two_cpus(&self, modules: &[&str]) -> GuestSession<'_> {
-        self.boot_of(Setup {
-            modules,
-            cpus: 2,
             ..Setup::default()
         })
     }
@@ -125,7 +112,7 @@ impl Workspace {
 
 /// udev's name for a drive.
 pub fn id(serial: &str) -> String {
-    format!("/dev/disk/by-id/virtio-{serial}")
+    format!("/dev/disk/by-id/ubd-{serial}")
 }
 
 /// A running guest.
@@ -201,6 +188,28 @@ impl GuestSession<'_> {
     pub fn start(&mut self, arguments: &str) -> Job {
         let command = format!("exec squall {arguments}");
         self.guest.start(&command).expect("a job")
+    }
+
+    /// Starts squall with these arguments, stopped before its first instruction.
+    #[track_caller]
+    pub fn start_stopped(&mut self, arguments: &str) -> Job {
+        self.ok("rm -f /tmp/stopped");
+        let command = format!("echo $$ >/tmp/stopped; kill -s STOP $$; exec squall {arguments}");
+        self.guest.start(&command).expect("a job")
+    }
+
+    /// Lets a stopped squall run in short steps until it has a device whose name ends with `ending`, and leaves it
+    /// stopped.
+    #[track_caller]
+    pub fn step_until_device(&mut self, ending: &str) {
+        self.ok(&format!(
+            "until process=$(cat /tmp/stopped) && grep -q 'State:.T' /proc/$process/status; do sleep 0.1; done
+            until {NAMES} | grep -qE '^squall-dmcrypt-[0-9]+-{ending}$'; do
+                kill -s CONT $process
+                sleep 0.01
+                kill -s STOP $process
+            done"
+        ));
     }
 
     /// Waits for the end of a run of squall.

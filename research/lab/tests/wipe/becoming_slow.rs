@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::common::needs::GUESTS;
+use crate::common::needs::USER_MODE;
 use crate::wipe::workspace::{MIB, Workspace};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_drive_that_becomes_slow_or_stalls_is_noted: [GUESTS],
+    a_drive_that_becomes_slow_or_stalls_is_noted: [USER_MODE],
 ];
 
 /// squall must have seen a minute of normal speed and half a minute of slowness.
 fn a_drive_that_becomes_slow_or_stalls_is_noted() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::user_mode();
     let mut session = workspace.boot(&["dm-mod", "dm-delay", "dm-zero"], Vec::new());
     let sectors = 256 * MIB / 512;
     let zero = format!("0 {sectors} zero");

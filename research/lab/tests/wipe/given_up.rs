@@ -4,13 +4,13 @@
 use serde_json::Value;
 use squall_lab::test_guests::Bus;
 
-use crate::common::needs::{C_COMPILER, GUESTS};
+use crate::common::needs::{C_COMPILER, USER_MODE};
 use crate::wipe::workspace::{GuestSession, MIB, Running, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_drive_that_does_not_answer_is_given_up: [GUESTS, C_COMPILER],
+    a_drive_that_does_not_answer_is_given_up: [USER_MODE, C_COMPILER],
 ];
 
 const SIZE: u64 = 16 * MIB;
@@ -20,8 +20,8 @@ const SECTORS: u64 = SIZE / 512;
 const SLOWLY: &str = "--keep-key --rate-limit 256KiB --checkpoint 1";
 
 fn a_drive_that_does_not_answer_is_given_up() {
-    let workspace = Workspace::new();
-    let drives = ["ONE", "TWO"].map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 16));
+    let workspace = Workspace::user_mode();
+    let drives = ["ONE", "TWO"].map(|serial| workspace.drive(Bus::Ubd, serial, 512, 16));
     let mut session = workspace.boot(&["dm-mod", "dm-delay"], drives.to_vec());
     session.map("stuck", &linear());
     session.map("little", &format!("0 2048 linear {} 0", id("TWO")));

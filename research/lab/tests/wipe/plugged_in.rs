@@ -67,7 +67,7 @@ fn by_a_script(workspace: &Workspace, session: &mut GuestSession) {
     session.until_remark(&running, "(OTHER-BUS): left out: is on nvme, not on virtio");
     session.ok("umount /mnt");
 
-    session.ok("kill -INT $(pidof squall)");
+    session.ok("kill -s TERM $(pidof squall)");
     let ran = session.end(running).success();
     assert_eq!([ran.outcome(0), ran.outcome(1)], ["verified", "verified"]);
     for (drive, serial) in ["PRESENT", "LATER"].into_iter().enumerate() {
@@ -183,7 +183,7 @@ fn a_drive_that_cannot_be_recorded_shifts_no_other() {
             event["event"] == name && event["serial"] == "NEXT"
         });
     }
-    session.ok("kill -INT $(pidof squall)");
+    session.ok("kill -s TERM $(pidof squall)");
     let ran = session.end(running);
     let ran = ran.failure("plugged in and not wiped, for the reasons told: 1 drive");
     let ended = ran.events("end")[0]["drives"].as_array().expect("drives");

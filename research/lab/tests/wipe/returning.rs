@@ -154,7 +154,7 @@ fn until_left_out(session: &mut GuestSession, running: &Running, serial: &str, r
 
 /// Interrupts a run that watches, and returns how many drives were in its job.
 fn interrupt(session: &mut GuestSession, running: Running) -> usize {
-    session.ok("kill -INT $(pidof squall)");
+    session.ok("kill -s TERM $(pidof squall)");
     let ran = session.end(running);
     ran.events("end")[0]["drives"]
         .as_array()

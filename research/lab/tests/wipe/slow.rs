@@ -3,13 +3,13 @@
 use serde_json::Value;
 use squall_lab::test_guests::Bus;
 
-use crate::common::needs::GUESTS;
+use crate::common::needs::USER_MODE;
 use crate::wipe::workspace::{GuestSession, MIB, Running, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    slow_and_hung_drives_do_not_delay_others: [GUESTS],
+    slow_and_hung_drives_do_not_delay_others: [USER_MODE],
 ];
 
 const SIZE: u64 = 8 * MIB;
@@ -17,12 +17,12 @@ const SIZE: u64 = 8 * MIB;
 const SECTORS: u64 = SIZE / 512;
 
 fn slow_and_hung_drives_do_not_delay_others() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::user_mode();
     let names = ["ONE", "TWO", "THREE", "FOUR"];
     let mut drives = names
-        .map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 8))
+        .map(|serial| workspace.drive(Bus::Ubd, serial, 512, 8))
         .to_vec();
-    drives.push(workspace.drive(Bus::VirtioBlk, "LARGE", 512, 24));
+    drives.push(workspace.drive(Bus::Ubd, "LARGE", 512, 24));
     let mut session = workspace.boot(&["dm-mod", "dm-delay"], drives);
     transfers_overlap(&mut session, &names);
     a_hung_drive_delays_no_other(&workspace, &mut session);
@@ -62,7 +62,7 @@ fn transfers_overlap(session: &mut GuestSession, names: &[&str; 4]) {
 /// A drive that stops answering does not prevent others from finishing or stopping.
 fn a_hung_drive_delays_no_other(workspace: &Workspace, session: &mut GuestSession) {
     let running = hung(session, "hung");
-    session.ok("kill -INT $(pidof squall)");
+    session.ok("kill -s TERM $(pidof squall)");
     let others = [1, 2].map(|drive| session.until(&running, drive, has_ended));
     let outcomes = others.map(|event| event["outcome"].clone());
     assert_eq!(outcomes, ["verified", "interrupted"]);
@@ -87,9 +87,9 @@ fn a_hung_drive_delays_no_other(workspace: &Workspace, session: &mut GuestSessio
 /// A second signal ends the process while its transfers hang.
 fn a_second_signal(workspace: &Workspace, session: &mut GuestSession) {
     let running = hung(session, "killed");
-    session.ok("kill -INT $(pidof squall)");
+    session.ok("kill -s TERM $(pidof squall)");
     session.until(&running, 2, has_ended);
-    session.ok("kill -INT $(pidof squall)");
+    session.ok("kill -s TERM $(pidof squall)");
     session.wait_until_ok("! pidof squall");
     session.ok("dmsetup resume stuck");
     let ran = session.end(running);

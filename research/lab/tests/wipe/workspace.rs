@@ -29,8 +29,17 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// Its guests run in QEMU.
     pub fn new() -> Workspace {
-        let guests = guests::Workspace::new();
+        Workspace::of(guests::Workspace::new())
+    }
+
+    /// Its guests are processes: user-mode Linux.
+    pub fn user_mode() -> Workspace {
+        Workspace::of(guests::Workspace::user_mode())
+    }
+
+    fn of(guests: guests::Workspace) -> Workspace {
         let terminal = guests.path("terminal");
         c_program("terminal", &terminal).expect("a program");
         Workspace { guests, terminal }
