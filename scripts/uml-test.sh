@@ -58,7 +58,7 @@ chmod +x "$guest/init"
 for vdso in 1 0; do
     # Its memory is a file there.
     TMPDIR=/dev/shm timeout 300 "$cache/usr/bin/linux.uml" mem=256M rootfstype=hostfs "rootflags=$guest" rw \
-        init=/init con=null con0=fd:0,fd:1 quiet "vdso=$vdso" < /dev/null > "$work/log" 2>&1 || true
+        init=/init con=null con0=fd:0,fd:1 quiet "vdso=$vdso" "uml_dir=$work" < /dev/null > "$work/log" 2>&1 || true
     grep -q '^every command ran' "$work/log" || {
         cat "$work/log"
         echo "uml-test.sh: a command failed with vdso=$vdso" >&2

@@ -46,6 +46,9 @@ const COMMAND_LINE: &str = "nokaslr ipv6.disable=1 cryptomgr.notests initcall_bl
 /// Kernel parameters of user-mode Linux. The agent uses its first serial line.
 const USER_MODE: &str = "rdinit=/init quiet agent=/dev/ttyS0";
 
+/// How many bytes a serial line of user-mode Linux takes without losing some: its buffer has 4096.
+const LINE: usize = 3072;
+
 /// Links to directories below /usr, where Debian has all programs and libraries.
 const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 
@@ -153,7 +156,7 @@ impl GuestFactory {
                 }
                 command.args(USER_MODE.split(' ').chain(setup.command_line.split(' ')));
                 let (machine, stream) = Machine::start_user_mode(&self.host, number, command)?;
-                let agent = AgentConnection::over(stream)?;
+                let agent = AgentConnection::over(stream, LINE)?;
                 return Ok(Guest::new(machine, agent, vec![initramfs], Vec::new()));
             }
         };

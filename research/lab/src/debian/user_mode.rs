@@ -23,7 +23,9 @@ impl UserMode {
         let directory = location::of_user_mode(|name| std::env::var_os(name))?;
         let modules = directory.join("usr/lib/uml/modules");
         let release = fs::read_dir(&modules).and_then(|mut entries| {
-            entries.next().unwrap_or_else(|| Err(std::io::ErrorKind::NotFound.into()))
+            entries
+                .next()
+                .unwrap_or_else(|| Err(std::io::ErrorKind::NotFound.into()))
         });
         let release = release.map_err(|error| {
             let text = text_at(&modules, &error);

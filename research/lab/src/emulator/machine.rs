@@ -72,6 +72,8 @@ impl<'host> Machine<'host> {
         let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
         let console = File::create(&logs.console).map_err(|error| cannot_start(&error))?;
         command.args(["con=null", "con0=null,fd:1", "ssl0=fd:0"]);
+        // It leaves files there when it is killed.
+        command.arg(format!("uml_dir={}", host.file("user-mode").display()));
         command.stdin(OwnedFd::from(theirs)).stdout(console);
         let process = spawn(command, &logs.messages)?;
         let machine = Machine {

@@ -6,6 +6,7 @@
 # `yes VALUE` or `no REASON`:
 #
 #   put LENGTH PATH   LENGTH bytes follow: they become the file
+#   add LENGTH PATH   LENGTH bytes follow: they are appended to the file
 #   get 0 PATH        VALUE is the file's length; its bytes follow
 #   start JOB LENGTH  LENGTH bytes follow: a command, which runs in its own session and, in the background, ignores
 #                     SIGINT
@@ -45,6 +46,12 @@ answer() {
 put() {
     head -c "$number" <&3 >/run/put
     said=$({ cat /run/put >"$value"; } 2>&1)
+    answer $?
+}
+
+add() {
+    head -c "$number" <&3 >/run/put
+    said=$({ cat /run/put >>"$value"; } 2>&1)
     answer $?
 }
 
@@ -125,7 +132,7 @@ while :; do
     fi
     job=$jobs/$number
     case $word in
-    put | get | start | poll) "$word" ;;
+    put | add | get | start | poll) "$word" ;;
     kill) kill_job ;;
     forget)
         forget

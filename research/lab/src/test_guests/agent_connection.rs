@@ -18,6 +18,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct AgentConnection {
     stream: UnixStream,
+    /// How many bytes of a file one request may have.
+    pub piece: usize,
     /// Bytes that were received but not read yet.
     received: Vec<u8>,
 }
@@ -25,17 +27,18 @@ pub struct AgentConnection {
 impl AgentConnection {
     /// Connects to QEMU's socket at `path`.
     pub fn open(path: &Path) -> Result<AgentConnection, Failure> {
-        AgentConnection::over(UnixStream::connect(path).map_err(at(path))?)
+        AgentConnection::over(UnixStream::connect(path).map_err(at(path))?, usize::MAX)
     }
 
-    /// A connection over this stream.
-    pub fn over(stream: UnixStream) -> Result<AgentConnection, Failure> {
+    /// A connection over this stream, for requests with at most `piece` bytes of a file.
+    pub fn over(stream: UnixStream, piece: usize) -> Result<AgentConnection, Failure> {
         let timeouts = stream
             .set_read_timeout(Some(CHECK_INTERVAL))
             .and_then(|()| stream.set_write_timeout(Some(CHECK_INTERVAL)));
         timeouts.map_err(|error| Failure::Runtime(cause(&error).to_string()))?;
         Ok(AgentConnection {
             stream,
+            piece,
             received: Vec::new(),
         })
     }

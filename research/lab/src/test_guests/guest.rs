@@ -206,7 +206,13 @@ impl<'factory> Guest<'factory> {
 
     /// Creates or replaces a file of the guest.
     pub fn write_file(&mut self, path: &str, contents: &[u8]) -> Result<(), Failure> {
-        self.ask("put", contents.len(), path, contents).map(drop)
+        let mut pieces = contents.chunks(self.agent.piece);
+        let first = pieces.next().unwrap_or_default();
+        self.ask("put", first.len(), path, first)?;
+        for piece in pieces {
+            self.ask("add", piece.len(), path, piece)?;
+        }
+        Ok(())
     }
 
     /// Unplugs the drive with this serial number, even if it is in use, and waits until QEMU has released its file.

@@ -51,11 +51,7 @@ fn memory_is_measured_and_freed() {
     assert_eq!(lines, 1 + WORKLOADS * (1 + 2 + 8));
     contains(
         &session.text("/tmp/b.html"),
-        &[
-            "<svg",
-            "aes-xts-plain64",
-            "aes-cbc-essiv:sha256",
-        ],
+        &["<svg", "aes-xts-plain64", "aes-cbc-essiv:sha256"],
     );
 
     all_secure_specifications_are_measured(&mut session);
