@@ -18,7 +18,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct AgentConnection {
     stream: UnixStream,
-    /// How many bytes of a file one request may have.
+    /// How many bytes of a file, or of a command, one request may have.
     pub piece: usize,
     /// Bytes that were received but not read yet.
     received: Vec<u8>,
@@ -30,7 +30,7 @@ impl AgentConnection {
         AgentConnection::over(UnixStream::connect(path).map_err(at(path))?, usize::MAX)
     }
 
-    /// A connection over this stream, for requests with at most `piece` bytes of a file.
+    /// A connection over this stream, for requests with at most `piece` bytes of a file or a command.
     pub fn over(stream: UnixStream, piece: usize) -> Result<AgentConnection, Failure> {
         let timeouts = stream
             .set_read_timeout(Some(CHECK_INTERVAL))

@@ -151,6 +151,11 @@ impl<'factory> Guest<'factory> {
 
     /// Starts `command` in a shell in its own session.
     pub fn start(&mut self, command: &str) -> Result<Job, Failure> {
+        if command.len() > self.agent.piece {
+            let path = format!("/run/command-{}", self.next_job);
+            self.write_file(&path, command.as_bytes())?;
+            return self.start(&format!(". {path}"));
+        }
         let job = Job(self.next_job);
         self.next_job += 1;
         let len = command.len().to_string();

@@ -137,10 +137,15 @@ fn contains_the_grid_and_only_known_extensions(list: &List) {
             }
         }
     }
-    assert_eq!((inside, pairs.len()), (2850, 55));
+    assert_eq!((inside, pairs.len()), (2809, 62));
     assert_eq!(
         around,
-        BTreeMap::from([("mode", 1430), ("iv", 519), ("length", 1500)])
+        BTreeMap::from([
+            ("cipher", 228),
+            ("mode", 1339),
+            ("iv", 177),
+            ("length", 1363)
+        ])
     );
 }
 
@@ -177,7 +182,7 @@ fn secure(list: &List) -> BTreeSet<String> {
     digests.into_iter().map(line).collect()
 }
 
-/// All secure specifications in Debian's Linux 6.12.
+/// All secure specifications in Linux 7.2 of Debian; its Linux 6.12 has the same.
 const SECURE: [&str; 16] = [
     "aes-cbc-essiv [128, 192, 256] blake2b-256 sha256 sha3-256 wp256",
     "aes-xts-plain64 [256, 384, 512]",
@@ -210,18 +215,17 @@ fn has_these_verdicts(list: &List) {
             "{shown}"
         );
     }
-    for mode in ["ctr", "ecb", "kw", "pcbc", "rfc3686(ctr)", "xctr"] {
+    for mode in ["ctr", "ecb", "rfc3686(ctr)"] {
         let mut of = list.accepted.iter().filter(|entry| entry.spec.mode == mode);
         assert!(of.all(|entry| entry.verdict == "insecure"), "{mode}");
     }
 }
 
 #[rustfmt::skip]
-const VERDICTS: [(&str, &str, &str); 25] = [
+const VERDICTS: [(&str, &str, &str); 21] = [
     ("aes-cbc-eboiv 256", "compatible", "bitlocker-cbc"),
     ("aes-cbc-elephant 512", "compatible", "bitlocker-elephant"),
     ("aes-cbc-essiv:md5 128", "insecure", "broken-digest"),
-    ("aes-cbc-essiv:poly1305 256", "insecure", "no-digest short-digest"),
     ("aes-cbc-essiv:streebog256 256", "compatible", "streebog"),
     ("aes-cbc-lmk 256", "insecure", "loop-aes"),
     ("aes-cbc-null 256", "insecure", "null-iv"),
@@ -229,11 +233,8 @@ const VERDICTS: [(&str, &str, &str); 25] = [
     ("aes-cbc-tcw 512", "compatible", "truecrypt"),
     ("aes-ctr-plain64 256", "insecure", "keystream"),
     ("aes-ecb-plain64 256", "insecure", "ecb"),
-    ("aes-kw-plain64 256", "insecure", "key-wrap"),
     ("aes-lrw-benbi 256", "compatible", "lrw"),
     ("aes-lrw-plain64be 256", "insecure", "lrw-overlap lrw"),
-    ("aes-pcbc-plain64 256", "insecure", "pcbc predictable-iv"),
-    ("aes-xctr-plain64 256", "insecure", "keystream"),
     ("aes-xts-essiv:sha256 512", "compatible", "needless-essiv"),
     ("aes-xts-plain 512", "compatible", "plain"),
     ("blowfish-cbc-essiv:sha256 256", "insecure", "short-block"),
@@ -318,7 +319,7 @@ fn digests(list: &List) -> BTreeSet<&str> {
     specs.filter_map(|spec| spec.iv.digest.as_deref()).collect()
 }
 
-/// Asks about all 300,000 candidates. An emulated kernel answers a few hundred per second.
+/// Asks about all 300,000 candidates.
 fn the_shortcut_misses_nothing() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_for_many_tables(USUAL, false);

@@ -1,8 +1,8 @@
 //! Executes the recommendations of `squall dmcrypt bench` unchanged, by Debian's scripts and by
 //! cryptsetup.
 //!
-//! Which sector size and flags it recommends here is chance, because the speeds of an emulated machine
-//! are. Unit tests check the lines with both, and `backing` executes those.
+//! Which sector size and flags it recommends here is chance, because it is measured in short samples
+//! on a busy machine. Unit tests check the lines with both, and `backing` executes those.
 
 use serde_json::Value;
 
