@@ -141,7 +141,7 @@ fn contains_the_grid_and_only_known_extensions(list: &List) {
     assert_eq!(
         around,
         BTreeMap::from([
-            ("cipher", 228),
+            ("cipher", 220),
             ("mode", 1339),
             ("iv", 177),
             ("length", 1363)
