@@ -2,7 +2,7 @@
 # Builds squall's command and libraries and installs them below a folder:
 #   install.sh PREFIX
 # DESTDIR, if set, is put before PREFIX, for packages. LIBDIR defaults to PREFIX/lib. It builds as the caller;
-# SUDO, if set, is the command that copies, as `sudo`.
+# SUDO, if set, is the command that copies, such as `sudo`.
 # With PROFILE=test it installs the build of `cargo test`, for tests. installed.txt lists the files;
 # uninstall.sh removes them.
 set -euo pipefail
@@ -73,4 +73,4 @@ installed | while read -r file; do
         change install -C -D -m "$mode" "$stage$file" "${DESTDIR:-}$file"
     fi
 done
-index
+update_linker_cache

@@ -46,7 +46,7 @@ check_folders() {
 }
 
 # Has programs find the libraries, if they are where the linker looks.
-index() {
+update_linker_cache() {
     case ${DESTDIR:-}$root in
     /usr | /usr/local) [ "$(change id -u)" -ne 0 ] || change ldconfig ;;
     esac

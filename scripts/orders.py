@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Exchanges what must happen in one order, and weakens what no operator can, in a copy of the tree: a test
-must notice each change. Arguments are parts of names; without any, all changes are tried, which takes minutes.
+"""Swaps steps whose order matters, and weakens checks that cargo-mutants does not, in a copy of the tree: a
+test must notice each change. Arguments are parts of names; without any, all changes are tried, which takes minutes.
 
     scripts/orders.py burst seed
 
@@ -473,7 +473,7 @@ def main():
         failures += result != ("not noticed" if reason else "noticed")
         survives = reason and result == "not noticed"
         print(f"{'survives' if survives else result:14}  {name} ({', '.join([tests, *reason])})", flush=True)
-    # A test notices a change only if it passes without.
+    # A test notices a change only if it passes without it.
     for tests in sorted({change[4] for change in chosen}):
         if (result := outcome(tests)) != "not noticed":
             failures += 1

@@ -93,7 +93,7 @@ arm64() {
 # The Python package: built, and each wheel installed and tried.
 wheels() { scripts/wheels-test.sh; }
 
-# The commands on a kernel that lacks what others have.
+# squall's commands under a kernel that lacks what others have.
 uml() { scripts/uml-test.sh; }
 
 # AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the commands under a kernel that lacks what others have: user-mode Linux, whose vDSO has neither getcpu nor
+# Runs squall's commands under a kernel that lacks what others have: user-mode Linux, whose vDSO has neither getcpu nor
 # getrandom; then without a vDSO and without /proc/sys.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -56,7 +56,7 @@ END
 chmod +x "$guest/init"
 
 for vdso in 1 0; do
-    # Its memory is a file there.
+    # The guest's memory is a file in TMPDIR.
     TMPDIR=/dev/shm timeout 300 "$cache/usr/bin/linux.uml" mem=256M rootfstype=hostfs "rootflags=$guest" rw \
         init=/init con=null con0=fd:0,fd:1 quiet "vdso=$vdso" "uml_dir=$work" < /dev/null > "$work/log" 2>&1 || true
     grep -q '^every command ran' "$work/log" || {

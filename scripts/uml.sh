@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts user-mode Linux, Debian sid's kernel that runs as a process, into ~/.cache/squall-uml, with its modules and
-# the C library that it needs. Prints that directory. Without it, the last line of the errors says why.
+# the C library that it needs. Prints that directory. If it fails, the last line on standard error says why.
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/squall-uml
@@ -41,7 +41,7 @@ exec 9> "$cache.lock"
 flock 9
 if [ ! -x "$cache/usr/bin/linux.uml" ]; then
     rm -rf "$part" "$cache"
-    # Beside the script, because bash ignores `set -e` on the left of `||`.
+    # In the background, because bash ignores `set -e` on the left of `||`.
     fetch > "$cache.log" 2>&1 &
     if ! wait "$!"; then
         echo "user-mode Linux cannot be fetched: $(grep '^E:' "$cache.log" | tail -n 1)" >&2

@@ -17,4 +17,4 @@ present | check_folders
 present | while read -r file; do
     change rm -f "${DESTDIR:-}$file"
 done
-index
+update_linker_cache

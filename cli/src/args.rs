@@ -50,7 +50,7 @@ const MAX_CREDIT: u16 = 512;
   squall openssl-conf > openssl.cnf                 OpenSSL, with squall
 
 Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while \
-running, 2 for a wrong argument, also if a file or folder that it names is missing or unusable. \
+running, 2 for a wrong argument, or one that names a missing or unusable file or folder. \
 `squall run` exits with the program's code.
 
 See `squall stream --help` for more."
@@ -167,7 +167,7 @@ pub struct StreamArguments {
 
     /// Show rate, total and time left on standard error
     ///
-    /// A terminal shows a bar; a log, and a terminal that cannot draw, a line every 30 seconds. When
+    /// A terminal shows a bar; a log, or a terminal that cannot draw, gets a line every 30 seconds. When
     /// everything is written, or the reader has closed the output, the command prints one line; after a
     /// signal such as Ctrl-C it prints none.
     #[arg(long)]

@@ -14,8 +14,8 @@ use crate::tools;
 /// # Errors
 /// Standard output cannot be written.
 pub fn print(shell: SupportedShell) -> Result<(), Failure> {
-    // clap_complete completes arguments without a name only for zsh.
-    let (shell, of_arguments) = match shell {
+    // clap_complete completes positional arguments only for zsh.
+    let (shell, positional) = match shell {
         SupportedShell::Bash => (Shell::Bash, include_str!("completions/run.bash")),
         SupportedShell::Zsh => (Shell::Zsh, ""),
         SupportedShell::Fish => (Shell::Fish, include_str!("completions/arguments.fish")),
@@ -23,7 +23,7 @@ pub fn print(shell: SupportedShell) -> Result<(), Failure> {
     let mut script = Vec::new();
     let mut command = with_values(Arguments::command());
     generate(shell, &mut command, "squall", &mut script);
-    output::print(&(String::from_utf8_lossy(&script) + of_arguments))
+    output::print(&(String::from_utf8_lossy(&script) + positional))
 }
 
 /// Says what the values of each argument are.
@@ -39,7 +39,7 @@ fn with_values(command: Command) -> Command {
         .mut_subcommands(with_values)
 }
 
-/// The values that `arg` takes; none if it takes others than those of a list.
+/// The values that `arg` takes; empty if they are no fixed list.
 fn values(arg: &Arg) -> Vec<PossibleValue> {
     match arg.get_id().as_str() {
         "engine" => Engine::ALL.map(|engine| engine.name().into()).into(),
@@ -56,7 +56,7 @@ fn values(arg: &Arg) -> Vec<PossibleValue> {
     }
 }
 
-/// What `arg` takes, by the name that its help gives the value.
+/// The kind of value that `arg` takes, by the value's name in the help.
 fn hint(arg: &Arg) -> ValueHint {
     let name = arg.get_value_names().and_then(<[_]>::first);
     match name.map_or("", |name| name) {

@@ -52,7 +52,7 @@ fn name(command: &Command) -> String {
     name.to_owned()
 }
 
-/// What the command takes, with the values of options, which clap_mangen leaves out.
+/// The command's synopsis, with the values of options, which clap_mangen leaves out.
 fn synopsis(command: &Command) -> String {
     if let Some(usage) = command.get_overridden_usage() {
         return usage.to_string();

@@ -54,7 +54,11 @@ impl Progress {
             ),
         };
         let style = ProgressStyle::with_template(template).expect("the template is valid");
-        bar.set_style(style.progress_chars(terminal::bar()).tick_chars("-\\|/ "));
+        bar.set_style(
+            style
+                .progress_chars(terminal::bar_characters())
+                .tick_chars("-\\|/ "),
+        );
         bar.enable_steady_tick(TICK);
         Progress::of(Display::Bar(bar))
     }

@@ -64,7 +64,7 @@ fn wrong_values() {
 }
 
 /// Every option of every command that takes a number, by the names that the helps give the values.
-fn numbers_say_what_is_right() {
+fn errors_about_numbers_name_the_range() {
     let mut tried = 0;
     for command in [
         "stream",
@@ -379,7 +379,7 @@ fn a_value_with_newlines_is_one_line() {
 
 pub const TESTS: &[Test] = tests![
     wrong_values,
-    numbers_say_what_is_right,
+    errors_about_numbers_name_the_range,
     ranges_of_numbers,
     missing_files_are_wrong_arguments,
     engines_this_cpu_lacks: [LACKING_ENGINE],

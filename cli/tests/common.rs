@@ -27,13 +27,13 @@ pub fn squall(arguments: &str) -> Command {
         .args(arguments.split_whitespace())
         .stdin(Stdio::null());
     // SAFETY: it only makes system calls.
-    unsafe { command.pre_exec(hear_signals) };
+    unsafe { command.pre_exec(reset_interrupts) };
     command
 }
 
 /// Gives interrupts their usual effect in a command: background jobs of shells ignore SIGINT, and what nohup(1) starts
 /// ignores SIGHUP. For use after a fork.
-pub fn hear_signals() -> io::Result<()> {
+pub fn reset_interrupts() -> io::Result<()> {
     for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
         // SAFETY: the call takes numbers.
         unsafe { libc::signal(signal, libc::SIG_DFL) };

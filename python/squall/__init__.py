@@ -38,8 +38,8 @@ except ImportError as error:
     if "subinterpreters" not in str(error):
         raise
     raise ImportError(
-        "squall cannot be imported in an interpreter with a GIL of its own, as those of concurrent.interpreters: import"
-        " it in the main interpreter, or use processes",
+        "squall cannot be imported in an interpreter with a GIL of its own, such as those of concurrent.interpreters:"
+        " import it in the main interpreter, or use processes",
         name=error.name,
     ) from None
 from ._install import Installation, install
@@ -62,8 +62,8 @@ __all__ = [
 ]
 
 
-class _Later(_ModuleType):
-    """A submodule that its first use imports; the import then puts the module itself in this one's place.
+class _LazyModule(_ModuleType):
+    """A submodule that is imported at its first use; the import then puts the module itself in this one's place.
 
     A function ``__getattr__`` of the package (PEP 562) would do, but makes each ``squall.NAME`` slower, because CPython
     before 3.15 does not specialize attributes of such a module.
@@ -79,8 +79,8 @@ class _Later(_ModuleType):
         return self.__getattr__("__dir__")()
 
 
-dask = _Later(f"{__name__}.dask")
-random = _Later(f"{__name__}.random")
+dask = _LazyModule(f"{__name__}.dask")
+random = _LazyModule(f"{__name__}.random")
 
 
 def fill(buffer, /):

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// How many more requests are not made of a source, because it refused one.
+/// How many more requests to a source are skipped, because it refused one.
 pub(crate) struct Backoff(AtomicU32);
 
 impl Backoff {

@@ -106,9 +106,9 @@ impl FeatureCache {
 /// The bit of leaf 1's ECX by which a hypervisor announces itself.
 const HYPERVISOR_BIT: u32 = 31;
 
-/// The answer of CPUID, subleaf 0; `None` if the thread had switched the instruction off before the
-/// process's first: it would end the process (ARCH_SET_CPUID(2const)). The kernel is asked once, because
-/// a sandbox may end whoever asks later.
+/// CPUID's answer for `leaf`, subleaf 0; `None` if the instruction was off when the process first needed
+/// it, because it would end the process (ARCH_SET_CPUID(2const)). The kernel is asked once, because a
+/// sandbox may end whoever asks later.
 fn cpuid(leaf: u32) -> Option<CpuidResult> {
     const ARCH_GET_CPUID: libc::c_int = 0x1011;
     const ON: u8 = 1;

@@ -281,10 +281,10 @@ pub mod hazmat {
     /// `prctl(PR_SET_TSC, PR_TSC_SIGSEGV)`: the next reading would end it by SIGSEGV. A process whose
     /// first draw comes after that needs no call: squall asks the kernel then.
     ///
-    /// It holds for the whole process, its forked children too, and cannot be undone: in the calling
-    /// thread at once, in another thread that has drawn before from its next refill on. So call it before there are
-    /// such threads, or in each of them. Where clones are notified late or never, only words of the CPU's random
-    /// instruction then make a request differ in each clone, and each request needs one.
+    /// It holds for the whole process and its later children, and cannot be undone. The calling thread
+    /// stops at once, another thread that has drawn before at its next refill: call it before there are
+    /// such threads, or in each of them. Where clones are notified late or never, only words of the CPU's
+    /// random instruction then make a request differ in each clone, and each request needs one.
     pub fn avoid_cycle_counter() {
         crate::guard::thread_line::line().avoid_counter();
     }

@@ -1,4 +1,4 @@
-//! Single steps for unit tests: what a signal handler or another thread meets between two instructions.
+//! Single-steps code in unit tests, to show what a signal handler or another thread sees between two instructions.
 
 use std::cell::Cell;
 
@@ -37,7 +37,7 @@ pub(crate) fn step_through(work: impl FnOnce(), on_step: &dyn Fn(usize)) -> usiz
 
 #[inline(never)]
 fn with_trap_flag(work: impl FnOnce()) {
-    // SAFETY: sets the trap flag, and clears it again behind the work.
+    // SAFETY: sets the trap flag, and clears it again after the work.
     unsafe { core::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
     work();
     // SAFETY: as above.

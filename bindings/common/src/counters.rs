@@ -2,9 +2,10 @@
 //! the ways in which programs reach squall; [`Door`] lists them.
 //!
 //! Nothing is counted unless the environment variable [`VARIABLE`] names a file: one made by
-//! [`create`], or a new one, which the first process makes for its owner alone. Then every process that uses a door adds to that file, as do its children and the programs that it
-//! starts; the counts of killed processes stay. As with the loader's variables, a program with more
-//! rights than its caller ignores the variable.
+//! [`create`], or a new one, which the first process makes for its owner alone. Then every process that
+//! uses a door adds to that file, as do its children and the programs that it starts; the counts of
+//! killed processes stay. As with the loader's variables, a program with more rights than its caller
+//! ignores the variable.
 //!
 //! Counting costs a comparison when it is off, and about five nanoseconds when it is on. Threads add
 //! to different cache lines if their stacks lie far enough apart.

@@ -10,8 +10,8 @@
 //! - `arc4random`: arc4random(3) and related functions.
 //! - `reads`: read(2) and related calls on /dev/random and /dev/urandom. The kernel is asked what a
 //!   descriptor is (`device`); `descriptors` and `messages` notice when a number means another file.
-//! - `memory`: reads what the program has named to the kernel.
-//! - `sandbox`: leaves all requests to the kernel once the program has entered a sandbox, or forbidden itself the
+//! - `memory`: reads memory whose address the program passes to the kernel.
+//! - `sandbox`: leaves all requests to the kernel once the program has entered a sandbox, or switched off the
 //!   cycle counter or CPUID.
 //! - `syscall`: getrandom(2) and sandboxes by syscall(2), on x86-64 and aarch64.
 //!

@@ -1,4 +1,4 @@
-//! Reads memory that the program has named to the kernel. It may be nobody's: then the kernel's answer must be
+//! Reads memory whose address the program passes to the kernel. It may not be mapped: then the answer must be
 //! `EFAULT`, and not a signal.
 
 use core::ffi::c_ulong;

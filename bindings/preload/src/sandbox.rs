@@ -7,7 +7,7 @@
 //! through `syscall` ([`crate::syscall`]), as libseccomp calls it. A sandbox from before the program's
 //! start also holds for squall.
 //!
-//! The same holds for a program that forbids itself the cycle counter (`PR_SET_TSC` of prctl(2)) or CPUID
+//! The same holds for a program that switches off the cycle counter (`PR_SET_TSC` of prctl(2)) or CPUID
 //! (`ARCH_SET_CPUID` of arch_prctl(2)), which squall reads and the kernel's calls do not.
 
 use core::ffi::{c_int, c_long, c_ulong};
@@ -55,7 +55,7 @@ unsafe extern "C-unwind" fn prctl(
     result as c_int
 }
 
-/// Whether prctl(2) with these arguments enters a sandbox or forbids the cycle counter. The kernel uses 32 bits of each.
+/// Whether prctl(2) with these arguments enters a sandbox or switches off the cycle counter. The kernel uses 32 bits of each.
 pub(crate) fn enters_sandbox(option: c_int, second: c_ulong) -> bool {
     match option {
         libc::PR_SET_SECCOMP => true,

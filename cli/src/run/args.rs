@@ -29,7 +29,7 @@ These programs are refused, because they would run without squall:
 These are not refused, but squall does not serve them:
   system calls that a program makes itself, except getrandom by syscall(2) on x86-64 and aarch64
       link libsquall
-  all requests of a program after it has entered a seccomp sandbox, or forbidden itself the cycle
+  all requests of a program after it has entered a seccomp sandbox, or switched off the cycle
   counter (PR_SET_TSC) or CPUID (ARCH_SET_CPUID)
       link libsquall, and allow the system calls that it needs
   streams on /dev/urandom by fopen(3), which reads within the C library

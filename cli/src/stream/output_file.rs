@@ -45,8 +45,8 @@ pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Fail
     Ok(file)
 }
 
-/// Fails if an endless stream would go to a regular file, or standard output if `path` is `None`: it would fill the disk in
-/// seconds.
+/// Fails if an endless stream would go to a regular file: it would fill the disk in seconds. The file is standard output if
+/// `path` is `None`.
 pub fn refuse_an_endless_file(path: Option<&Path>) -> Result<(), Failure> {
     let (name, is_file) = match path {
         Some(path) => {
@@ -65,8 +65,8 @@ pub fn refuse_an_endless_file(path: Option<&Path>) -> Result<(), Failure> {
     };
     match is_file {
         true => Err(Failure::Usage(format!(
-            "{name} is a regular file, which an endless stream would let grow until the disk is full: add --size, such as \
-             --size 1GiB; nothing was written"
+            "{name} is a regular file, and an endless stream would fill the disk: add --size, such as --size 1GiB; nothing was \
+             written"
         ))),
         false => Ok(()),
     }

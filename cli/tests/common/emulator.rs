@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use vt100::Parser;
 
-use super::{DEADLINE, hear_signals, terminal};
+use super::{DEADLINE, reset_interrupts, terminal};
 
 /// What a terminal does with the lines on it when it becomes narrower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Emulator {
             let taken =
                 unsafe { libc::setsid() != -1 && libc::ioctl(number, libc::TIOCSCTTY, 0) != -1 };
             match taken {
-                true => hear_signals(),
+                true => reset_interrupts(),
                 false => Err(std::io::Error::last_os_error()),
             }
         };

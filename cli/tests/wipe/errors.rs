@@ -111,7 +111,7 @@ fn a_file_that_is_no_target_is_refused_in_one_line() {
 
 /// Fails unless each command that reads a report refuses `file` in one line with `words`.
 #[track_caller]
-fn is_no_report(file: &Path, words: &str) {
+fn assert_is_no_report(file: &Path, words: &str) {
     for arguments in ["verify", "wipe --resume", "bench --quick --compare"] {
         let mut command = squall(arguments);
         let output = command.arg(file).output().expect("the command runs");
@@ -122,18 +122,18 @@ fn is_no_report(file: &Path, words: &str) {
 /// Neither is a drive read into memory, nor a pipe waited for.
 fn a_report_is_a_regular_file_that_is_not_too_long() {
     let lab = Lab::new();
-    is_no_report(&lab.image("image", 1 << 40), "has 1099511627776 bytes");
-    is_no_report(&lab.path(""), "is a directory");
+    assert_is_no_report(&lab.image("image", 1 << 40), "has 1099511627776 bytes");
+    assert_is_no_report(&lab.path(""), "is a directory");
     let pipe = lab.path("pipe");
     rustix::fs::mkfifoat(CWD, &pipe, Mode::RUSR).expect("a pipe");
-    is_no_report(&pipe, "is a pipe");
+    assert_is_no_report(&pipe, "is a pipe");
     let output = squall("status --counters").arg(&pipe).output();
     refused(&output.expect("it runs"), 2, &["not a counter file"]);
 }
 
 fn a_drive_is_no_report() {
     let lab = Lab::new();
-    is_no_report(&lab.device(1 << 20).path, "is a drive");
+    assert_is_no_report(&lab.device(1 << 20).path, "is a drive");
 }
 
 fn one_target_that_is_refused_saves_the_others() {

@@ -17,7 +17,7 @@ use crate::common::{run, text};
 
 pub const TESTS: &[Test] = tests![
     a_device_is_free_until_it_is_mounted: [LOOP_DEVICES],
-    a_claim_is_told_by_all: [LOOP_DEVICES],
+    a_claim_is_reported_by_all_commands: [LOOP_DEVICES],
     without_all_only_drives_on_a_bus_are_shown: [LOOP_DEVICES],
     without_sysfs_a_list_of_drives_is_a_failure: [MOUNTS],
 ];
@@ -58,7 +58,7 @@ fn a_device_is_free_until_it_is_mounted() {
 }
 
 /// What `squall drives`, a dry run and a wipe say of `device`: each a reason, or `None` if it is free.
-fn told(workspace: &Workspace, device: &Path) -> [Option<String>; 3] {
+fn reasons(workspace: &Workspace, device: &Path) -> [Option<String>; 3] {
     let listed = entry(device)["uses"][0].as_str().map(str::to_owned);
     let serial = diskseq(device).expect("Linux 5.15 or later");
     let run = |options: &str| {
@@ -71,14 +71,14 @@ fn told(workspace: &Workspace, device: &Path) -> [Option<String>; 3] {
     [listed, run("--dry-run"), run("")]
 }
 
-fn a_claim_is_told_by_all() {
+fn a_claim_is_reported_by_all_commands() {
     let (lab, workspace) = (Lab::new(), Workspace::new());
     let device = lab.device(8 << 20);
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     let claim = rustix::fs::open(&device.path, flags, Mode::empty()).expect("it opens");
     let claimed = Some("another process is using it".to_owned());
     assert_eq!(
-        told(&workspace, &device.path),
+        reasons(&workspace, &device.path),
         [(); 3].map(|()| claimed.clone())
     );
     drop(claim);
@@ -88,7 +88,7 @@ fn a_claim_is_told_by_all() {
     let mut wiping = Running::start(workspace.wipe(&options, &[&device.path]));
     wiping.until("pass");
     assert_eq!(
-        told(&workspace, &device.path),
+        reasons(&workspace, &device.path),
         [(); 3].map(|()| claimed.clone())
     );
     let _ = wiping.child.kill();
@@ -99,7 +99,7 @@ fn a_claim_is_told_by_all() {
         uses => Err(format!("{uses:?}")),
     };
     retry(Duration::from_secs(600), |_| true, is_free).expect("it is free");
-    assert_eq!(told(&workspace, &device.path), [None, None, None]);
+    assert_eq!(reasons(&workspace, &device.path), [None, None, None]);
 }
 
 fn without_all_only_drives_on_a_bus_are_shown() {

@@ -1,5 +1,5 @@
-//! What happens to a run that nobody watches: signals that were ignored before stay ignored, it says how far it is when it
-//! is asked by SIGUSR1, and it records that its output was closed or the clock was set.
+//! What happens to a run that nobody watches: signals that were ignored before stay ignored, SIGUSR1 makes it report its
+//! progress, and it records that its output was closed or the clock was set.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -19,7 +19,7 @@ use crate::common::{DEADLINE, squall};
 pub const TESTS: &[Test] = tests![
     ignored_signals_stay_ignored,
     programs_get_progress_when_they_ask,
-    a_run_that_nobody_sees_any_more_notes_that,
+    a_run_notes_that_its_output_was_closed,
     a_clock_that_is_set_is_noted,
 ];
 
@@ -70,7 +70,7 @@ impl Unattended {
         kill_process(Pid::from_child(&self.child), signal).expect("the run is there");
     }
 
-    /// The lines in its log that say how far it is.
+    /// The number of reports of progress in its log.
     fn answers(&self) -> usize {
         let log = fs::read_to_string(&self.log).expect("a log");
         log.lines().filter(|line| line.contains(" %")).count()
@@ -148,7 +148,7 @@ fn programs_get_progress_when_they_ask() {
 }
 
 /// The reader of its lines ends, as with ssh or a pager, and the run goes on.
-fn a_run_that_nobody_sees_any_more_notes_that() {
+fn a_run_notes_that_its_output_was_closed() {
     for is_json in [false, true] {
         let workspace = Workspace::new();
         let target = workspace.sparse_target("target", 1 << 30);

@@ -25,7 +25,7 @@ pub const TESTS: &[Test] = tests![
     a_stopped_run_gives_the_terminal_back,
     a_drive_is_skipped_by_a_key,
     a_terminal_that_cannot_draw_gets_lines,
-    bars_are_of_the_locale,
+    bars_suit_the_locale,
 ];
 
 const GIB: u64 = 1 << 30;
@@ -357,7 +357,7 @@ fn a_terminal_that_cannot_draw_gets_lines() {
     }
 }
 
-fn bars_are_of_the_locale() {
+fn bars_suit_the_locale() {
     let workspace = Workspace::new();
     let target = workspace.sparse_target("target", GIB);
     let blank = format!("blank {SLOW} {}", target.display());

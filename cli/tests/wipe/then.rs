@@ -24,7 +24,7 @@ pub const TESTS: &[Test] = tests![
     a_machine_stays_on_after_an_interrupt,
     a_machine_stays_on_if_the_run_cannot_begin,
     a_machine_stays_on_if_a_report_could_not_be_written,
-    a_machine_that_cannot_be_turned_off_is_told_early,
+    a_missing_or_failing_poweroff_is_reported,
     reports_in_memory_would_be_lost: [ROOT, MOUNTS],
     only_drives_with_a_standby_are_put_into_it: [LOOP_DEVICES],
 ];
@@ -180,12 +180,12 @@ fn a_machine_stays_on_if_a_report_could_not_be_written() {
     fs::create_dir(report).expect("room");
     let ended = running.end();
     ended.failed(
-        "--then poweroff: not done, because reports of how all drives ended are not on the disk; ",
+        "--then poweroff: not done, because not every drive has a final report on the disk; ",
     );
     assert_eq!(called(&workspace), None);
 }
 
-fn a_machine_that_cannot_be_turned_off_is_told_early() {
+fn a_missing_or_failing_poweroff_is_reported() {
     let workspace = workspace();
     let target = workspace.target("target", MIB);
     fs::remove_dir_all(programs(&workspace)).expect("it is there");
@@ -193,7 +193,7 @@ fn a_machine_that_cannot_be_turned_off_is_told_early() {
     refused.refused("--then poweroff: there is no program ");
     assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
 
-    // The same while the program fails.
+    // The program is there, but fails.
     fs::create_dir(programs(&workspace)).expect("room");
     for name in ["systemctl", "poweroff"] {
         std::os::unix::fs::symlink("/bin/false", programs(&workspace).join(name)).expect("room");

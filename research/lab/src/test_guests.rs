@@ -104,8 +104,8 @@ impl GuestFactory {
         })
     }
 
-    /// A factory of guests that are processes, at the CPU's speed: one CPU, whose instructions only programs use, and no
-    /// firmware or snapshots.
+    /// A factory of guests that are processes, at the CPU's speed. They have one CPU, of which the kernel uses no
+    /// instructions for AES, and no firmware or snapshots.
     pub fn user_mode(
         cache: &Cache,
         interrupt: Interrupt,

@@ -423,7 +423,7 @@ mod tests {
     fn the_seed_is_erased_before_its_output_is_made() {
         WATCHED.generate(&mut [0; MAX_SEED_LEN]);
         let [before, at_output, after] = NOTED.lock().unwrap()[..] else {
-            panic!("the counter is read at the begin, for a block and at the end")
+            panic!("the counter is read at the beginning, for a block and at the end")
         };
         assert_ne!(at_output, before);
         assert_eq!(at_output, after);

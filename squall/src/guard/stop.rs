@@ -86,7 +86,7 @@ impl CounterMethod {
         Self::ALL.iter().find(is_found).copied().unwrap_or_default()
     }
 
-    /// Reads the counter nowhere from now on, but for threads that have found another way before.
+    /// From now on no thread reads the counter, except those that have decided on a method before.
     pub fn avoid() {
         FOUND.store(CounterMethod::None as u8 + 1, Ordering::Relaxed);
     }

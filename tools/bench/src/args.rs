@@ -8,7 +8,7 @@ use squall_tools::size;
 
 use crate::workloads::Kind;
 
-/// Options of measuring, which have no place where nothing is measured.
+/// Options of measurements of speed, which --statistics and --explain do not make.
 const OF_MEASURING: [&str; 7] = [
     "quick",
     "json",

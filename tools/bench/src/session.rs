@@ -50,7 +50,7 @@ impl Session {
     pub fn begin(effort: Effort, expected: Duration, interrupt: Interrupt) -> Session {
         let template = "{bar:30} {percent:>3}%  {msg}, {prefix} left";
         let style = ProgressStyle::with_template(template).expect("the template is valid");
-        let style = style.progress_chars(terminal::bar());
+        let style = style.progress_chars(terminal::bar_characters());
         let began = Instant::now();
         Session {
             effort,

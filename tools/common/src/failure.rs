@@ -67,7 +67,7 @@ pub fn text_at(path: &Path, error: &io::Error) -> String {
     format!("{}: {}{folder}", path.display(), cause(error))
 }
 
-/// Which of the folders in `path` is none, and why.
+/// The first folder in `path` that is missing or is no folder, as a clause.
 fn wrong_folder(path: &Path) -> Option<String> {
     let named = |folder: &&Path| !folder.as_os_str().is_empty();
     let folders = path.ancestors().skip(1).filter(named);

@@ -1,4 +1,4 @@
-//! Lets the user ask a long run how far it is.
+//! Lets the user ask a long run for its progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +9,8 @@ use crate::Failure;
 use crate::failure::cause;
 use crate::inherited::is_ignored;
 
-/// Notes SIGUSR1, which dd(1) answers too, unless it was ignored before. Work that runs [in_child](crate::in_child) is
-/// asked as well, if this was watched before.
+/// Notes SIGUSR1, on which dd(1) reports its progress too, unless it was ignored before. Work that runs
+/// [in_child](crate::in_child) is asked as well, if `watch` was called before it started.
 #[derive(Clone, Debug)]
 pub struct Inquiry(Arc<AtomicBool>);
 

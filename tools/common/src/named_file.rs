@@ -1,4 +1,4 @@
-//! Files that a user names, and that are read only if they can be what they should be.
+//! Opens files that the user names for reading, and refuses what cannot be meant, such as drives and pipes.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufReader};
@@ -13,8 +13,8 @@ use crate::failure::{at, opening};
 /// The longest JSON that is read, in bytes: more than a report of many drives, each with all the ranges that it lists.
 const LONGEST: u64 = 256 << 20;
 
-/// Opens the regular file at `path` for reading. Fails on anything else, such as a drive, without opening it, and waits
-/// for nobody, as opening a pipe would. `wanted` says what to name, such as "a report".
+/// Opens the regular file at `path` for reading. Fails on anything else, such as a drive, without opening it, and does
+/// not block, as opening a pipe would. `wanted` says what to name, such as "a report".
 pub fn open(path: &Path, wanted: &str) -> Result<File, Failure> {
     let check = |about: io::Result<Metadata>| match about.map_err(opening(path))? {
         about if about.is_file() => Ok(()),
@@ -32,15 +32,15 @@ pub fn open(path: &Path, wanted: &str) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// Reads the regular file at `path` as JSON, as far as it is that. Fails on anything else, and on a file that is too
-/// long; then `wanted` says what to name.
+/// Reads the regular file at `path` as JSON. Fails on anything else, and on a file that is too long; then `wanted` says
+/// what to name.
 pub fn json<T: DeserializeOwned>(path: &Path, wanted: &str) -> Result<T, Failure> {
     let file = open(path, wanted)?;
     let length = file.metadata().map_err(at(path))?.len();
     if length > LONGEST {
         return Err(refusal(
             path,
-            &format!("has {length} bytes, and is no JSON of squall's: name {wanted}"),
+            &format!("has {length} bytes, which is too long: name {wanted}"),
         ));
     }
     serde_json::from_reader(BufReader::new(file))

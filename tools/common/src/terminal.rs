@@ -6,14 +6,14 @@ use std::os::fd::BorrowedFd;
 
 use rustix::termios::tcgetpgrp;
 
-/// Whether standard error is a terminal on which bars can be drawn anew. Elsewhere, indicatif draws nothing.
+/// Whether standard error is a terminal on which bars can be redrawn. Elsewhere, indicatif draws nothing.
 pub fn can_draw() -> bool {
     let is_dumb = env::var("TERM").map_or(true, |term| term == "dumb");
     io::stderr().is_terminal() && !is_dumb
 }
 
 /// The characters of a bar, the done ones first, that terminals of this locale can show.
-pub fn bar() -> &'static str {
+pub fn bar_characters() -> &'static str {
     let variables = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
     let mut set =
         variables.filter_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));

@@ -14,7 +14,7 @@ impl Progress {
         let bar = ProgressBar::new(steps);
         let style = ProgressStyle::with_template("{prefix}: {percent}% {wide_bar} {msg:<24} {eta}");
         if let Ok(style) = style {
-            bar.set_style(style.progress_chars(terminal::bar()));
+            bar.set_style(style.progress_chars(terminal::bar_characters()));
         }
         bar.set_prefix(title);
         bar.enable_steady_tick(Duration::from_millis(250));

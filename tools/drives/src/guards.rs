@@ -34,8 +34,8 @@ use swap::Swap;
 
 pub use holders::holders;
 
-/// How long a listing waits for those who only look at drives, as [`uses`] does, and keep each for a moment.
-const LOOK: Duration = Duration::from_millis(500);
+/// How long a listing waits for processes that only look at drives, as [`uses`] does, and hold each for a moment.
+const LISTING_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Fails unless all of `targets` may be overwritten, and nobody has claimed them. Waits as long for the claims of others
 /// as opening does: udev keeps a drive locked while it reads it. Prints every reason against overwriting.
@@ -72,7 +72,7 @@ fn refuse(targets: &[Target], uses: Vec<Vec<String>>) -> Result<(), Failure> {
 
 /// Why each of `targets` must not be overwritten; empty for those that may be, and that nobody has claimed.
 pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, Failure> {
-    uses_after(LOOK, targets, purpose)
+    uses_after(LISTING_TIMEOUT, targets, purpose)
 }
 
 /// Like [`uses`], where others have until `timeout` to let go of a target.

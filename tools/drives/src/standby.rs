@@ -19,7 +19,8 @@ const STANDBY_IMMEDIATE: Command = Command {
 /// START STOP UNIT with the power condition STANDBY.
 const START_STOP_UNIT: [u8; 6] = [0x1b, 0, 0, 0, 3 << 4, 0];
 
-/// Puts `drive` into standby. What perhaps `takes_ata_commands` is asked by them first. Gives the reason if it refuses.
+/// Puts `drive` into standby. Tries the ATA command first if the drive may be one that `takes_ata_commands`. The error is
+/// the reason why the drive refused.
 pub(crate) fn standby(drive: &dyn Scsi, takes_ata_commands: bool) -> Result<(), String> {
     if !takes_ata_commands {
         return by_scsi(drive);

@@ -35,7 +35,7 @@ const MAX_DEPTH: u32 = 64;
   squall wipe --all --bus usb --except /dev/sdd
       every unused USB drive, but not this one, after one confirmation
   squall wipe --yes --stall 10min --then poweroff /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
-      over night: gives up a drive that stalls, and turns the machine off at the end
+      overnight: gives up a drive that stalls, and turns the machine off at the end
   squall wipe --resume /var/lib/squall/wipe/20261122T093000Z-4711.json
       continues after an interruption or a power cut;
       to give up a job, remove its files instead
@@ -94,7 +94,7 @@ pub struct WipeArguments {
     /// Targets that do not support it are refused. It cannot be stopped: a drive goes on sanitizing itself
     /// even after a power cut, and --resume waits for it. Unless this, --yes or --all is given, squall asks
     /// whether to purge flash that supports it.
-    /// squall's commands for this were tried on emulated drives only: --untried-on-hardware is needed too.
+    /// squall's commands for this were tried on emulated drives only, so --untried-on-hardware is needed too.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "auto", conflicts_with = "resume")]
     pub purge: Option<EraseChoice>,
@@ -133,9 +133,9 @@ pub struct WipeArguments {
 
     /// What to do at the end
     ///
-    /// It is done once the reports are on the disk, also if a drive was not wiped as asked: its report says so. It is not
-    /// done after an interrupt, if a report could not be written, or if no drive was left to wipe. The exit code is 1 if it
-    /// fails.
+    /// squall does this once the reports are on the disk, even if a drive was not wiped as asked; its report says so. squall
+    /// does not do it after an interrupt, if a report could not be written, or if no drive was left to wipe. The exit code is
+    /// 1 if it fails.
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["dry_run", "watch"])]
     pub then: Option<Then>,
 
@@ -261,7 +261,7 @@ pub struct TransferArguments {
 
     /// Give up a drive that has moved nothing for this long, such as 10min
     ///
-    /// The others go on, and squall ends without it. It is reported how far the drive got; a wipe is resumable. Time during
+    /// The others go on, and squall ends without it. squall says how far the drive got; a wipe is resumable. Time during
     /// which squall itself waits, such as for --rate-limit, and a drive's own erase do not count.
     #[arg(long, value_name = "TIME", value_parser = stall)]
     pub stall: Option<Duration>,

@@ -44,7 +44,7 @@ const TICK: Duration = Duration::from_millis(100);
 const PIECE: u64 = 256 << 20;
 
 /// A thread's answer about the target of this number.
-type Told = (usize, Answer);
+type NumberedAnswer = (usize, Answer);
 
 /// A target that is read, and all that its thread needs. The thread may outlive the run.
 struct Reading {
@@ -99,8 +99,8 @@ fn work(
         let reading = Reading::new(one, &interrupt, options);
         readers.push(Reader::start(readers.len(), reading, sender.clone())?);
     }
-    let mut told = Ok(());
-    while told.is_ok() && readers.iter().any(|reader| !reader.has_ended) {
+    let mut printed = Ok(());
+    while printed.is_ok() && readers.iter().any(|reader| !reader.has_ended) {
         let answered = answers.recv_timeout(TICK);
         if answered.is_err() {
             let progress = readers.iter().map(|reader| &reader.reading.progress);
@@ -109,7 +109,7 @@ fn work(
         let readers_and_numbers = readers.iter_mut().enumerate();
         let stalled = readers_and_numbers
             .filter_map(|(number, reader)| Some((number, reader.give_up_if_stalled()?)));
-        let stalled: Vec<Told> = stalled.collect();
+        let stalled: Vec<NumberedAnswer> = stalled.collect();
         for (number, answer) in answered.into_iter().chain(stalled) {
             // What the thread of a target that was given up says counts for nothing.
             if std::mem::replace(&mut readers[number].has_ended, true) {
@@ -118,7 +118,7 @@ fn work(
             count.add(&answer);
             screen.end(number);
             let text = answer.text(options.json);
-            told = told.and(screen.all.suspend(|| output::print(&text)));
+            printed = printed.and(screen.all.suspend(|| output::print(&text)));
         }
     }
     let mut is_stuck = false;
@@ -128,7 +128,7 @@ fn work(
             false => is_stuck |= !reader.handle.is_finished(),
         }
     }
-    let result = told.and(match count.text(options.targets.len()) {
+    let result = printed.and(match count.text(options.targets.len()) {
         None => Ok(()),
         Some(text) => Err(Failure::Runtime(text)),
     });
@@ -191,7 +191,11 @@ fn open(options: &BlankArguments) -> Result<(Vec<Opened>, Vec<Answer>), Failure>
 
 impl Reader {
     /// Starts the thread of the target of this number.
-    fn start(number: usize, reading: Reading, answers: Sender<Told>) -> Result<Reader, Failure> {
+    fn start(
+        number: usize,
+        reading: Reading,
+        answers: Sender<NumberedAnswer>,
+    ) -> Result<Reader, Failure> {
         let limit = reading.transfer.stall;
         let reading = Arc::new(reading);
         let its_own = reading.clone();

@@ -154,7 +154,7 @@ fn label(target: &Identity) -> String {
 pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
     let wrong = |what: &str| Failure::Runtime(format!("{}: {what}", path.display()));
     let wanted = match format {
-        JOURNAL => "the journal of a job of squall wipe, as its last line named it",
+        JOURNAL => "the journal that squall wipe named in its last line",
         _ => "a report of squall wipe",
     };
     let job: Job = named_file::json(path, wanted)?;
@@ -238,13 +238,13 @@ pub fn default_directory() -> Result<PathBuf, Failure> {
     Ok(state.join("squall/wipe"))
 }
 
-/// Fails if a directory for journals and reports cannot be made at `path`, or cannot be written to. Leaves nothing.
+/// Fails if a directory for journals and reports cannot be made at `path`, or cannot be written to. Leaves nothing behind.
 pub fn check_directory(path: &Path) -> Result<(), Failure> {
     let folder = existing_folder(path);
     tempfile::tempfile_in(folder).map(drop).map_err(at(path))
 }
 
-/// The folder in which `path` is, or would be made.
+/// `path`, or the nearest folder above it that exists.
 pub fn existing_folder(path: &Path) -> &Path {
     let existing = path.ancestors().find(|folder| folder.exists());
     existing.unwrap_or(Path::new("."))

@@ -122,7 +122,7 @@ fn overwrite(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Opens the key file at `path`, but follows no link, and waits for nobody.
+/// Opens the key file at `path`. Follows no link, and does not block.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new()

@@ -92,7 +92,7 @@ fn work(
     style: OutputStyle,
     inquiry: &Inquiry,
 ) -> Result<Ended, Failure> {
-    // A process of its own has locked no memory yet.
+    // A child does not inherit memory locks.
     protect_memory();
     let interrupt = Interrupt::watch("the drives are not done")?;
     let journal = Arc::new(journal);

@@ -117,7 +117,7 @@ impl<'a> Show<'a> {
         let view: Box<dyn View> = match style {
             OutputStyle::Screen => Box::new(screen::Screen::on(
                 ProgressDrawTarget::stderr(),
-                terminal::bar(),
+                terminal::bar_characters(),
             )),
             OutputStyle::Log => Box::new(log::Log::new(Box::new(tell))),
             OutputStyle::Json => Box::new(json::Json::new(Box::new(output::print))),

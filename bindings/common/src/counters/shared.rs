@@ -114,8 +114,8 @@ fn close(fd: i32) {
     unsafe { libc::syscall(libc::SYS_close, fd) };
 }
 
-/// Makes a file of counters, all zero, unless there is a file already. It is linked to its name when it is whole, for
-/// another process that starts at this moment. Allocates nothing.
+/// Makes a file of counters, all zero, unless there is a file already. It gets its name when it is whole, because
+/// another process may start at this moment. Allocates nothing.
 fn make(path: &CStr) {
     let mut name = [0u8; libc::PATH_MAX as usize];
     let mut rest = &mut name[..];

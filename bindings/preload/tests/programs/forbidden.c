@@ -1,5 +1,5 @@
-/* A program draws, forbids itself the cycle counter or CPUID, and draws on. The argument says how: tsc or cpuid, by a
-   function or, with "number" behind it, by syscall(2). */
+/* A program draws, switches off the cycle counter or CPUID, and draws on. The argument says how: tsc or cpuid, by a
+   function or, followed by "number", by syscall(2). */
 #include "report.h"
 #include <pthread.h>
 #include <sys/prctl.h>

@@ -16,7 +16,7 @@ int main(void) {
     PRINT(syscall(SYS_seccomp, 0 /* SECCOMP_SET_MODE_STRICT */, 1, NULL));
     PRINT(syscall(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, NULL));
     CHECK(syscall(SYS_getpid) == getpid());
-    /* clone3 with memory that is nobody's, or not readable, and a structure without a child. */
+    /* clone3 with memory that is not mapped, or not readable, and a structure without a child. */
     void *none = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     unsigned long no_child[8] = {[4] = 1000 /* no signal */};
     PRINT(syscall(435 /* SYS_clone3 */, NULL, 64));

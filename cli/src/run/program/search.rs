@@ -65,7 +65,7 @@ fn why_not(file: &Path, error: &io::Error) -> String {
     let shown = file.display();
     match std::fs::metadata(file) {
         Ok(found) if found.is_dir() => format!("{shown} is a directory: name a program"),
-        Ok(found) if !found.is_file() => format!("{shown} is not a program's file"),
+        Ok(found) if !found.is_file() => format!("{shown} is not a regular file: name a program"),
         Ok(found)
             if error.kind() == io::ErrorKind::PermissionDenied && found.mode() & 0o111 == 0 =>
         {
@@ -133,7 +133,7 @@ mod tests {
         says(named(b.join("none")), "there is no such program");
         says(named(a.join("tool")), "is a directory");
         says(named(b.join("tool")), "is not executable");
-        says(named("/dev/null".into()), "is not a program's file");
+        says(named("/dev/null".into()), "is not a regular file");
         let path = std::env::join_paths([&a]).unwrap();
         says(search_in("tool".as_ref(), &path), "is a directory");
     }

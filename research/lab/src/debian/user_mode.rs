@@ -13,7 +13,7 @@ use super::location;
 pub struct UserMode {
     /// The kernel's program.
     pub program: PathBuf,
-    /// The directory of its modules, which is called as the kernel's release.
+    /// The directory of its modules, which is named after the kernel's release.
     pub modules: PathBuf,
 }
 

@@ -2,7 +2,8 @@
 # The first program of a guest: prepares the system, and executes the requests of the lab. Its shell is busybox's,
 # which has its utilities built in: to start a program takes long on an emulated machine.
 #
-# Requests come over QEMU's virtio port, or the file that the kernel's parameter `agent` names, as lines `WORD NUMBER VALUE`, one at a time. Each is answered by a line
+# Requests come over QEMU's virtio port, or the file that the kernel's parameter `agent` names, as lines
+# `WORD NUMBER VALUE`, one at a time. Each is answered by a line
 # `yes VALUE` or `no REASON`:
 #
 #   put LENGTH PATH   LENGTH bytes follow: they become the file

@@ -185,7 +185,7 @@ fn a_drive_that_cannot_be_recorded_shifts_no_other() {
     }
     session.ok("kill -s TERM $(pidof squall)");
     let ran = session.end(running);
-    let ran = ran.failure("plugged in and not wiped, for the reasons told: 1 drive");
+    let ran = ran.failure("plugged in and not wiped, for the reasons above: 1 drive");
     let ended = ran.events("end")[0]["drives"].as_array().expect("drives");
     let serials: Vec<_> = ended.iter().map(|drive| &drive["serial"]).collect();
     assert_eq!(serials, ["PRESENT", "NEXT"]);

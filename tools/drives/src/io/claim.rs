@@ -52,8 +52,8 @@ pub fn hold(file: &File) -> Result<(), Errno> {
     claim(file, true)
 }
 
-/// Fails as [`hold`] or, for a regular file, [`claim`] would at this moment, if `file` is open for reading. Waits for
-/// nobody, and keeps only the lock of flock(2).
+/// Fails as [`hold`] or, for a regular file, [`claim`] would at this moment, if `file` is open for reading. Does not
+/// wait, and keeps only the lock of flock(2).
 pub fn try_claim(file: &File, is_block: bool) -> Result<(), Errno> {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)?;
     let mut lock = lock_of(libc::F_WRLCK, 0, 0);

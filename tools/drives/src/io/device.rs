@@ -59,7 +59,7 @@ impl Device {
         let identity = &target.identity;
         let is_block = identity.kind != Kind::File;
         let at = |error: Errno| cannot_open(target, access, &error);
-        // Who only looks at drives keeps each for a moment.
+        // Processes that only look at drives hold each for a moment.
         let passes = |error: &Errno| *error == Errno::BUSY && guards::claim(target).is_none();
         let opened = match direct {
             Direct::Off => None,

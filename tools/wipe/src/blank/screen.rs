@@ -31,7 +31,7 @@ impl Screen {
         let style = ProgressStyle::with_template("{bar:10}  {wide_msg}");
         let style = style
             .expect("the template is valid")
-            .progress_chars(terminal::bar());
+            .progress_chars(terminal::bar_characters());
         let bar = |(target, _): &(Target, Device)| {
             let bar = all.add(ProgressBar::new(1).with_style(style.clone()));
             let mut meter = Meter::default();

@@ -180,7 +180,7 @@ fn a_missing_byte_is_not_rounded_away() {
 
 /// Half of the drive was added while the other half was overwritten and verified.
 #[test]
-fn a_size_that_changed_is_told() {
+fn a_changed_size_is_on_the_page() {
     let mut job = fixture::job();
     let size = job.drives[0].target.size;
     job.drives[0].size_at_end = Some(2 * size);

@@ -13,7 +13,7 @@ use crate::show::OutputStyle;
 pub struct Finished {
     /// Fails unless every drive was wiped as asked.
     pub result: Result<(), Failure>,
-    /// Whether reports of how all drives ended are on the disk.
+    /// Whether every drive has a final report on the disk.
     pub is_reported: bool,
 }
 

@@ -41,7 +41,7 @@ pub fn prepare(
     }
     let (numbers, targets) = find_attached(&journal, &left)?;
     let options = &WipeArguments {
-        consent: of_those_left(&options.consent, &journal.job().drives, &numbers),
+        consent: consent_for_resumed(&options.consent, &journal.job().drives, &numbers),
         ..options.clone()
     };
     guards::check(&targets, &PURPOSE)?;
@@ -114,7 +114,7 @@ fn find_attached(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<T
 
 /// `consent` without the serial numbers of drives of the job that are not resumed now, so that the numbers of all its drives
 /// may be given again.
-fn of_those_left(consent: &Consent, drives: &[Drive], resumed: &[usize]) -> Consent {
+fn consent_for_resumed(consent: &Consent, drives: &[Drive], resumed: &[usize]) -> Consent {
     let has = |drive: &Drive, serial: &String| {
         let target = &drive.target;
         target.serial.as_ref() == Some(serial) || target.wwid.as_ref() == Some(serial)

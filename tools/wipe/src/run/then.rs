@@ -35,7 +35,7 @@ impl fmt::Display for Then {
     }
 }
 
-/// Fails if that cannot be done after a run on `targets` whose reports go to `directory`.
+/// Fails if `then` cannot be done after a run on `targets` whose reports go to `directory`.
 pub fn check(then: Option<Then>, targets: &[Target], directory: &Path) -> Result<(), Failure> {
     let why = match then {
         None => None,
@@ -81,13 +81,13 @@ impl Then {
     pub fn check_end(self, is_reported: bool, interrupt: &Interrupt) -> Result<(), Failure> {
         let why = match (interrupt.is_noted(), is_reported) {
             (true, _) => "the run was interrupted",
-            (false, false) => "reports of how all drives ended are not on the disk",
+            (false, false) => "not every drive has a final report on the disk",
             (false, true) => return Ok(()),
         };
         Err(Failure::Runtime(format!("{self}: not done, because {why}")))
     }
 
-    /// Does it, with the numbered `targets` of the run, of which those with the numbers in `stuck` do not answer.
+    /// Does this, with the numbered `targets` of the run, of which those with the numbers in `stuck` do not answer.
     pub fn run(
         self,
         targets: &[(usize, Target)],
@@ -116,7 +116,7 @@ fn poweroff() -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// What squall has written is on the disk: its files were synchronised one by one. To synchronise everything could wait for
+/// What squall has written is on the disk: its files were synchronised one by one. Synchronising everything could wait for
 /// a drive that does not answer.
 fn power_off() -> Result<(), Failure> {
     let (program, arguments) = poweroff();
@@ -157,7 +157,7 @@ fn put_into_standby(targets: &[(usize, Target)], stuck: &[usize]) -> Result<(), 
     match failed {
         0 => Ok(()),
         _ => Err(Failure::Runtime(format!(
-            "{failed} of {} drives not in standby, for the reasons told",
+            "{failed} of {} drives not in standby, for the reasons above",
             targets.len()
         ))),
     }

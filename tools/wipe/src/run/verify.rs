@@ -59,7 +59,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     })
 }
 
-/// Compares the drives in the reports that were `reported`, and writes reports to `directory`.
+/// Compares the `reported` drives, and writes reports to `directory`.
 fn work(
     options: &VerifyArguments,
     reported: Vec<Reported>,
@@ -67,7 +67,7 @@ fn work(
     style: OutputStyle,
     inquiry: &Inquiry,
 ) -> Result<Ended, Failure> {
-    // A process of its own has locked no memory yet.
+    // A child does not inherit memory locks.
     protect_memory();
     let interrupt = Interrupt::watch("the verification was not finished")?;
     let drives = reported.iter().map(|one| one.drive.clone()).collect();

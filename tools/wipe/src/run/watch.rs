@@ -132,7 +132,7 @@ pub fn check(missed: usize) -> Result<(), Failure> {
     match missed {
         0 => Ok(()),
         _ => Err(Failure::Runtime(format!(
-            "plugged in and not wiped, for the reasons told: {}",
+            "plugged in and not wiped, for the reasons above: {}",
             choice::count(missed)
         ))),
     }

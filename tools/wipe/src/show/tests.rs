@@ -110,7 +110,7 @@ fn log(text: &RefCell<String>) -> Box<dyn View + '_> {
 
 /// A user who asks gets the same lines as in a log, above the bars.
 #[test]
-fn a_question_is_answered() {
+fn progress_is_shown_if_the_user_asks() {
     let job = job();
     let progress = progress(&job);
     let text = RefCell::default();
