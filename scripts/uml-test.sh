@@ -50,7 +50,7 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t tmpfs tmp /tmp
 if grep -q vdso=0 /proc/cmdline; then mount -t tmpfs none /proc/sys; fi
-sh -eux /test 2>&1 && echo "every command ran"
+sh -eux /test 2>&1 && echo "all commands ran"
 poweroff -f
 END
 chmod +x "$guest/init"
@@ -59,10 +59,10 @@ for vdso in 1 0; do
     # The guest's memory is a file in TMPDIR.
     TMPDIR=/dev/shm timeout 300 "$cache/usr/bin/linux.uml" mem=256M rootfstype=hostfs "rootflags=$guest" rw \
         init=/init con=null con0=fd:0,fd:1 quiet "vdso=$vdso" "uml_dir=$work" < /dev/null > "$work/log" 2>&1 || true
-    grep -q '^every command ran' "$work/log" || {
+    grep -q '^all commands ran' "$work/log" || {
         cat "$work/log"
         echo "uml-test.sh: a command failed with vdso=$vdso" >&2
         exit 1
     }
-    echo "uml: every command ran with vdso=$vdso"
+    echo "uml: all commands ran with vdso=$vdso"
 done

@@ -148,7 +148,8 @@ uint64_t squall_uniform(uint64_t bound) SQUALL_NOTHROW;
  *
  * It holds for the whole process and its later children, and cannot be undone. A thread that has drawn
  * before stops at its next refill, the calling thread at once: call it before there are such threads,
- * or in each of them. The library of `squall run` and of LD_PRELOAD does this by itself.
+ * or in each of them. With `squall run` or LD_PRELOAD no call is needed:
+ * the kernel then serves the process.
  */
 void squall_avoid_cycle_counter(void) SQUALL_NOTHROW;
 

@@ -109,7 +109,8 @@ pub extern "C" fn squall_uniform(bound: u64) -> u64 {
 ///
 /// It holds for the whole process and its later children, and cannot be undone. A thread that has drawn
 /// before stops at its next refill, the calling thread at once: call it before there are such threads,
-/// or in each of them. The library of `squall run` and of LD_PRELOAD does this by itself.
+/// or in each of them. With `squall run` or LD_PRELOAD no call is needed:
+/// the kernel then serves the process.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_avoid_cycle_counter() {
     squall::hazmat::avoid_cycle_counter();
