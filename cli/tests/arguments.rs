@@ -160,6 +160,8 @@ fn missing_files_are_wrong_arguments() {
         let output = run(&format!("{command} /etc/passwd"));
         crate::common::refused(&output, 2, &["/etc/passwd: "]);
     }
+    // `squall run` looks for its library first.
+    squall_testing::doors::preload();
     let output = run("run --counters /nonexistent/file -- true");
     crate::common::refused(&output, 2, &["there is no folder /nonexistent\n"]);
     let output = run("stream --size 1 --output /dev/null/folder/file");
