@@ -131,6 +131,8 @@ while :; do
         sleep 0.01
         continue
     fi
+    # An empty line wakes a serial line.
+    [ -n "$word" ] || continue
     job=$jobs/$number
     case $word in
     put | add | get | start | poll) "$word" ;;

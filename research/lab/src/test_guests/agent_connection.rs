@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use squall_tools::Failure;
 use squall_tools::failure::{at, cause};
@@ -14,6 +14,9 @@ use crate::emulator::{Machine, PAUSE, Wait};
 /// Longest time between two checks of the machine.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
+/// How long a serial line is waited for before it is reminded.
+const REMINDER: Duration = Duration::from_secs(5);
+
 /// A connection to the agent.
 #[derive(Debug)]
 pub struct AgentConnection {
@@ -22,6 +25,8 @@ pub struct AgentConnection {
     pub piece: usize,
     /// Bytes that were received but not read yet.
     received: Vec<u8>,
+    /// When bytes were last received, or the guest was reminded.
+    active: Instant,
 }
 
 impl AgentConnection {
@@ -40,6 +45,7 @@ impl AgentConnection {
             stream,
             piece,
             received: Vec::new(),
+            active: Instant::now(),
         })
     }
 
@@ -91,6 +97,19 @@ impl AgentConnection {
         self.received.extend_from_slice(&buffer[..read]);
         if read == 0 {
             check_machine(machine, wait)?;
+            self.remind()?;
+        } else {
+            self.active = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// A serial line of user-mode Linux was seen to sleep, once in some thousand requests, although one had come. More
+    /// input wakes it: an empty line, which the agent skips.
+    fn remind(&mut self) -> Result<(), Failure> {
+        if self.piece != usize::MAX && self.active.elapsed() > REMINDER {
+            self.active = Instant::now();
+            transferred(self.stream.write(b"\n"))?;
         }
         Ok(())
     }
