@@ -113,11 +113,8 @@ fn outcome_without(need: &Need) -> Option<Result<Completion, Failed>> {
 /// # Errors
 /// Returns why not.
 pub fn command(name: &str) -> Result<(), String> {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let system = ["/usr/sbin", "/sbin"].map(Path::new);
-    std::env::split_paths(&paths)
-        .chain(system.map(Path::to_owned))
-        .any(|directory| directory.join(name).is_file())
+    let in_system = |directory: &str| Path::new(directory).join(name).is_file();
+    (squall_tools::is_in_path(name) || ["/usr/sbin", "/sbin"].into_iter().any(in_system))
         .then_some(())
         .ok_or_else(|| format!("{name} is not installed"))
 }

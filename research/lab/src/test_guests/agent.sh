@@ -131,7 +131,7 @@ while :; do
         sleep 0.01
         continue
     fi
-    # An empty line wakes a serial line.
+    # The lab sends an empty line to a guest that has been silent.
     [ -n "$word" ] || continue
     job=$jobs/$number
     case $word in

@@ -14,7 +14,7 @@ use crate::emulator::{Machine, PAUSE, Wait};
 /// Longest time between two checks of the machine.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long a serial line is waited for before it is reminded.
+/// How long a guest of user-mode Linux may be silent before it is reminded of a request.
 const REMINDER: Duration = Duration::from_secs(5);
 
 /// A connection to the agent.
@@ -25,7 +25,7 @@ pub struct AgentConnection {
     pub piece: usize,
     /// Bytes that were received but not read yet.
     received: Vec<u8>,
-    /// When bytes were last received, or the guest was reminded.
+    /// When bytes were last sent or received, or the guest was reminded.
     active: Instant,
 }
 
@@ -40,7 +40,7 @@ impl AgentConnection {
         let timeouts = stream
             .set_read_timeout(Some(CHECK_INTERVAL))
             .and_then(|()| stream.set_write_timeout(Some(CHECK_INTERVAL)));
-        timeouts.map_err(|error| Failure::Runtime(cause(&error).to_string()))?;
+        timeouts.map_err(|error| Failure::Runtime(cause(&error)))?;
         Ok(AgentConnection {
             stream,
             piece,
@@ -56,6 +56,7 @@ impl AgentConnection {
         machine: &mut Machine,
         wait: &mut Wait,
     ) -> Result<(), Failure> {
+        self.active = Instant::now();
         while !bytes.is_empty() {
             let sent = transferred(self.stream.write(bytes))?;
             bytes = &bytes[sent..];
@@ -104,8 +105,8 @@ impl AgentConnection {
         Ok(())
     }
 
-    /// A serial line of user-mode Linux was seen to sleep, once in some thousand requests, although one had come. More
-    /// input wakes it: an empty line, which the agent skips.
+    /// Sends an empty line, which the agent skips, to a guest of user-mode Linux that has been silent. Once in some thousand
+    /// requests such a guest did not answer, for a reason that was not found; more input may wake it.
     fn remind(&mut self) -> Result<(), Failure> {
         if self.piece != usize::MAX && self.active.elapsed() > REMINDER {
             self.active = Instant::now();

@@ -150,7 +150,7 @@ impl Setup<'_> {
         }
     }
 
-    /// Fails unless the setup is of a guest that `user_mode` Linux can be, or else QEMU.
+    /// Fails if the setup needs what user-mode Linux lacks or, unless the guest runs in `user_mode`, what QEMU lacks.
     pub(super) fn check_for(&self, user_mode: bool) -> Result<(), Failure> {
         let is_ubd = |drive: &Drive| drive.bus == Bus::Ubd;
         let needs_qemu = self.drives.iter().any(|drive| !is_ubd(drive))
