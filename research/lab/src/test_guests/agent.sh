@@ -31,8 +31,14 @@ modules=$(cat /etc/modules)
 # shellcheck disable=SC2086 # words
 [ -z "$modules" ] || /usr/sbin/modprobe -a $modules
 
+# Sends the line in $1. A job's end interrupts the shell's write to a serial line (SIGCHLD, EINTR), which has then sent
+# nothing.
+say() {
+    until printf '%s\n' "$1" >&3; do :; done 2>/dev/null
+}
+
 yes() {
-    printf 'yes %s\n' "$1" >&3
+    say "yes $1"
 }
 
 # Answers yes if the exit status in $1 is 0, or else no with the error output in `said`.
@@ -40,7 +46,7 @@ answer() {
     if [ "$1" = 0 ]; then
         yes ''
     else
-        printf 'no %s\n' "$(printf %s "$said" | tr '\n' ' ')" >&3
+        say "no $(printf %s "$said" | tr '\n' ' ')"
     fi
 }
 
@@ -131,8 +137,6 @@ while :; do
         sleep 0.01
         continue
     fi
-    # The lab sends an empty line to a guest that has been silent.
-    [ -n "$word" ] || continue
     job=$jobs/$number
     case $word in
     put | add | get | start | poll) "$word" ;;

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use squall_tools::Failure;
 use squall_tools::failure::{at, cause};
@@ -14,9 +14,6 @@ use crate::emulator::{Machine, PAUSE, Wait};
 /// Longest time between two checks of the machine.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long a guest of user-mode Linux may be silent before it is reminded of a request.
-const REMINDER: Duration = Duration::from_secs(5);
-
 /// A connection to the agent.
 #[derive(Debug)]
 pub struct AgentConnection {
@@ -25,8 +22,6 @@ pub struct AgentConnection {
     pub piece: usize,
     /// Bytes that were received but not read yet.
     received: Vec<u8>,
-    /// When bytes were last sent or received, or the guest was reminded.
-    active: Instant,
 }
 
 impl AgentConnection {
@@ -45,7 +40,6 @@ impl AgentConnection {
             stream,
             piece,
             received: Vec::new(),
-            active: Instant::now(),
         })
     }
 
@@ -56,7 +50,6 @@ impl AgentConnection {
         machine: &mut Machine,
         wait: &mut Wait,
     ) -> Result<(), Failure> {
-        self.active = Instant::now();
         while !bytes.is_empty() {
             let sent = transferred(self.stream.write(bytes))?;
             bytes = &bytes[sent..];
@@ -98,19 +91,6 @@ impl AgentConnection {
         self.received.extend_from_slice(&buffer[..read]);
         if read == 0 {
             check_machine(machine, wait)?;
-            self.remind()?;
-        } else {
-            self.active = Instant::now();
-        }
-        Ok(())
-    }
-
-    /// Sends an empty line, which the agent skips, to a guest of user-mode Linux that has been silent. Once in some thousand
-    /// requests such a guest did not answer, for a reason that was not found; more input may wake it.
-    fn remind(&mut self) -> Result<(), Failure> {
-        if self.piece != usize::MAX && self.active.elapsed() > REMINDER {
-            self.active = Instant::now();
-            transferred(self.stream.write(b"\n"))?;
         }
         Ok(())
     }
