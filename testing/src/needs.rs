@@ -50,16 +50,6 @@ pub const MOUNTS: Need = Need {
     required_by: "SQUALL_REQUIRE_LOOP",
 };
 
-/// User namespaces.
-pub const USER_NAMESPACES: Need = Need {
-    check: || {
-        let mut unshare = Command::new("unshare");
-        succeeds(unshare.args(["--user", "--map-root-user", "true"]))
-            .map_err(|why| format!("no user namespaces: {why}"))
-    },
-    required_by: NOTHING,
-};
-
 /// mkfs.btrfs(8).
 pub const MKFS_BTRFS: Need = Need {
     check: || command("mkfs.btrfs"),

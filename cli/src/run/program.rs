@@ -2,11 +2,9 @@
 //! library into it.
 
 mod binary;
-mod caller;
 mod preloadable;
 mod script;
 mod search;
-mod secure;
 
 use std::ffi::OsStr;
 use std::io;

@@ -30,9 +30,8 @@ int main(void) {
 }
 "#;
 
-/// What that program prints with the library, and in secure mode.
+/// What that program prints with the library.
 pub const LOADED: &str = "secure 0 loaded 1\n";
-pub const SECURE: &str = "secure 1 loaded 0\n";
 
 /// A folder that every user may read.
 pub struct Workspace(TempDir);

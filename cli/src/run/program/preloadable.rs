@@ -3,21 +3,19 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
+use rustix::fs::{Mode, fgetxattr};
+use rustix::process::{getegid, geteuid, getgid, getuid};
 use squall_tools::failure::cause;
 
 use super::Refusal;
 use super::binary::{self, Binary};
-use super::caller::Caller;
 use super::script::{self, HEAD_LEN, Kind, MAX_INTERPRETERS};
-use super::secure::{self, FileFacts, SecureReason};
 
 /// The shell that execvp(3) runs for text files without an interpreter line.
 const SHELL: &str = "/bin/sh";
-
-/// The advice for programs in secure-execution mode.
-const WITHOUT_PRELOAD: &str = "link libsquall into it";
 
 /// Succeeds if `preload` would be loaded into the program that the kernel executes for the file at
 /// `path`.
@@ -37,13 +35,12 @@ pub fn check_preloadable(path: &Path, preload: &Path) -> Result<(), Refusal> {
         return Err(Refusal::NotExecutable(text));
     };
     check_loader(&executed.name, &program, &library, preload)?;
-    check_secure_mode(&executed).map_err(|error| cannot_tell(&executed.name, &error))?
+    check_privileges(&executed)
 }
 
 /// The program that the kernel executes for a file: the file itself or its interpreter.
 struct Executed {
     name: String,
-    path: PathBuf,
     file: File,
 }
 
@@ -56,7 +53,7 @@ fn follow_interpreters(path: &Path) -> Result<Executed, Refusal> {
             _ => Refusal::from_error(format!("{name}: {}", cause(&error)), &error),
         })?;
         let next = match script::kind(&head) {
-            Kind::Elf => return Ok(Executed { name, path, file }),
+            Kind::Elf => return Ok(Executed { name, file }),
             Kind::Script(interpreter) => interpreter,
             Kind::Text if interpreters == 0 => SHELL.into(),
             Kind::Text | Kind::Other => {
@@ -152,36 +149,41 @@ fn is_glibc_loader(loader: &[u8]) -> bool {
         .any(|start| name.starts_with(start))
 }
 
-/// Fails if the loader would ignore LD_PRELOAD.
-fn check_secure_mode(executed: &Executed) -> io::Result<Result<(), Refusal>> {
-    let Some(why) = secure::secure_reason(&FileFacts::read(&executed.file)?, &Caller::current()?)
-    else {
-        return Ok(Ok(()));
-    };
+/// Fails if the loader would ignore LD_PRELOAD because the program has more rights than its caller,
+/// ld.so(8). What takes those rights away, such as a mount with nosuid, is not considered.
+fn check_privileges(executed: &Executed) -> Result<(), Refusal> {
     let name = &executed.name;
-    let path = executed.path.display();
-    let (description, instead) = match why {
-        SecureReason::Caller => (
-            "would run with effective ids that differ from its real ids, as this process does"
-                .to_owned(),
-            "run it with equal ids, for example with setpriv(1) or su(1)".to_owned(),
-        ),
-        SecureReason::User(user) => (
-            format!("is set-user-ID and would run as user {user}"),
-            format!("run it as that user, or {WITHOUT_PRELOAD}"),
-        ),
-        SecureReason::Group(group) => (
-            format!("is set-group-ID and would run as group {group}"),
-            format!("run it with that group as its own, or {WITHOUT_PRELOAD}"),
-        ),
-        SecureReason::Capabilities => (
-            "has capabilities that its caller lacks".to_owned(),
-            format!("run it as root, or remove them (setcap -r {path})"),
-        ),
+    let metadata = (executed.file.metadata()).map_err(|error| cannot_tell(name, &error))?;
+    let mode = Mode::from_raw_mode(metadata.mode());
+    let (user, group) = (getuid(), getgid());
+    let has_capabilities =
+        || fgetxattr(&executed.file, c"security.capability", &mut [0; 0]).is_ok();
+    let (property, instead) = if user != geteuid() || group != getegid() {
+        (
+            "would inherit effective ids that differ from the real ids",
+            "run it with equal ids, for example with setpriv(1)",
+        )
+    } else if mode.contains(Mode::SUID) && metadata.uid() != user.as_raw() {
+        (
+            "has the set-user-ID bit",
+            "run it as its owner, or link libsquall into it",
+        )
+    } else if mode.contains(Mode::SGID) && metadata.gid() != group.as_raw() {
+        (
+            "has the set-group-ID bit",
+            "run it with its group as the real one (newgrp(1)), or link libsquall into it",
+        )
+    } else if !user.is_root() && has_capabilities() {
+        (
+            "has file capabilities",
+            "run it as root, or link libsquall into it",
+        )
+    } else {
+        return Ok(());
     };
-    Ok(Err(Refusal::PreloadIneffective(format!(
-        "{name} {description}: the loader preloads nothing into it: {instead}"
-    ))))
+    Err(Refusal::PreloadIneffective(format!(
+        "{name} {property}: the loader ignores LD_PRELOAD in such programs: {instead}"
+    )))
 }
 
 #[cfg(test)]
