@@ -71,7 +71,7 @@ CHANGES = [
             if has_input && number == 0 {""",
      "clone/delayed/long"),
     ("request: a small one is checked before its bytes are taken", "thread_generator.rs",
-     "failpoint::is_off(Failpoint::CheckAfterRead) && line.is_fresh(page);",
+     "failpoint::is_active(Failpoint::CheckBeforeRead) && line.is_fresh(page);",
      "line.is_fresh(page);",
      "drop/in-a-small-draw"),
     ("request: a padded one is checked before it gets the pad", "thread_generator.rs",
@@ -85,10 +85,10 @@ CHANGES = [
      "drop/before-the-last-access"),
     ("request: a large one is checked before it is generated", "thread_generator.rs",
      """            self.produce(page, kind, out);
-            if failpoint::is_off(Failpoint::CheckAfterRead) || self.is_current(page) {""",
+            if failpoint::is_active(Failpoint::CheckBeforeRead) || self.is_current(page) {""",
      """            let is_current = self.is_current(page);
             self.produce(page, kind, out);
-            if failpoint::is_off(Failpoint::CheckAfterRead) || is_current {""",
+            if failpoint::is_active(Failpoint::CheckBeforeRead) || is_current {""",
      "drop/in-a-large-draw"),
     ("request: the lock is released before the bytes are checked", "thread_generator.rs",
      """    if !was_checked_before && !line.is_fresh(page) {
@@ -198,7 +198,7 @@ CHANGES = [
         is_unchanged""",
      "clone/vmclock-bootstraps/first"),
     ("root: its epoch is set before its bootstrap", "thread_generator/root.rs",
-     """    if policy.may_be_clone(before, epoch) && !failpoint::is_off(Failpoint::Bootstrap) {
+     """    if policy.may_be_clone(before, epoch) && !failpoint::is_active(Failpoint::SkipBootstrap) {
         bootstrap(&shared.value);
     }
     if before != epoch {
@@ -207,7 +207,7 @@ CHANGES = [
      """    if before != epoch {
         shared.set_epoch(epoch);
     }
-    if policy.may_be_clone(before, epoch) && !failpoint::is_off(Failpoint::Bootstrap) {
+    if policy.may_be_clone(before, epoch) && !failpoint::is_active(Failpoint::SkipBootstrap) {
         bootstrap(&shared.value);
     }""",
      "clone/vmclock-bootstraps/first"),

@@ -81,7 +81,7 @@ impl BufferedSimulationRng {
         self.left = at;
         let Buffer { page, addresses } = self.buffer?;
         let is_fresh = || page.is_fresh(addresses.tag());
-        let was_checked_before = failpoint::is_off(Failpoint::CheckAfterRead) && is_fresh();
+        let was_checked_before = failpoint::is_active(Failpoint::CheckBeforeRead) && is_fresh();
         let word = page.take_word(at);
         (was_checked_before || is_fresh()).then_some(word)
     }

@@ -304,7 +304,7 @@ pub mod hazmat {
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing {
-    pub use crate::failpoint::{Failpoint, switch_off as switch_off_for_testing};
+    pub use crate::failpoint::{Failpoint, activate as activate_for_testing};
     pub use crate::guard::clock::advance as advance_clock_for_testing;
     pub use crate::guard::stop::set_gap as set_gap_for_testing;
     pub use crate::guard::vdso::watch_replacement as watch_generation_at_for_testing;

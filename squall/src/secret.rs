@@ -11,7 +11,7 @@ use crate::failpoint::{self, Failpoint};
 /// Wipes bytes or words; the compiler cannot remove the stores.
 #[inline]
 pub(crate) fn wipe<W: Copy + Default>(words: &mut [W]) {
-    if failpoint::is_off(Failpoint::Wiping) {
+    if failpoint::is_active(Failpoint::SkipWiping) {
         return;
     }
     words.fill(W::default());
@@ -51,7 +51,7 @@ pub(crate) fn wipe_stack_below<const N: usize>() {
     fn wipe_below<const N: usize>() {
         wipe(&mut [0u8; N]);
     }
-    if !failpoint::is_off(Failpoint::Wiping) {
+    if !failpoint::is_active(Failpoint::SkipWiping) {
         wipe_below::<N>();
     }
 }

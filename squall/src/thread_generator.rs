@@ -170,10 +170,11 @@ fn draw<T>(
     let Some((page, at)) = line.place(left, len) else {
         return Err(SlowPath { left });
     };
-    if failpoint::is_off(Failpoint::ReentryLock) {
+    if failpoint::is_active(Failpoint::SkipReentryLock) {
         line.lock.unlock(left);
     }
-    let was_checked_before = failpoint::is_off(Failpoint::CheckAfterRead) && line.is_fresh(page);
+    let was_checked_before =
+        failpoint::is_active(Failpoint::CheckBeforeRead) && line.is_fresh(page);
     let taken = take(page, at);
     if kind == RequestKind::Unique
         && let Some(now) = line.reading_after_pause()
@@ -311,7 +312,7 @@ impl Request<'_> {
                 self.seed(page)?;
             }
             self.produce(page, kind, out);
-            if failpoint::is_off(Failpoint::CheckAfterRead) || self.is_current(page) {
+            if failpoint::is_active(Failpoint::CheckBeforeRead) || self.is_current(page) {
                 return Ok(());
             }
         }

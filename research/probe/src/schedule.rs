@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use squall::testing::{
-    Failpoint, set_gap_for_testing, switch_off_for_testing, vmclock_for_testing,
+    Failpoint, activate_for_testing, set_gap_for_testing, vmclock_for_testing,
     vmgenid_page_for_testing,
 };
 use squall_probe::{Mode, Source};
@@ -57,20 +57,20 @@ const fn phase(number: u64) -> u64 {
 
 /// Hides from squall that the machine notifies it of clones.
 fn hide_clones() {
-    switch_off_for_testing(Failpoint::Vmgenid);
+    activate_for_testing(Failpoint::HideVmgenid);
     hide_devices();
 }
 
-/// squall's clone guards, except those that read devices.
-const GUARDS: [Failpoint; 3] = [
-    Failpoint::GenerationCheck,
-    Failpoint::UnnotifiedCloneGuard,
-    Failpoint::AdditionalInput,
+/// The failpoints that disable squall's clone guards, except those that read devices.
+const UNGUARDED: [Failpoint; 3] = [
+    Failpoint::FreezeGeneration,
+    Failpoint::SkipUnnotifiedCloneGuard,
+    Failpoint::ZeroAdditionalInput,
 ];
 
 /// Switches squall's clone guards off.
 fn switch_guards_off() {
-    GUARDS.into_iter().for_each(switch_off_for_testing);
+    UNGUARDED.into_iter().for_each(activate_for_testing);
     hide_devices();
 }
 
@@ -78,18 +78,18 @@ fn switch_guards_off() {
 /// the page is the only difference to squall without guards.
 fn keep_only_notification() {
     if Path::new(VMGENID_PAGE).exists() {
-        GUARDS.into_iter().for_each(switch_off_for_testing);
+        UNGUARDED.into_iter().for_each(activate_for_testing);
     } else {
-        switch_off_for_testing(Failpoint::UnnotifiedCloneGuard);
+        activate_for_testing(Failpoint::SkipUnnotifiedCloneGuard);
     }
 }
 
 /// Hides all notifications of clones from squall, so that only the stop of the machine reveals a clone.
 fn allow_bursts() {
     hide_clones();
-    switch_off_for_testing(Failpoint::GenerationCheck);
+    activate_for_testing(Failpoint::FreezeGeneration);
     if is_emulated() {
-        switch_off_for_testing(Failpoint::NoKvm);
+        activate_for_testing(Failpoint::PretendKvm);
         set_gap_for_testing(EMULATED_GAP);
     }
 }
@@ -97,7 +97,7 @@ fn allow_bursts() {
 /// The same, and also switches off the detection of stops.
 fn allow_endless_bursts() {
     allow_bursts();
-    switch_off_for_testing(Failpoint::StopDetection);
+    activate_for_testing(Failpoint::IgnoreStops);
 }
 
 /// Whether QEMU translates this machine's instructions: its name is in the hypervisor's CPUID leaf.

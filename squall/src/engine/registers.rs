@@ -34,7 +34,7 @@ pub(crate) fn clear_on_return() -> ClearOnReturn {
 impl Drop for ClearOnReturn {
     #[inline]
     fn drop(&mut self) {
-        if !failpoint::is_off(Failpoint::RegisterClearing) {
+        if !failpoint::is_active(Failpoint::SkipRegisterClearing) {
             clear();
         }
     }

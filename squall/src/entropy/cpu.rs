@@ -115,7 +115,7 @@ pub(crate) fn cycles() -> u64 {
 /// it has failed its health tests. Returns `count`, an earlier reading, unless that is 0.
 #[inline]
 pub(crate) fn count_or_read(count: u64) -> u64 {
-    if count == 0 || failpoint::is_off(Failpoint::CycleCounter) {
+    if count == 0 || failpoint::is_active(Failpoint::FreezeCycleCounter) {
         read_counter()
     } else {
         count
@@ -160,7 +160,7 @@ pub(crate) fn noise() -> u64 {
     });
     let noise_sample = noise_sample(last, count);
     let passes = COUNTER_HEALTH.with(|health| health.passes(noise_sample, Limits::ONE_BIT));
-    if !passes && !failpoint::is_off(Failpoint::HealthTests) {
+    if !passes && !failpoint::is_active(Failpoint::PassHealthTests) {
         COUNTER.set(NoiseSource::Failed);
     }
     count
@@ -181,7 +181,7 @@ pub(crate) fn counter_state() -> NoiseSource {
 
 #[inline]
 fn read_counter() -> u64 {
-    if failpoint::is_off(Failpoint::CycleCounter) || !cycle_counter::may_be_read() {
+    if failpoint::is_active(Failpoint::FreezeCycleCounter) || !cycle_counter::may_be_read() {
         return 0;
     }
     #[cfg(target_arch = "x86_64")]
@@ -257,7 +257,7 @@ fn tested_word() -> Option<u64> {
     };
     let passes = may_be_random(word)
         && (RANDOM_HEALTH.with(|health| health.passes(word, Limits::HALF_WORD))
-            || failpoint::is_off(Failpoint::HealthTests));
+            || failpoint::is_active(Failpoint::PassHealthTests));
     if !passes {
         RANDOM.set(NoiseSource::Failed);
     }
@@ -270,7 +270,7 @@ fn may_be_random(word: u64) -> bool {
 }
 
 fn has_random_instruction() -> bool {
-    if failpoint::is_off(Failpoint::RandomInstruction) {
+    if failpoint::is_active(Failpoint::HideRandomInstruction) {
         return false;
     }
     #[cfg(target_arch = "x86_64")]
@@ -284,7 +284,7 @@ fn has_random_instruction() -> bool {
 /// One raw word, if the instruction has one.
 #[inline]
 fn raw_word() -> Option<u64> {
-    if failpoint::is_off(Failpoint::RandomWordsDiffer) {
+    if failpoint::is_active(Failpoint::RepeatRandomWord) {
         return Some(5);
     }
     /// Tries before the instruction counts as returning no word (Intel's Digital Random Number

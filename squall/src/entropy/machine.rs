@@ -44,7 +44,7 @@ impl Machine for ThisMachine {
     }
 
     fn process(&self) -> u32 {
-        if failpoint::is_off(Failpoint::ProcessAndCpuNumbers) {
+        if failpoint::is_active(Failpoint::ZeroProcessAndCpuNumbers) {
             0
         } else {
             std::process::id()
@@ -52,7 +52,7 @@ impl Machine for ThisMachine {
     }
 
     fn cpu(&self) -> u32 {
-        if failpoint::is_off(Failpoint::ProcessAndCpuNumbers) {
+        if failpoint::is_active(Failpoint::ZeroProcessAndCpuNumbers) {
             0
         } else {
             cpu::current_cpu()

@@ -65,8 +65,8 @@ pub(crate) type RootBytes = Secret<SEED_LEN>;
 /// Makes a seed from the kernel's bytes and an accumulator's: if either cannot be predicted, the
 /// seed cannot be.
 pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
-    let unless_off = |part, failpoint| {
-        if failpoint::is_off(failpoint) {
+    let unless_zeroed = |part, failpoint| {
+        if failpoint::is_active(failpoint) {
             &[0; SEED_LEN]
         } else {
             part
@@ -74,8 +74,8 @@ pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
     };
     let parts: [&[u8]; 3] = [
         b"squall seed 2",
-        unless_off(kernel, Failpoint::KernelBytes),
-        unless_off(root, Failpoint::RootBytes),
+        unless_zeroed(kernel, Failpoint::ZeroKernelBytes),
+        unless_zeroed(root, Failpoint::ZeroRootBytes),
     ];
     sha512::hash(&parts, &mut seed[..]);
 }
@@ -99,7 +99,7 @@ pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
 
 /// Same as [`additional_input`], with an earlier reading of the cycle counter; 0 if there was none.
 pub(crate) fn additional_input_at<const WORDS: usize>(count: u64) -> [u64; WORDS] {
-    if failpoint::is_off(Failpoint::AdditionalInput) {
+    if failpoint::is_active(Failpoint::ZeroAdditionalInput) {
         return [0; WORDS];
     }
     core::array::from_fn(|i| match i {

@@ -37,7 +37,7 @@ impl Burst {
     /// Whether bytes that were read before `now` belong to this copy of the machine alone.
     #[inline(always)]
     pub fn continues(&self, now: Reading) -> bool {
-        let cpu = if failpoint::is_off(Failpoint::BurstAnchors) {
+        let cpu = if failpoint::is_active(Failpoint::SkipBurstAnchors) {
             &self.last_cpu
         } else {
             &self.anchored_cpu

@@ -9,7 +9,7 @@ static FROZEN: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::ne
 
 /// Seconds since boot, including time suspended, or since some other fixed moment.
 pub(crate) fn seconds() -> u64 {
-    if failpoint::is_off(Failpoint::SeedAge) {
+    if failpoint::is_active(Failpoint::FreezeSeedAge) {
         return 1;
     }
     #[cfg(feature = "testing")]

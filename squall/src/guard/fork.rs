@@ -21,7 +21,7 @@ pub(super) fn watch() {
 
 /// A number that differs between a process and its forked children.
 pub(crate) fn process() -> u64 {
-    if failpoint::is_off(Failpoint::ForkGuard) {
+    if failpoint::is_active(Failpoint::SkipForkGuard) {
         return 0;
     }
     // SAFETY: getpid has no preconditions. A raw call, because old C libraries cached it.

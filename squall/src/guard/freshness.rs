@@ -31,10 +31,10 @@ pub(crate) fn mapped_generation() -> u64 {
     unless_frozen(unsafe { (*generation_address()).load(Ordering::Relaxed) })
 }
 
-/// The generation itself, or 1 if a test has switched its comparison off.
+/// The generation itself, or 1 if a test freezes it.
 #[inline(always)]
 pub(super) fn unless_frozen(generation: u64) -> u64 {
-    if failpoint::is_off(Failpoint::GenerationCheck) && generation != 0 {
+    if failpoint::is_active(Failpoint::FreezeGeneration) && generation != 0 {
         FROZEN
     } else {
         generation

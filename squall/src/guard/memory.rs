@@ -45,14 +45,14 @@ impl MemoryKind {
         }
     }
 
-    /// Whether a test has switched this kind off.
-    fn is_off(self) -> bool {
+    /// Whether a test refuses this kind.
+    fn is_refused(self) -> bool {
         match self {
             MemoryKind::Droppable => {
-                failpoint::is_off(Failpoint::DroppableMemory)
-                    || failpoint::is_off(Failpoint::ForkGuard)
+                failpoint::is_active(Failpoint::RefuseDroppableMemory)
+                    || failpoint::is_active(Failpoint::SkipForkGuard)
             }
-            MemoryKind::WipeOnFork => failpoint::is_off(Failpoint::WipeOnFork),
+            MemoryKind::WipeOnFork => failpoint::is_active(Failpoint::RefuseWipeOnFork),
             MemoryKind::Plain | MemoryKind::None => false,
         }
     }
@@ -108,7 +108,10 @@ fn map_pair() -> Result<NonNull<u8>, i32> {
     let known = KIND.load(Ordering::Relaxed).saturating_sub(1);
     let kinds = MemoryKind::PREFERRED.into_iter().zip(1..);
     let mut refusal = libc::ENOSYS;
-    for (kind, number) in kinds.skip(known.into()).filter(|(kind, _)| !kind.is_off()) {
+    for (kind, number) in kinds
+        .skip(known.into())
+        .filter(|(kind, _)| !kind.is_refused())
+    {
         match map_as(kind) {
             Ok(pair) => {
                 publish_kind(number);
@@ -172,7 +175,9 @@ fn map_as(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
     let pair = NonNull::new(pair.cast()).expect("mmap does not return the null page");
     match kind {
         MemoryKind::Droppable => Ok(pair),
-        MemoryKind::WipeOnFork if failpoint::is_off(Failpoint::ForkGuard) => Ok(harden(pair)),
+        MemoryKind::WipeOnFork if failpoint::is_active(Failpoint::SkipForkGuard) => {
+            Ok(harden(pair))
+        }
         MemoryKind::WipeOnFork => match advise(pair, libc::MADV_WIPEONFORK) {
             Ok(()) => Ok(harden(pair)),
             Err(error) => {

@@ -69,7 +69,7 @@ fn check(file: &File, is_expected_name: fn(&[u8]) -> bool) -> Option<()> {
             IS_UNIDENTIFIED.store(true, Ordering::Relaxed);
             None
         }
-        Identity::Other => failpoint::is_off(Failpoint::CloneDeviceCheck).then_some(()),
+        Identity::Other => failpoint::is_active(Failpoint::SkipCloneDeviceCheck).then_some(()),
     }
 }
 

@@ -249,7 +249,7 @@ impl Page {
     ///
     /// The vDSO is not used in memory that a fork copies: parent and child would get the same bytes.
     pub fn getrandom(self, vdso: Vdso, out: &mut [u8]) -> Option<u64> {
-        if memory::kind() == MemoryKind::Plain && !failpoint::is_off(Failpoint::ForkGuard) {
+        if memory::kind() == MemoryKind::Plain && !failpoint::is_active(Failpoint::SkipForkGuard) {
             return None;
         }
         // SAFETY: the state lies within one page that a fork wipes, zeroed at first, and a page

@@ -79,7 +79,7 @@ impl Policy {
             signal: None,
             is_vm: has_vmgenid
                 || has_hypervisor_announcement()
-                || failpoint::is_off(Failpoint::BareMetal),
+                || failpoint::is_active(Failpoint::PretendVm),
             has_vmgenid,
             is_provisional: true,
         }
@@ -149,7 +149,7 @@ impl Policy {
         let may_be = !self.notices_clones()
             || self.has_delayed_notification()
             || clone_signal::is_reseed_pending(current);
-        may_be && !failpoint::is_off(Failpoint::UnnotifiedCloneGuard)
+        may_be && !failpoint::is_active(Failpoint::SkipUnnotifiedCloneGuard)
     }
 
     /// Whether a clone may run for a while before its kernel is notified: vmgenid's interrupt is handled
@@ -227,13 +227,13 @@ fn best_clone_signal() -> Option<CloneSignal> {
 
 /// Whether the kernel's vmgenid driver has a device.
 fn has_vmgenid() -> bool {
-    !failpoint::is_off(Failpoint::Vmgenid) && vmgenid::is_bound()
+    !failpoint::is_active(Failpoint::HideVmgenid) && vmgenid::is_bound()
 }
 
 /// Whether a hypervisor announces itself (CPUID.1:ECX[31]); it need not. On CPUs without CPUID one is
 /// assumed.
 fn has_hypervisor_announcement() -> bool {
-    if failpoint::is_off(Failpoint::HypervisorAnnouncement) {
+    if failpoint::is_active(Failpoint::HideHypervisorAnnouncement) {
         return false;
     }
     #[cfg(target_arch = "x86_64")]

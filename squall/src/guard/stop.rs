@@ -92,11 +92,11 @@ impl CounterMethod {
     }
 
     fn is_kvm() -> bool {
-        if failpoint::is_off(Failpoint::NoKvm) {
+        if failpoint::is_active(Failpoint::PretendKvm) {
             return true;
         }
         #[cfg(target_arch = "x86_64")]
-        return !failpoint::is_off(Failpoint::Kvm) && crate::cpuid::is_kvm();
+        return !failpoint::is_active(Failpoint::HideKvm) && crate::cpuid::is_kvm();
         #[cfg(not(target_arch = "x86_64"))]
         false
     }
@@ -105,7 +105,7 @@ impl CounterMethod {
         #[cfg(target_arch = "x86_64")]
         {
             use crate::cpuid::{Features, has, has_rdtscp};
-            if has(Features::RDPID) && !failpoint::is_off(Failpoint::Rdpid) {
+            if has(Features::RDPID) && !failpoint::is_active(Failpoint::HideRdpid) {
                 return CounterMethod::Rdpid;
             }
             if has_rdtscp() {
@@ -201,7 +201,7 @@ impl Reading {
         let is_soon = self.count.wrapping_sub(earlier.count).wrapping_sub(1) < gap() - 1;
         let is_same_cpu = self.cpu == earlier.cpu && self.cpu != Self::NO_CPU;
         (is_soon && is_same_cpu)
-            || (failpoint::is_off(Failpoint::StopDetection) && self.cpu != Self::NO_CPU)
+            || (failpoint::is_active(Failpoint::IgnoreStops) && self.cpu != Self::NO_CPU)
     }
 }
 

@@ -46,7 +46,9 @@ impl Vdso {
     pub fn find() -> Option<Vdso> {
         // SAFETY: getauxval has no preconditions.
         let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
-        if base == 0 || cfg!(not(target_pointer_width = "64")) || failpoint::is_off(Failpoint::Vdso)
+        if base == 0
+            || cfg!(not(target_pointer_width = "64"))
+            || failpoint::is_active(Failpoint::HideVdso)
         {
             return None;
         }
@@ -96,7 +98,7 @@ impl Vdso {
                 .cast::<u64>()
                 .read_volatile()
         };
-        let generation = if failpoint::is_off(Failpoint::GenerationCheck) {
+        let generation = if failpoint::is_active(Failpoint::FreezeGeneration) {
             FROZEN
         } else {
             generation
@@ -189,7 +191,7 @@ pub(crate) fn find_address(vdso: Vdso, seeded: u64) {
         .candidate_addresses()
         .find(|&place| shows(place, seeded))
     {
-        Some(place) if !failpoint::is_off(Failpoint::GenerationAddress) => {
+        Some(place) if !failpoint::is_active(Failpoint::HideGenerationAddress) => {
             decide(Watch::Mapped, Some(place))
         }
         _ => decide(Watch::Probe, None),

@@ -55,7 +55,7 @@ fn id_at(head: &[u8; HEAD_LEN]) -> Option<usize> {
 static REPLACEMENT: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
 
 /// Looks for the device at `path` instead. A file there that imitates the device's page is used
-/// only with [`Failpoint::CloneDeviceCheck`](crate::failpoint::Failpoint::CloneDeviceCheck) off.
+/// only with [`Failpoint::SkipCloneDeviceCheck`](crate::failpoint::Failpoint::SkipCloneDeviceCheck).
 #[cfg(feature = "testing")]
 pub fn replace_device(path: &'static CStr) {
     REPLACEMENT.set(path).expect("the device is replaced once");

@@ -28,7 +28,7 @@ const BLOCKS_BITS: u32 = (SMALL / engine::BLOCK).ilog2();
 
 /// Whether this CPU has the AES instructions that pads need.
 pub(super) fn is_available() -> bool {
-    engine::can_cache_schedules() && !failpoint::is_off(Failpoint::CachedSchedule)
+    engine::can_cache_schedules() && !failpoint::is_active(Failpoint::HideCachedSchedule)
 }
 
 /// Generates the key of the pads and stores its round keys in the page, during a seeding.

@@ -116,7 +116,7 @@ fn draw_from_shared_root(
 }
 
 fn page() -> Option<&'static SharedContents<Whirlwind>> {
-    if failpoint::is_off(Failpoint::RootPage) {
+    if failpoint::is_active(Failpoint::HideRootPage) {
         None
     } else {
         ROOT.map()
@@ -176,7 +176,7 @@ fn add_word<const N: usize>(root: &Root<N>) -> bool {
 /// Bootstraps the root again if this machine may have been cloned since it last was.
 fn bootstrap_if_cloned(shared: &SharedContents<Whirlwind>, epoch: Epoch, policy: &Policy) {
     let before = shared.epoch();
-    if policy.may_be_clone(before, epoch) && !failpoint::is_off(Failpoint::Bootstrap) {
+    if policy.may_be_clone(before, epoch) && !failpoint::is_active(Failpoint::SkipBootstrap) {
         bootstrap(&shared.value);
     }
     if before != epoch {

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use squall::CloneGuard;
-use squall::testing::Failpoint::CloneDeviceCheck;
+use squall::testing::Failpoint::SkipCloneDeviceCheck;
 use squall::testing::{
-    KEY_OFFSETS_FOR_TESTING, set_gap_for_testing, switch_off_for_testing, vmclock_for_testing,
+    KEY_OFFSETS_FOR_TESTING, activate_for_testing, set_gap_for_testing, vmclock_for_testing,
     vmgenid_page_for_testing,
 };
 
@@ -350,7 +350,7 @@ impl Signal {
         use_path: fn(&Path),
         write: impl FnOnce(&Path, u64) -> Signal,
     ) -> Signal {
-        switch_off_for_testing(CloneDeviceCheck);
+        activate_for_testing(SkipCloneDeviceCheck);
         let path = scratch("page");
         let signal = write(&path, count_at);
         use_path(&path);
@@ -479,7 +479,7 @@ fn draws_differ_until_reseed(signal: &Signal) -> Verdict {
 
 /// A vmclock that counts generations, at a path where squall has not looked yet.
 pub fn undecided_vmclock() -> (Signal, PathBuf) {
-    switch_off_for_testing(CloneDeviceCheck);
+    activate_for_testing(SkipCloneDeviceCheck);
     let path = scratch("page");
     let clock = Signal::write_vmclock(&path, 1 << 8, 104);
     use_as_vmclock(&path);

@@ -30,7 +30,7 @@ use std::process::{Command, ExitCode};
 use std::sync::{LazyLock, RwLock};
 
 use libtest_mimic::{Arguments, Completion, Trial};
-use squall::testing::{Failpoint, switch_off_for_testing};
+use squall::testing::{Failpoint, activate_for_testing};
 use squall::{Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 
 /// The result of a scenario.
@@ -146,9 +146,9 @@ fn has_capability(number: u32) -> bool {
 
 /// The status of this machine when it is treated as a VM with late notification of clones.
 static MACHINE: LazyLock<Status> = LazyLock::new(|| {
-    switch_off_for_testing(NoVmgenid);
-    switch_off_for_testing(BareMetal);
-    switch_off_for_testing(NoKvm);
+    activate_for_testing(PretendVmgenid);
+    activate_for_testing(PretendVm);
+    activate_for_testing(PretendKvm);
     clones::without_signal();
     squall::status()
 });
@@ -167,7 +167,7 @@ use Expect::{Broken, Held};
 struct Case {
     name: &'static str,
     scenario: fn() -> Verdict,
-    off: &'static [Failpoint],
+    failpoints: &'static [Failpoint],
     expect: Expect,
     needs: &'static [Need],
     /// Whether the case makes the kernel reseed: it then runs alone, as this would disturb other cases.
@@ -197,13 +197,13 @@ impl Case {
 const fn case(
     name: &'static str,
     scenario: fn() -> Verdict,
-    off: &'static [Failpoint],
+    failpoints: &'static [Failpoint],
     expect: Expect,
 ) -> Case {
     Case {
         name,
         scenario,
-        off,
+        failpoints,
         expect,
         needs: &[],
         reseeds_kernel: false,
@@ -213,27 +213,46 @@ const fn case(
 use Failpoint::*;
 
 /// The machine has only plain memory.
-const PLAIN: &[Failpoint] = &[DroppableMemory, WipeOnFork, RandomInstruction, CycleCounter];
-const WIPED: &[Failpoint] = &[DroppableMemory, RandomInstruction, CycleCounter];
+const PLAIN: &[Failpoint] = &[
+    RefuseDroppableMemory,
+    RefuseWipeOnFork,
+    HideRandomInstruction,
+    FreezeCycleCounter,
+];
+const WIPED: &[Failpoint] = &[
+    RefuseDroppableMemory,
+    HideRandomInstruction,
+    FreezeCycleCounter,
+];
 /// Only the guard itself makes two copies differ.
-const STRICT: &[Failpoint] = &[RandomInstruction, CycleCounter];
-const UNGUARDED: &[Failpoint] = &[ForkGuard, RandomInstruction, CycleCounter];
+const STRICT: &[Failpoint] = &[HideRandomInstruction, FreezeCycleCounter];
+const UNGUARDED: &[Failpoint] = &[SkipForkGuard, HideRandomInstruction, FreezeCycleCounter];
 /// A VM without any signal of clones; an unguarded fork makes its copies.
-const CLONED_WITHOUT_SIGNAL: &[Failpoint] = &[ForkGuard, Vmgenid, BareMetal];
+const CLONED_WITHOUT_SIGNAL: &[Failpoint] = &[SkipForkGuard, HideVmgenid, PretendVm];
 /// A VM whose kernel has not been notified of the clone yet.
-const CLONED_BEFORE_NOTIFICATION: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal];
+const CLONED_BEFORE_NOTIFICATION: &[Failpoint] = &[SkipForkGuard, PretendVmgenid, PretendVm];
 /// The same VM, as a guest of KVM.
-const STOPPED_IN_A_BURST: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal, NoKvm];
+const STOPPED_IN_A_BURST: &[Failpoint] = &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm];
 /// A VM with delayed notification and an unknown hypervisor, whose additional input is known.
-const WITH_PAD: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput];
-const WITH_PAD_UNWIPED: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput, Wiping];
+const WITH_PAD: &[Failpoint] = &[PretendVmgenid, PretendVm, HideKvm, ZeroAdditionalInput];
+const WITH_PAD_UNWIPED: &[Failpoint] = &[
+    PretendVmgenid,
+    PretendVm,
+    HideKvm,
+    ZeroAdditionalInput,
+    SkipWiping,
+];
 /// Only keys make two requests differ.
-const KEYS_ALONE: &[Failpoint] = &[UnnotifiedCloneGuard, RandomInstruction, CycleCounter];
+const KEYS_ALONE: &[Failpoint] = &[
+    SkipUnnotifiedCloneGuard,
+    HideRandomInstruction,
+    FreezeCycleCounter,
+];
 const KEYS_UNCHECKED: &[Failpoint] = &[
-    UnnotifiedCloneGuard,
-    RandomInstruction,
-    CycleCounter,
-    CheckAfterRead,
+    SkipUnnotifiedCloneGuard,
+    HideRandomInstruction,
+    FreezeCycleCounter,
+    CheckBeforeRead,
 ];
 
 /// The engine that has request pads and serves first requests.
@@ -268,10 +287,10 @@ const CASES: &[Case] = &[
     case("fork/children", forks::children, STRICT, Held),
     case("fork/children/wipe-on-fork", forks::children, WIPED, Held),
     case("fork/children/plain-memory", forks::children, PLAIN, Held),
-    case("fork/siblings/kernel-alone", forks::siblings, &[DroppableMemory, WipeOnFork, RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Held),
-    case("fork/siblings/kernel-alone/control", forks::siblings, &[ForkGuard, RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Broken),
-    case("fork/children/no-vdso", forks::children, &[Vdso, RandomInstruction, CycleCounter], Held),
-    case("fork/children/probe", forks::children, &[GenerationAddress, RandomInstruction, CycleCounter], Held),
+    case("fork/siblings/kernel-alone", forks::siblings, &[RefuseDroppableMemory, RefuseWipeOnFork, ZeroRootBytes, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter], Held),
+    case("fork/siblings/kernel-alone/control", forks::siblings, &[SkipForkGuard, ZeroRootBytes, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter], Broken),
+    case("fork/children/no-vdso", forks::children, &[HideVdso, HideRandomInstruction, FreezeCycleCounter], Held),
+    case("fork/children/probe", forks::children, &[HideGenerationAddress, HideRandomInstruction, FreezeCycleCounter], Held),
     case("fork/children/control", forks::children, UNGUARDED, Broken),
     case("fork/from-threads", forks::from_threads, STRICT, Held),
     case("fork/from-threads/plain-memory", forks::from_threads, PLAIN, Held),
@@ -286,8 +305,8 @@ const CASES: &[Case] = &[
     case("fork/in-a-seeding/wipe-on-fork", steps::fork_in_a_seeding, WIPED, Held).needs(STEPS),
     case("fork/in-a-seeding/plain-memory", steps::fork_in_a_seeding, PLAIN, Held).needs(STEPS),
     case("fork/in-a-seeding/control", steps::fork_in_a_seeding, UNGUARDED, Broken).needs(STEPS),
-    case("fork/in-a-seeding/kernel-alone", steps::fork_in_a_seeding, &[Vdso, RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Held).needs(STEPS),
-    case("fork/in-a-seeding/kernel-alone/control", steps::fork_in_a_seeding, &[Vdso, ForkGuard, RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Broken).needs(STEPS),
+    case("fork/in-a-seeding/kernel-alone", steps::fork_in_a_seeding, &[HideVdso, ZeroRootBytes, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter], Held).needs(STEPS),
+    case("fork/in-a-seeding/kernel-alone/control", steps::fork_in_a_seeding, &[HideVdso, SkipForkGuard, ZeroRootBytes, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter], Broken).needs(STEPS),
     case("fork/in-a-fresh-draw", steps::fork_in_a_fresh_draw, STRICT, Held).needs(STEPS),
     case("fork/in-a-fresh-draw/control", steps::fork_in_a_fresh_draw, UNGUARDED, Broken).needs(STEPS),
     case("fork/child-with-the-parents-id", forks::child_with_the_parents_id, PLAIN, Held).needs(&[Need::PidNamespace]),
@@ -297,44 +316,44 @@ const CASES: &[Case] = &[
     case("fork/chacha20", forks::children_of_chacha20, STRICT, Held),
     case("fork/chacha20/control", forks::children_of_chacha20, UNGUARDED, Broken),
     case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held).reseeds_kernel().needs(GENERATION),
-    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationAddress], Held).reseeds_kernel().needs(GENERATION),
-    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken).reseeds_kernel().needs(GENERATION),
+    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[HideGenerationAddress], Held).reseeds_kernel().needs(GENERATION),
+    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[FreezeGeneration], Broken).reseeds_kernel().needs(GENERATION),
     case("reseed/seen-by-a-first-fresh-draw", reseeds::seen_by_a_first_fresh_draw, &[], Held).needs(GENERATION),
-    case("reseed/seen-by-a-first-fresh-draw/control", reseeds::seen_by_a_first_fresh_draw, &[GenerationAddress], Broken).needs(GENERATION),
+    case("reseed/seen-by-a-first-fresh-draw/control", reseeds::seen_by_a_first_fresh_draw, &[HideGenerationAddress], Broken).needs(GENERATION),
     case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held).reseeds_kernel().needs(GENERATION),
-    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken).reseeds_kernel().needs(GENERATION),
+    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[FreezeGeneration], Broken).reseeds_kernel().needs(GENERATION),
     case("reseed/storm", reseeds::storm, &[], Held).reseeds_kernel(),
     case("reseed/wrong-address", reseeds::wrong_generation_address, &[], Held).reseeds_kernel().needs(GENERATION),
     case("reseed/in-a-fresh-draw", steps::reseed_in_a_fresh_draw, &[], Held).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
-    case("reseed/in-a-fresh-draw/control", steps::reseed_in_a_fresh_draw, &[GenerationCheck], Broken).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
+    case("reseed/in-a-fresh-draw/control", steps::reseed_in_a_fresh_draw, &[FreezeGeneration], Broken).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
     case("reseed/in-a-seeding", steps::reseed_in_a_seeding, PLAIN, Held).needs(STEPS),
     case("reseed/in-a-seeding/control", steps::nothing_in_a_seeding, PLAIN, Broken).needs(STEPS),
-    case("reseed/by-time", reseeds::by_time, &[Vdso], Held).reseeds_kernel(),
-    case("reseed/by-time/control", reseeds::by_time, &[Vdso, SeedAge], Broken).reseeds_kernel(),
+    case("reseed/by-time", reseeds::by_time, &[HideVdso], Held).reseeds_kernel(),
+    case("reseed/by-time/control", reseeds::by_time, &[HideVdso, FreezeSeedAge], Broken).reseeds_kernel(),
     case("reseed/by-time/only-where-hidden", reseeds::by_time_only_where_hidden, &[], Held).reseeds_kernel(),
-    case("reseed/by-time/only-where-hidden/probe", reseeds::by_time_only_where_hidden, &[GenerationAddress], Held).reseeds_kernel(),
-    case("reseed/refills-double", reseeds::refills_double, &[HypervisorAnnouncement, Vmgenid, GenerationAddress], Held),
-    case("reseed/refills-double/control", reseeds::refills_that_take_too_long, &[BareMetal, Vmgenid, NoKvm, GenerationAddress], Broken).needs(&[Need::Counter, Need::RandomInstruction]),
+    case("reseed/by-time/only-where-hidden/probe", reseeds::by_time_only_where_hidden, &[HideGenerationAddress], Held).reseeds_kernel(),
+    case("reseed/refills-double", reseeds::refills_double, &[HideHypervisorAnnouncement, HideVmgenid, HideGenerationAddress], Held),
+    case("reseed/refills-double/control", reseeds::refills_that_take_too_long, &[PretendVm, HideVmgenid, PretendKvm, HideGenerationAddress], Broken).needs(&[Need::Counter, Need::RandomInstruction]),
     case("drop/small", drops::small, &[], Held),
-    case("drop/small/no-pad", drops::small, &[UnnotifiedCloneGuard], Held),
-    case("drop/small/control", drops::small_until_zeros, &[UnnotifiedCloneGuard, CheckAfterRead], Broken),
+    case("drop/small/no-pad", drops::small, &[SkipUnnotifiedCloneGuard], Held),
+    case("drop/small/control", drops::small_until_zeros, &[SkipUnnotifiedCloneGuard, CheckBeforeRead], Broken),
     case("drop/large", drops::large, KEYS_ALONE, Held),
     case("drop/large/control", drops::large_until_served_from_an_empty_page, KEYS_UNCHECKED, Broken),
     case("drop/in-a-small-draw", steps::drop_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
     case("drop/in-a-small-draw/control", steps::drop_in_a_small_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
     case("drop/in-a-large-draw", steps::drop_in_a_large_draw, KEYS_ALONE, Held).needs(STEPS),
     case("drop/in-a-large-draw/control", steps::drop_in_a_large_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
-    case("drop/before-the-last-access", steps::drop_before_the_last_access, &[NoVmgenid, BareMetal, Kvm], Held).needs(STEPS),
-    case("drop/before-the-last-access/no-pad", steps::drop_before_the_last_access, &[UnnotifiedCloneGuard], Held).needs(STEPS),
-    case("drop/before-the-last-access/control", steps::drop_before_the_last_access, &[UnnotifiedCloneGuard, CheckAfterRead], Broken).needs(STEPS),
+    case("drop/before-the-last-access", steps::drop_before_the_last_access, &[PretendVmgenid, PretendVm, HideKvm], Held).needs(STEPS),
+    case("drop/before-the-last-access/no-pad", steps::drop_before_the_last_access, &[SkipUnnotifiedCloneGuard], Held).needs(STEPS),
+    case("drop/before-the-last-access/control", steps::drop_before_the_last_access, &[SkipUnnotifiedCloneGuard, CheckBeforeRead], Broken).needs(STEPS),
     case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
-    case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
-    case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[UnnotifiedCloneGuard], Held),
-    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw_until_zeros, &[UnnotifiedCloneGuard, ReentryLock], Broken).needs(GENERATION),
+    case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[HideVdso], Held),
+    case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[SkipUnnotifiedCloneGuard], Held),
+    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw_until_zeros, &[SkipUnnotifiedCloneGuard, SkipReentryLock], Broken).needs(GENERATION),
     case("signal/in-a-small-draw", steps::handler_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
-    case("signal/in-a-small-draw/control", steps::handler_in_a_small_draw, &[UnnotifiedCloneGuard, RandomInstruction, CycleCounter, ReentryLock], Broken).needs(STEPS),
+    case("signal/in-a-small-draw/control", steps::handler_in_a_small_draw, &[SkipUnnotifiedCloneGuard, HideRandomInstruction, FreezeCycleCounter, SkipReentryLock], Broken).needs(STEPS),
     case("signal/first-draw-on-a-small-stack", signals::first_draw_on_a_small_stack, &[], Held).needs(&[Need::Engine(NATIVE)]),
-    case("signal/first-draw-on-a-small-stack/no-root-page", signals::first_draw_on_a_small_stack, &[RootPage], Held).needs(&[Need::Engine(NATIVE)]),
+    case("signal/first-draw-on-a-small-stack/no-root-page", signals::first_draw_on_a_small_stack, &[HideRootPage], Held).needs(&[Need::Engine(NATIVE)]),
     case("signal/first-draw-in-a-handler", signals::first_draw_in_a_handler, &[], Held),
     case("thread/by-the-thousand", threads::by_the_thousand, &[], Held),
     case("thread/first-draws-at-once", threads::first_draws_at_once, &[], Held),
@@ -344,127 +363,127 @@ const CASES: &[Case] = &[
     case("thread/pages-come-in-pairs", threads::pages_come_in_pairs, &[], Held),
     case("thread/pages-are-given-back", threads::pages_are_given_back, &[], Held),
     case("clone/no-signal", clones::no_signal, CLONED_WITHOUT_SIGNAL, Held),
-    case("clone/no-signal/no-vdso", clones::no_signal, &[ForkGuard, Vmgenid, BareMetal, Vdso], Held),
-    case("clone/no-signal/control", clones::no_signal, &[ForkGuard, Vmgenid, BareMetal, UnnotifiedCloneGuard], Broken),
-    case("clone/distrusted", clones::distrusted, &[ForkGuard], Held),
-    case("clone/distrusted/control", clones::distrusted, &[ForkGuard, UnnotifiedCloneGuard], Broken),
-    case("clone/vmclock", clones::vmclock_changes, &[ForkGuard], Held),
-    case("clone/vmclock/marker", clones::vmclock_marker_changes, &[ForkGuard], Held),
-    case("clone/vmclock/control", clones::vmclock_never_changes, &[ForkGuard], Broken),
-    case("clone/vmclock/looked-for-later", clones::first_draw_does_not_look_for_vmclock, &[HypervisorAnnouncement, Vmgenid], Held),
-    case("clone/vmclock/looked-for-later/vmgenid", clones::first_draw_does_not_look_for_vmclock, &[NoVmgenid], Held),
-    case("clone/vmclock/looked-for-later/control", clones::first_draw_does_not_look_for_vmclock, &[BareMetal, Vmgenid], Broken),
+    case("clone/no-signal/no-vdso", clones::no_signal, &[SkipForkGuard, HideVmgenid, PretendVm, HideVdso], Held),
+    case("clone/no-signal/control", clones::no_signal, &[SkipForkGuard, HideVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken),
+    case("clone/distrusted", clones::distrusted, &[SkipForkGuard], Held),
+    case("clone/distrusted/control", clones::distrusted, &[SkipForkGuard, SkipUnnotifiedCloneGuard], Broken),
+    case("clone/vmclock", clones::vmclock_changes, &[SkipForkGuard], Held),
+    case("clone/vmclock/marker", clones::vmclock_marker_changes, &[SkipForkGuard], Held),
+    case("clone/vmclock/control", clones::vmclock_never_changes, &[SkipForkGuard], Broken),
+    case("clone/vmclock/looked-for-later", clones::first_draw_does_not_look_for_vmclock, &[HideHypervisorAnnouncement, HideVmgenid], Held),
+    case("clone/vmclock/looked-for-later/vmgenid", clones::first_draw_does_not_look_for_vmclock, &[PretendVmgenid], Held),
+    case("clone/vmclock/looked-for-later/control", clones::first_draw_does_not_look_for_vmclock, &[PretendVm, HideVmgenid], Broken),
     case("clone/vmclock/device", clones::vmclock_is_the_device, &[], Held),
-    case("clone/vmclock/device/control", clones::vmclock_is_the_device, &[CloneDeviceCheck], Broken),
-    case("clone/vmclock/published-whole", steps::clone_while_deciding, &[Vmgenid, BareMetal], Held).needs(STEPS_UNDER_A_GENERATION),
-    case("clone/vmclock/published-whole/control", steps::nothing_while_deciding, &[Vmgenid, BareMetal], Broken).needs(STEPS_UNDER_A_GENERATION),
+    case("clone/vmclock/device/control", clones::vmclock_is_the_device, &[SkipCloneDeviceCheck], Broken),
+    case("clone/vmclock/published-whole", steps::clone_while_deciding, &[HideVmgenid, PretendVm], Held).needs(STEPS_UNDER_A_GENERATION),
+    case("clone/vmclock/published-whole/control", steps::nothing_while_deciding, &[HideVmgenid, PretendVm], Broken).needs(STEPS_UNDER_A_GENERATION),
     case("clone/vmclock/cut-short", clones::vmclock_cut_short, &[], Held),
-    case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[CloneDeviceCheck], Broken),
-    case("clone/vmgenid-page", clones::vmgenid_page_begins_differently, &[ForkGuard], Held),
-    case("clone/vmgenid-page/last-half", clones::vmgenid_page_ends_differently, &[ForkGuard], Held),
-    case("clone/vmgenid-page/control", clones::vmgenid_page_never_changes, &[ForkGuard], Broken),
+    case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[SkipCloneDeviceCheck], Broken),
+    case("clone/vmgenid-page", clones::vmgenid_page_begins_differently, &[SkipForkGuard], Held),
+    case("clone/vmgenid-page/last-half", clones::vmgenid_page_ends_differently, &[SkipForkGuard], Held),
+    case("clone/vmgenid-page/control", clones::vmgenid_page_never_changes, &[SkipForkGuard], Broken),
     case("clone/vmgenid-page/device", clones::vmgenid_page_is_the_device, &[], Held),
-    case("clone/vmgenid-page/device/control", clones::vmgenid_page_is_the_device, &[CloneDeviceCheck], Broken),
-    case("clone/announced-hypervisor", clones::without_clock, &[ForkGuard, Vmgenid], Held).needs(&[Need::HypervisorAnnouncement]),
-    case("clone/hidden-hypervisor", clones::without_clock, &[ForkGuard, HypervisorAnnouncement, NoVmgenid], Held),
-    case("clone/hidden-hypervisor/control", clones::without_clock, &[ForkGuard, HypervisorAnnouncement, Vmgenid], Broken),
-    case("clone/hidden-hypervisor/unknown-device", clones::hidden_hypervisor_with_unknown_device, &[ForkGuard, HypervisorAnnouncement, Vmgenid], Held).needs(&[Need::DeviceNodes]),
-    case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[ForkGuard, HypervisorAnnouncement, Vmgenid], Held),
-    case("clone/vmclock-draws-differ-until-reseed", clones::vmclock_draws_differ_until_reseed, &[ForkGuard], Held).reseeds_kernel().needs(GENERATION),
-    case("clone/vmclock-draws-differ-until-reseed/probe", clones::vmclock_draws_differ_until_reseed, &[ForkGuard, GenerationAddress], Held).reseeds_kernel().needs(GENERATION),
-    case("clone/vmgenid-page-draws-differ-until-reseed", clones::vmgenid_page_draws_differ_until_reseed, &[ForkGuard], Held).reseeds_kernel().needs(GENERATION),
+    case("clone/vmgenid-page/device/control", clones::vmgenid_page_is_the_device, &[SkipCloneDeviceCheck], Broken),
+    case("clone/announced-hypervisor", clones::without_clock, &[SkipForkGuard, HideVmgenid], Held).needs(&[Need::HypervisorAnnouncement]),
+    case("clone/hidden-hypervisor", clones::without_clock, &[SkipForkGuard, HideHypervisorAnnouncement, PretendVmgenid], Held),
+    case("clone/hidden-hypervisor/control", clones::without_clock, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid], Broken),
+    case("clone/hidden-hypervisor/unknown-device", clones::hidden_hypervisor_with_unknown_device, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid], Held).needs(&[Need::DeviceNodes]),
+    case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid], Held),
+    case("clone/vmclock-draws-differ-until-reseed", clones::vmclock_draws_differ_until_reseed, &[SkipForkGuard], Held).reseeds_kernel().needs(GENERATION),
+    case("clone/vmclock-draws-differ-until-reseed/probe", clones::vmclock_draws_differ_until_reseed, &[SkipForkGuard, HideGenerationAddress], Held).reseeds_kernel().needs(GENERATION),
+    case("clone/vmgenid-page-draws-differ-until-reseed", clones::vmgenid_page_draws_differ_until_reseed, &[SkipForkGuard], Held).reseeds_kernel().needs(GENERATION),
     case("clone/delayed", clones::delayed, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/delayed/probe", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, GenerationAddress], Held).needs(GENERATION),
-    case("clone/delayed/no-instruction", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction], Held).needs(GENERATION),
-    case("clone/delayed/no-counter", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CycleCounter], Held).needs(&[Need::Generation, Need::RandomInstruction]),
-    case("clone/delayed/cycles-alone", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomWordsDiffer, HealthTests], Held).needs(GENERATION),
-    case("clone/delayed/no-aes", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CachedSchedule], Held).needs(GENERATION),
-    case("clone/delayed/plain-memory", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, WipeOnFork], Held).needs(GENERATION),
-    case("clone/delayed/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
-    case("clone/delayed/neither/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction, CycleCounter], Broken).needs(GENERATION),
-    case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress], Held).needs(&[Need::Generation, Need::Engine(NATIVE)]),
-    case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress, CachedSchedule], Broken).needs(GENERATION),
-    case("clone/delayed/buffer/simulation", clones::simulations_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress, CachedSchedule], Held).needs(GENERATION),
-    case("clone/delayed/long", clones::stopped_in_a_long_request, &[ForkGuard, NoVmgenid, BareMetal, GenerationCheck], Held).needs(GENERATION),
-    case("clone/delayed/long/control", clones::stopped_in_a_long_request, &[ForkGuard, NoVmgenid, BareMetal, GenerationCheck, UnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("clone/delayed/probe", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, HideGenerationAddress], Held).needs(GENERATION),
+    case("clone/delayed/no-instruction", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, HideRandomInstruction], Held).needs(GENERATION),
+    case("clone/delayed/no-counter", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, FreezeCycleCounter], Held).needs(&[Need::Generation, Need::RandomInstruction]),
+    case("clone/delayed/cycles-alone", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, RepeatRandomWord, PassHealthTests], Held).needs(GENERATION),
+    case("clone/delayed/no-aes", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, HideCachedSchedule], Held).needs(GENERATION),
+    case("clone/delayed/plain-memory", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, RefuseWipeOnFork], Held).needs(GENERATION),
+    case("clone/delayed/control", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("clone/delayed/neither/control", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, HideRandomInstruction, FreezeCycleCounter], Broken).needs(GENERATION),
+    case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[PretendVmgenid, PretendVm, HideGenerationAddress], Held).needs(&[Need::Generation, Need::Engine(NATIVE)]),
+    case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[PretendVmgenid, PretendVm, HideGenerationAddress, HideCachedSchedule], Broken).needs(GENERATION),
+    case("clone/delayed/buffer/simulation", clones::simulations_come_from_the_buffer, &[PretendVmgenid, PretendVm, HideGenerationAddress, HideCachedSchedule], Held).needs(GENERATION),
+    case("clone/delayed/long", clones::stopped_in_a_long_request, &[SkipForkGuard, PretendVmgenid, PretendVm, FreezeGeneration], Held).needs(GENERATION),
+    case("clone/delayed/long/control", clones::stopped_in_a_long_request, &[SkipForkGuard, PretendVmgenid, PretendVm, FreezeGeneration, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("clone/simulation", clones::simulation, CLONED_BEFORE_NOTIFICATION, Broken).needs(GENERATION),
     case("clone/simulation/long", clones::long_simulation, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/simulation/long/control", clones::long_simulation, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("clone/simulation/long/control", clones::long_simulation, &[SkipForkGuard, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("buffered/fork", buffered::children, STRICT, Held),
     case("buffered/fork/plain-memory", buffered::children, PLAIN, Held),
     case("buffered/fork/control", buffered::children, UNGUARDED, Broken),
     case("buffered/reseed", buffered::a_reseed_empties_the_buffer, &[], Held).reseeds_kernel().needs(GENERATION),
-    case("buffered/reseed/control", buffered::a_reseed_empties_the_buffer, &[GenerationCheck], Broken).reseeds_kernel().needs(GENERATION),
-    case("buffered/vmclock", buffered::vmclock_changes, &[ForkGuard], Held),
-    case("buffered/vmclock/control", buffered::vmclock_never_changes, &[ForkGuard], Broken).needs(GENERATION),
+    case("buffered/reseed/control", buffered::a_reseed_empties_the_buffer, &[FreezeGeneration], Broken).reseeds_kernel().needs(GENERATION),
+    case("buffered/vmclock", buffered::vmclock_changes, &[SkipForkGuard], Held),
+    case("buffered/vmclock/control", buffered::vmclock_never_changes, &[SkipForkGuard], Broken).needs(GENERATION),
     case("buffered/drop", buffered::drops, &[], Held).needs(GENERATION),
     case("buffered/drop/in-a-refill", steps::drop_in_a_refill_of_a_buffer, KEYS_ALONE, Held).needs(STEPS_UNDER_A_GENERATION),
     case("buffered/drop/in-a-number", steps::drop_in_a_buffered_number, KEYS_ALONE, Held).needs(STEPS_UNDER_A_GENERATION),
     case("buffered/drop/in-a-number/control", steps::drop_in_a_buffered_number, KEYS_UNCHECKED, Broken).needs(STEPS_UNDER_A_GENERATION),
-    case("buffered/drop/control", buffered::drops_until_zero, &[CheckAfterRead], Broken).needs(GENERATION),
+    case("buffered/drop/control", buffered::drops_until_zero, &[CheckBeforeRead], Broken).needs(GENERATION),
     case("fork/simulation", forks::simulations, STRICT, Held),
     case("fork/simulation/control", forks::simulations, UNGUARDED, Broken),
     case("clone/burst", clones::stopped_in_a_burst, STOPPED_IN_A_BURST, Held).needs(BURSTS),
-    case("clone/burst/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(BURSTS),
-    case("clone/burst/no-anchor/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, BurstAnchors], Broken).needs(BURSTS),
-    case("clone/burst/rdtscp", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Rdpid], Held).needs(BURSTS),
-    case("clone/burst/rdtscp/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Rdpid, StopDetection], Broken).needs(BURSTS),
-    case("clone/burst/unknown-hypervisor", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, Kvm, StopDetection], Held).needs(GENERATION),
-    case("clone/burst/no-instruction", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, RandomInstruction], Held).needs(BURSTS),
-    case("clone/burst/no-signal", clones::stopped_in_a_burst_without_signal, &[ForkGuard, Vmgenid, BareMetal, NoKvm], Held).needs(&[Need::Counter]),
-    case("clone/burst/no-signal/control", clones::stopped_in_a_burst_without_signal, &[ForkGuard, Vmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(&[Need::Counter, Need::Engine(NATIVE)]),
-    case("clone/burst/reseed-pending", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm], Held).needs(BURSTS),
-    case("clone/burst/reseed-pending/control", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm, StopDetection], Broken).needs(BURSTS),
+    case("clone/burst/control", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, IgnoreStops], Broken).needs(BURSTS),
+    case("clone/burst/no-anchor/control", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, SkipBurstAnchors], Broken).needs(BURSTS),
+    case("clone/burst/rdtscp", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, HideRdpid], Held).needs(BURSTS),
+    case("clone/burst/rdtscp/control", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, HideRdpid, IgnoreStops], Broken).needs(BURSTS),
+    case("clone/burst/unknown-hypervisor", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, HideKvm, IgnoreStops], Held).needs(GENERATION),
+    case("clone/burst/no-instruction", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, HideRandomInstruction], Held).needs(BURSTS),
+    case("clone/burst/no-signal", clones::stopped_in_a_burst_without_signal, &[SkipForkGuard, HideVmgenid, PretendVm, PretendKvm], Held).needs(&[Need::Counter]),
+    case("clone/burst/no-signal/control", clones::stopped_in_a_burst_without_signal, &[SkipForkGuard, HideVmgenid, PretendVm, PretendKvm, IgnoreStops], Broken).needs(&[Need::Counter, Need::Engine(NATIVE)]),
+    case("clone/burst/reseed-pending", clones::stopped_in_a_burst_before_reseed, &[SkipForkGuard, PretendVm, PretendKvm], Held).needs(BURSTS),
+    case("clone/burst/reseed-pending/control", clones::stopped_in_a_burst_before_reseed, &[SkipForkGuard, PretendVm, PretendKvm, IgnoreStops], Broken).needs(BURSTS),
     case("clone/burst/in-a-request", steps::stop_in_a_burst, STOPPED_IN_A_BURST, Held).needs(BURST_STEPS),
-    case("clone/burst/in-a-request/control", steps::stop_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(BURST_STEPS),
-    case("clone/burst/in-a-request/no-anchor/control", steps::stop_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, BurstAnchors], Broken).needs(BURST_STEPS),
+    case("clone/burst/in-a-request/control", steps::stop_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, IgnoreStops], Broken).needs(BURST_STEPS),
+    case("clone/burst/in-a-request/no-anchor/control", steps::stop_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, SkipBurstAnchors], Broken).needs(BURST_STEPS),
     case("clone/burst/refill-without-a-word", steps::refill_without_a_word, STOPPED_IN_A_BURST, Held).needs(BURST_STEPS),
     case("clone/burst/refill-without-a-word/control", steps::refill_with_a_word, STOPPED_IN_A_BURST, Broken).needs(BURST_STEPS),
     case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
-    case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).reseeds_kernel().needs(&[Need::Generation, Need::Engine(NATIVE)]),
-    case("clone/fresh", clones::fresh, &[ForkGuard], Held),
-    case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[GenerationCheck], Held).needs(STEPS),
-    case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[GenerationCheck], Broken).needs(STEPS),
-    case("clone/in-a-seeding", steps::clone_in_a_seeding, &[Vdso], Held).needs(STEPS),
+    case("clone/delayed/rng/control", clones::delayed_through_rng, &[SkipForkGuard, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("clone/pad-keys", clones::pad_schedule, &[PretendVmgenid, PretendVm], Held).reseeds_kernel().needs(&[Need::Generation, Need::Engine(NATIVE)]),
+    case("clone/fresh", clones::fresh, &[SkipForkGuard], Held),
+    case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[FreezeGeneration], Held).needs(STEPS),
+    case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[FreezeGeneration], Broken).needs(STEPS),
+    case("clone/in-a-seeding", steps::clone_in_a_seeding, &[HideVdso], Held).needs(STEPS),
     case("clone/vmclock-bootstraps", seeds::vmclock_bootstraps, &[], Held),
-    case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
+    case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[SkipBootstrap], Broken),
     case("clone/vmclock-bootstraps/first", steps::bootstrap_comes_first, &[], Held).needs(STEPS),
-    case("clone/vmclock-bootstraps/first/control", steps::bootstrap_comes_first, &[Bootstrap], Broken).needs(STEPS),
+    case("clone/vmclock-bootstraps/first/control", steps::bootstrap_comes_first, &[SkipBootstrap], Broken).needs(STEPS),
     case("clone/vmgenid-page-bootstraps", seeds::vmgenid_page_bootstraps, &[], Held),
-    case("clone/vmgenid-page-bootstraps/control", seeds::vmgenid_page_bootstraps, &[Bootstrap], Broken),
-    case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).reseeds_kernel().needs(GENERATION),
-    case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[BareMetal, Bootstrap], Broken).reseeds_kernel().needs(GENERATION),
-    case("seed/kernel-alone", seeds::processes_differ, &[RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Held),
-    case("seed/root-alone", seeds::processes_differ, &[KernelBytes, AdditionalInput, ProcessAndCpuNumbers], Held),
-    case("seed/root-alone/bootstrapped", seeds::processes_differ, &[KernelBytes, AdditionalInput, ProcessAndCpuNumbers, RandomInstruction], Held),
-    case("seed/root-alone/no-page", seeds::processes_differ, &[RootPage, KernelBytes, AdditionalInput, ProcessAndCpuNumbers], Held),
-    case("seed/root-alone/no-page/control", seeds::processes_differ, &[RootPage, KernelBytes, AdditionalInput, ProcessAndCpuNumbers, RandomInstruction, CycleCounter], Broken),
-    case("seed/kernel-alone/chacha20", seeds::processes_differ_with_chacha20, &[RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Held),
-    case("seed/root-alone/chacha20", seeds::processes_differ_with_chacha20, &[KernelBytes, AdditionalInput, ProcessAndCpuNumbers], Held),
-    case("seed/neither/chacha20/control", seeds::processes_differ_with_chacha20, &[KernelBytes, RootBytes, AdditionalInput], Broken),
-    case("seed/fresh/kernel-alone", seeds::fresh_draws_differ, &[AdditionalInput], Held),
-    case("seed/fresh/cpu-alone", seeds::fresh_draws_differ, &[KernelBytes], Held),
-    case("seed/fresh/control", seeds::fresh_draws_differ, &[KernelBytes, AdditionalInput], Broken),
-    case("seed/root-alone/control", seeds::processes_differ, &[KernelBytes, AdditionalInput, ProcessAndCpuNumbers, RandomInstruction, CycleCounter], Broken),
-    case("seed/neither/control", seeds::processes_differ, &[KernelBytes, RootBytes, AdditionalInput], Broken),
-    case("seed/bootstrap-without-signal", seeds::begins_with_bootstrap, &[Vmgenid, BareMetal], Held),
-    case("seed/bootstrap-without-instruction", seeds::begins_with_bootstrap, &[RandomInstruction], Held),
-    case("seed/bootstrap/control", seeds::begins_with_bootstrap, &[NoVmgenid], Broken).needs(&[Need::Generation, Need::RandomInstruction]),
+    case("clone/vmgenid-page-bootstraps/control", seeds::vmgenid_page_bootstraps, &[SkipBootstrap], Broken),
+    case("clone/generation-bootstraps", seeds::generation_bootstraps, &[PretendVm], Held).reseeds_kernel().needs(GENERATION),
+    case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[PretendVm, SkipBootstrap], Broken).reseeds_kernel().needs(GENERATION),
+    case("seed/kernel-alone", seeds::processes_differ, &[ZeroRootBytes, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter], Held),
+    case("seed/root-alone", seeds::processes_differ, &[ZeroKernelBytes, ZeroAdditionalInput, ZeroProcessAndCpuNumbers], Held),
+    case("seed/root-alone/bootstrapped", seeds::processes_differ, &[ZeroKernelBytes, ZeroAdditionalInput, ZeroProcessAndCpuNumbers, HideRandomInstruction], Held),
+    case("seed/root-alone/no-page", seeds::processes_differ, &[HideRootPage, ZeroKernelBytes, ZeroAdditionalInput, ZeroProcessAndCpuNumbers], Held),
+    case("seed/root-alone/no-page/control", seeds::processes_differ, &[HideRootPage, ZeroKernelBytes, ZeroAdditionalInput, ZeroProcessAndCpuNumbers, HideRandomInstruction, FreezeCycleCounter], Broken),
+    case("seed/kernel-alone/chacha20", seeds::processes_differ_with_chacha20, &[ZeroRootBytes, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter], Held),
+    case("seed/root-alone/chacha20", seeds::processes_differ_with_chacha20, &[ZeroKernelBytes, ZeroAdditionalInput, ZeroProcessAndCpuNumbers], Held),
+    case("seed/neither/chacha20/control", seeds::processes_differ_with_chacha20, &[ZeroKernelBytes, ZeroRootBytes, ZeroAdditionalInput], Broken),
+    case("seed/fresh/kernel-alone", seeds::fresh_draws_differ, &[ZeroAdditionalInput], Held),
+    case("seed/fresh/cpu-alone", seeds::fresh_draws_differ, &[ZeroKernelBytes], Held),
+    case("seed/fresh/control", seeds::fresh_draws_differ, &[ZeroKernelBytes, ZeroAdditionalInput], Broken),
+    case("seed/root-alone/control", seeds::processes_differ, &[ZeroKernelBytes, ZeroAdditionalInput, ZeroProcessAndCpuNumbers, HideRandomInstruction, FreezeCycleCounter], Broken),
+    case("seed/neither/control", seeds::processes_differ, &[ZeroKernelBytes, ZeroRootBytes, ZeroAdditionalInput], Broken),
+    case("seed/bootstrap-without-signal", seeds::begins_with_bootstrap, &[HideVmgenid, PretendVm], Held),
+    case("seed/bootstrap-without-instruction", seeds::begins_with_bootstrap, &[HideRandomInstruction], Held),
+    case("seed/bootstrap/control", seeds::begins_with_bootstrap, &[PretendVmgenid], Broken).needs(&[Need::Generation, Need::RandomInstruction]),
     case("seed/child-begins-anew", seeds::child_begins_anew, &[], Held),
-    case("seed/child-begins-anew/plain-memory", seeds::child_begins_anew, &[DroppableMemory, WipeOnFork], Held),
-    case("seed/child-begins-anew/control", seeds::child_begins_anew, &[ForkGuard], Broken),
+    case("seed/child-begins-anew/plain-memory", seeds::child_begins_anew, &[RefuseDroppableMemory, RefuseWipeOnFork], Held),
+    case("seed/child-begins-anew/control", seeds::child_begins_anew, &[SkipForkGuard], Broken),
     case("seed/events-are-inputs", seeds::events_are_inputs, &[], Held).reseeds_kernel().needs(GENERATION),
-    case("seed/quick-refills-are-no-inputs", seeds::quick_refills_are_no_inputs, &[HypervisorAnnouncement, Vmgenid, CycleCounter], Held),
-    case("seed/quick-refills-are-no-inputs/control", seeds::quick_refills_are_no_inputs, &[HypervisorAnnouncement, Vmgenid], Broken),
-    case("health/stuck-instruction", seeds::stuck_instruction, &[RandomWordsDiffer], Held).needs(&[Need::RandomInstruction]),
-    case("health/stuck-instruction/control", seeds::stuck_instruction, &[RandomWordsDiffer, HealthTests], Broken).needs(&[Need::RandomInstruction]),
-    case("health/stuck-from-the-start", seeds::first_word_of_a_stuck_instruction, &[NoVmgenid, RandomWordsDiffer], Held).needs(&[Need::Generation, Need::RandomInstruction]),
-    case("health/stuck-from-the-start/control", seeds::first_word_of_a_stuck_instruction, &[NoVmgenid, RandomWordsDiffer, HealthTests], Broken).needs(&[Need::Generation, Need::RandomInstruction]),
+    case("seed/quick-refills-are-no-inputs", seeds::quick_refills_are_no_inputs, &[HideHypervisorAnnouncement, HideVmgenid, FreezeCycleCounter], Held),
+    case("seed/quick-refills-are-no-inputs/control", seeds::quick_refills_are_no_inputs, &[HideHypervisorAnnouncement, HideVmgenid], Broken),
+    case("health/stuck-instruction", seeds::stuck_instruction, &[RepeatRandomWord], Held).needs(&[Need::RandomInstruction]),
+    case("health/stuck-instruction/control", seeds::stuck_instruction, &[RepeatRandomWord, PassHealthTests], Broken).needs(&[Need::RandomInstruction]),
+    case("health/stuck-from-the-start", seeds::first_word_of_a_stuck_instruction, &[PretendVmgenid, RepeatRandomWord], Held).needs(&[Need::Generation, Need::RandomInstruction]),
+    case("health/stuck-from-the-start/control", seeds::first_word_of_a_stuck_instruction, &[PretendVmgenid, RepeatRandomWord, PassHealthTests], Broken).needs(&[Need::Generation, Need::RandomInstruction]),
     case("health/stuck-later", seeds::stuck_after_the_first_draw, &[], Held).needs(&[Need::RandomInstruction]),
-    case("health/stuck-later/control", seeds::stuck_after_the_first_draw, &[HealthTests], Broken).needs(&[Need::RandomInstruction]),
-    case("health/stuck-counter", seeds::stuck_counter, &[CycleCounter], Held),
-    case("health/stuck-counter/control", seeds::stuck_counter, &[CycleCounter, HealthTests], Broken),
+    case("health/stuck-later/control", seeds::stuck_after_the_first_draw, &[PassHealthTests], Broken).needs(&[Need::RandomInstruction]),
+    case("health/stuck-counter", seeds::stuck_counter, &[FreezeCycleCounter], Held),
+    case("health/stuck-counter/control", seeds::stuck_counter, &[FreezeCycleCounter, PassHealthTests], Broken),
     case("health/good-sources", seeds::good_sources, &[], Held),
     case("stack/no-keys-left/portable", || stack::no_keys_left(Engine::Portable), WITH_PAD, Held).needs(&[Need::Engine(Engine::Portable)]),
     case("stack/no-keys-left/portable/control", || stack::no_keys_left(Engine::Portable), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Portable)]),
@@ -478,20 +497,20 @@ const CASES: &[Case] = &[
     case("stack/no-keys-left/arm-aes/control", || stack::no_keys_left(Engine::ArmAes), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ArmAes)]),
     case("stack/no-keys-left/chacha20", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD, Held).needs(&[Need::Engine(Engine::ChaCha20)]),
     case("stack/no-keys-left/chacha20/control", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ChaCha20)]),
-    case("stack/no-seeds-left", stack::no_seeds_left, &[KernelBytes, RootBytes], Held),
-    case("stack/no-seeds-left/control", stack::no_seeds_left, &[KernelBytes, RootBytes, Wiping], Broken),
+    case("stack/no-seeds-left", stack::no_seeds_left, &[ZeroKernelBytes, ZeroRootBytes], Held),
+    case("stack/no-seeds-left/control", stack::no_seeds_left, &[ZeroKernelBytes, ZeroRootBytes, SkipWiping], Broken),
     case("stack/no-counters-left", stack::no_counters_left, WITH_PAD, Held).needs(&[Need::Engine(NATIVE)]),
     case("stack/no-counters-left/control", stack::no_counters_left, WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(NATIVE)]),
     case("stack/streams-leave-no-keys", stack::streams_leave_no_keys, &[], Held),
-    case("registers/draws", registers::draws, &[NoVmgenid, BareMetal], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/with-pad", registers::draws, &[NoVmgenid, BareMetal, Kvm], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/with-pad/control", registers::draws_found, &[NoVmgenid, BareMetal, Kvm, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/no-pad", registers::draws, &[UnnotifiedCloneGuard], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/no-pad/control", registers::draws_found, &[UnnotifiedCloneGuard, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
-    case("registers/draws-without-signal", registers::draws_without_signal, &[CachedSchedule], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws-without-signal/control", registers::draws_without_signal_found, &[CachedSchedule, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/draws", registers::draws, &[PretendVmgenid, PretendVm], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/with-pad", registers::draws, &[PretendVmgenid, PretendVm, HideKvm], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/with-pad/control", registers::draws_found, &[PretendVmgenid, PretendVm, HideKvm, SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/no-pad", registers::draws, &[SkipUnnotifiedCloneGuard], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/no-pad/control", registers::draws_found, &[SkipUnnotifiedCloneGuard, SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/draws-without-signal", registers::draws_without_signal, &[HideCachedSchedule], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws-without-signal/control", registers::draws_without_signal_found, &[HideCachedSchedule, SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks", registers::building_blocks, &[], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/building-blocks/control", registers::building_blocks_found, &[RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/building-blocks/control", registers::building_blocks_found, &[SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     #[cfg(target_arch = "x86_64")]
     case("counter/strict-seccomp", counter::strict_seccomp, &[], Held).needs(&[Need::Generation]),
     #[cfg(target_arch = "x86_64")]
@@ -506,10 +525,10 @@ const CASES: &[Case] = &[
     case("sandbox/advice-refused/eacces", || sandbox::advice_refused(libc::EACCES), &[], Held),
     case("sandbox/advice-refused/enomem", || sandbox::advice_refused(libc::ENOMEM), &[], Held),
     case("sandbox/advice-refused/eagain", sandbox::advice_lacks_mappings, &[], Held),
-    case("sandbox/plain-later", sandbox::plain_later, &[GenerationAddress], Held),
+    case("sandbox/plain-later", sandbox::plain_later, &[HideGenerationAddress], Held),
     case("sandbox/no-memory", sandbox::no_memory, &[], Held),
-    case("sandbox/counter-off", sandbox::counter_off_later, &[NoVmgenid, BareMetal, NoKvm], Held).needs(&[Need::Steps]),
-    case("sandbox/counter-off/control", sandbox::counter_off_unannounced, &[NoVmgenid, BareMetal, NoKvm], Broken).needs(&[Need::Steps]),
+    case("sandbox/counter-off", sandbox::counter_off_later, &[PretendVmgenid, PretendVm, PretendKvm], Held).needs(&[Need::Steps]),
+    case("sandbox/counter-off/control", sandbox::counter_off_unannounced, &[PretendVmgenid, PretendVm, PretendKvm], Broken).needs(&[Need::Steps]),
     #[cfg(target_arch = "x86_64")]
     case("sandbox/cpuid-off", sandbox::cpuid_off, &[], Held).needs(&[Need::CpuidFaulting]),
     #[cfg(target_arch = "x86_64")]
@@ -543,17 +562,17 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Applies the case's switches and runs its scenario, in a process of its own.
+/// Activates the case's failpoints and runs its scenario, in a process of its own.
 fn run_scenario(name: &str) -> ExitCode {
     let case = CASES
         .iter()
         .find(|case| case.name == name)
         .expect("a case of this name");
-    case.off
+    case.failpoints
         .iter()
-        .for_each(|&failpoint| switch_off_for_testing(failpoint));
+        .for_each(|&failpoint| activate_for_testing(failpoint));
     let verdict = (case.scenario)();
-    check_machine(case.off);
+    check_machine(case.failpoints);
     match verdict {
         Verdict::Held => ExitCode::SUCCESS,
         Verdict::Broken(how) => {
@@ -563,11 +582,11 @@ fn run_scenario(name: &str) -> ExitCode {
     }
 }
 
-/// Checks that the switches had their effect on the machine; otherwise the case would have tested
+/// Checks that the failpoints had their effect on the machine; otherwise the case would have tested
 /// another machine.
-fn check_machine(off: &[Failpoint]) {
-    let takes = |failpoint| off.contains(&failpoint);
-    if takes(GenerationAddress) {
+fn check_machine(failpoints: &[Failpoint]) {
+    let is_active = |failpoint| failpoints.contains(&failpoint);
+    if is_active(HideGenerationAddress) {
         let status = squall::status();
         let can_be_asked = status.has_vdso_getrandom && status.memory != MemoryKind::Plain;
         let expected = if can_be_asked {
@@ -577,24 +596,24 @@ fn check_machine(off: &[Failpoint]) {
         };
         assert_eq!(status.reseed_guard, expected);
     }
-    if takes(Vdso) {
+    if is_active(HideVdso) {
         let status = squall::status();
         assert_eq!(status.reseed_guard, ReseedGuard::Time);
         assert!(!status.has_vdso_getrandom);
     }
-    if takes(DroppableMemory) {
+    if is_active(RefuseDroppableMemory) {
         let status = squall::status();
-        if takes(WipeOnFork) {
+        if is_active(RefuseWipeOnFork) {
             assert_eq!(status.memory, MemoryKind::Plain)
         } else {
             assert_ne!(status.memory, MemoryKind::Droppable)
         }
     }
-    if takes(Vmgenid) {
+    if is_active(HideVmgenid) {
         let status = squall::status();
         assert!(!status.has_vmgenid);
     }
-    if takes(CachedSchedule) {
+    if is_active(HideCachedSchedule) {
         assert_eq!(stack::pads(), [], "there are no pads");
     }
 }

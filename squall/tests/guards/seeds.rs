@@ -3,7 +3,7 @@
 
 use std::io::pipe;
 
-use squall::testing::{Failpoint, events_for_testing, switch_off_for_testing};
+use squall::testing::{Failpoint, activate_for_testing, events_for_testing};
 use squall::{CloneGuard, NoiseSource};
 
 use crate::Verdict;
@@ -184,7 +184,7 @@ pub fn first_word_of_a_stuck_instruction() -> Verdict {
 pub fn stuck_after_the_first_draw() -> Verdict {
     squall::u32();
     assert_eq!(squall::status().cpu_random, NoiseSource::Works);
-    switch_off_for_testing(Failpoint::RandomWordsDiffer);
+    activate_for_testing(Failpoint::RepeatRandomWord);
     let (reader, writer) = pipe().unwrap();
     wait(fork(|| {
         squall::u32();

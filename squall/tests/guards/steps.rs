@@ -46,8 +46,8 @@ mod x86_64 {
 
     use rand_core::Rng as _;
     use squall::testing::{
-        Failpoint, events_for_testing, page_address_for_testing, reseeds_for_testing,
-        switch_off_for_testing, watch_generation_at_for_testing,
+        Failpoint, activate_for_testing, events_for_testing, page_address_for_testing,
+        reseeds_for_testing, watch_generation_at_for_testing,
     };
     use squall::{BufferedSimulationRng, CloneGuard, MemoryKind};
 
@@ -101,7 +101,7 @@ mod x86_64 {
     /// Runs `draw`, and `on_step` after each of its instructions. Returns how many there were.
     fn step_through(draw: impl FnOnce(), on_step: fn(Stopped)) -> usize {
         // Wiping takes thousands of instructions and has no influence on the result.
-        switch_off_for_testing(Failpoint::Wiping);
+        activate_for_testing(Failpoint::SkipWiping);
         handle(libc::SIGTRAP, handle_step);
         STEPS.store(0, Ordering::Relaxed);
         step_on(draw, on_step);
