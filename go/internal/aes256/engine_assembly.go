@@ -33,7 +33,7 @@ func Pad(keys *[KeysSize]byte, dst []byte, number uint64) {
 	}
 	source := sourceCycles
 	switch {
-	case failpoint.PadNoise.Off():
+	case failpoint.SkipPadNoise.IsActive():
 		source = sourceCaller
 	case mayAsk(1):
 		source = sourceCyclesAndRandom

@@ -33,7 +33,7 @@ func Fill(out []byte) {
 			page := pages[number]
 			// One comparison for length <= Left <= BufferLen: an underflow is too large.
 			if at := page.Left - length; at <= guard.BufferLen-length {
-				wasFresh := failpoint.CheckAfterRead.Off() && page.IsFresh(guard.Tag())
+				wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.Tag())
 				left := takeByRule(page, out, at)
 				isFresh := wasFresh || page.IsFresh(guard.Tag())
 				page.Left = left
@@ -57,7 +57,7 @@ func Word() uint64 {
 	if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
 		page := pages[number]
 		if at := page.Left - length; at <= guard.BufferLen-length {
-			wasFresh := failpoint.CheckAfterRead.Off() && page.IsFresh(guard.Tag())
+			wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.Tag())
 			word := takeWord(page, at)
 			if page.Rule != guard.Unpadded {
 				word, at = padWordByRule(page, word, at)
@@ -83,7 +83,7 @@ func SimulationWord() uint64 {
 	if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
 		page := pages[number]
 		if at := page.Left - length; at <= guard.BufferLen-length {
-			wasFresh := failpoint.CheckAfterRead.Off() && page.IsFresh(guard.Tag())
+			wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.Tag())
 			word := takeWord(page, at)
 			isFresh := wasFresh || page.IsFresh(guard.Tag())
 			page.Left = at
@@ -167,7 +167,7 @@ func padAfterPause(page *guard.Page, out []byte, left uint64, now guard.Reading)
 func pad(page *guard.Page, out []byte) {
 	page.PadNumber++
 	number := page.PadNumber
-	if failpoint.PadNumbers.Off() {
+	if failpoint.ZeroPadNumbers.IsActive() {
 		number = 0
 	}
 	aes256.Pad(&page.PadKeys, out, number)

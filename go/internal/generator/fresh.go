@@ -68,7 +68,7 @@ func freshPart(out []byte) bool {
 	drbg.Reseed(&page.Seed)
 	drbg.Generate(out, nil)
 	page.Wipe()
-	wasThere := page.WasPresent() || failpoint.FreshCheck.Off()
+	wasThere := page.WasPresent() || failpoint.SkipFreshCheck.IsActive()
 	unpin(page, len(out))
 	return wasThere
 }

@@ -62,8 +62,8 @@ var trials = map[string]func() error{
 }
 
 const (
-	trialVariable = "SQUALL_TRIAL"
-	offVariable   = "SQUALL_OFF"
+	trialVariable      = "SQUALL_TRIAL"
+	failpointsVariable = "SQUALL_FAILPOINTS"
 	// dropsVariable is how often pages are dropped, less often than usual on an emulated machine and under the race
 	// detector.
 	dropsVariable = "SQUALL_DROPS"
@@ -84,12 +84,12 @@ func TestMain(m *testing.M) {
 	if name == "" {
 		os.Exit(m.Run())
 	}
-	for _, off := range strings.Fields(os.Getenv(offVariable)) {
-		guard, isKnown := failpoint.Named(off)
+	for _, name := range strings.Fields(os.Getenv(failpointsVariable)) {
+		named, isKnown := failpoint.Named(name)
 		if !isKnown {
-			panic("no guard is called " + off)
+			panic("no failpoint is called " + name)
 		}
-		guard.TurnOff()
+		named.Activate()
 	}
 	err := trials[name]()
 	switch {
@@ -106,13 +106,13 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// runTrial runs a trial with these guards off and returns its exit code and output.
-func runTrial(t *testing.T, name, off string) (int, string) {
+// runTrial runs a trial under these failpoints and returns its exit code and output.
+func runTrial(t *testing.T, name, failpoints string) (int, string) {
 	t.Helper()
 	patience, end := context.WithTimeout(t.Context(), time.Hour) // an emulated machine is slow
 	defer end()
 	command := exec.CommandContext(patience, os.Args[0])
-	command.Env = append(os.Environ(), trialVariable+"="+name, offVariable+"="+off)
+	command.Env = append(os.Environ(), trialVariable+"="+name, failpointsVariable+"="+failpoints)
 	command.WaitDelay = time.Minute // for a child that lives on with its output
 	output, err := command.CombinedOutput()
 	var exit *exec.ExitError
@@ -122,75 +122,75 @@ func runTrial(t *testing.T, name, off string) (int, string) {
 	return command.ProcessState.ExitCode(), strings.TrimSpace(string(output))
 }
 
-// Guards that are turned off to get bursts on any machine with the instructions.
+// Failpoints that give bursts on any machine with the instructions.
 const (
-	lateNotification = "BareMetal CloneSignal OtherHypervisors"
-	reseedPending    = "HypervisorAnnouncement VMGenID CloneSignal ReseedAfterSignal OtherHypervisors"
+	lateNotification = "PretendVM HideCloneSignal PretendKVM"
+	reseedPending    = "HideHypervisorAnnouncement HideVMGenID HideCloneSignal PretendReseedPending PretendKVM"
 )
 
 func TestGuards(t *testing.T) {
 	needsState(t)
 	cases := []struct {
 		trial string
-		// off are guards that are off in both runs, so that the tested guard is needed.
-		off string
-		// control are the guards without which the trial must fail.
+		// failpoints are active in both runs, so that the tested guard is needed.
+		failpoints string
+		// control are the failpoints under which the trial must fail, too.
 		control string
 	}{
-		{"reseed", "", "GenerationCheck"},
-		{"reseed", "GenerationAddress", "GenerationCheck"},
+		{"reseed", "", "FreezeGeneration"},
+		{"reseed", "HideGenerationAddress", "FreezeGeneration"},
 		// A pad would keep a child from repeating, too.
-		{"fork", "DelayedNotification", "ForkGuard"},
-		{"fork", "", "ForkGuard DelayedNotification"},
-		{"fork", "Droppable DelayedNotification", "ForkGuard"},
-		{"fork", "GenerationAddress DelayedNotification", "ForkGuard"},
-		{"fork", "VDSO BareMetal DelayedNotification", "ForkGuard"},
-		{"fork, simulation", "", "ForkGuard"},
-		{"dropped", "", "CheckAfterRead"},
-		{"dropped", "DelayedNotification", "CheckAfterRead"},
-		{"fresh", "Noise", "FreshCheck"},
-		{"age", "VDSO", "SeedAge"},
-		{"pin", "DelayedNotification", "Pin"},
+		{"fork", "SkipUnnotifiedCloneGuard", "SkipForkGuard"},
+		{"fork", "", "SkipForkGuard SkipUnnotifiedCloneGuard"},
+		{"fork", "RefuseDroppable SkipUnnotifiedCloneGuard", "SkipForkGuard"},
+		{"fork", "HideGenerationAddress SkipUnnotifiedCloneGuard", "SkipForkGuard"},
+		{"fork", "HideVDSO PretendVM SkipUnnotifiedCloneGuard", "SkipForkGuard"},
+		{"fork, simulation", "", "SkipForkGuard"},
+		{"dropped", "", "CheckBeforeRead"},
+		{"dropped", "SkipUnnotifiedCloneGuard", "CheckBeforeRead"},
+		{"fresh", "SkipNoise", "SkipFreshCheck"},
+		{"age", "HideVDSO", "FreezeSeedAge"},
+		{"pin", "SkipUnnotifiedCloneGuard", "SkipPin"},
 		// With late notification: by a vmgenid, if there is one.
-		{"clone, 64 bits", lateNotification, "StopDetection"},
-		{"clone, 64 bits", lateNotification, "BurstAnchors"},
-		{"clone, 64 bits", lateNotification, "DelayedNotification"},
-		{"clone, 32 bits", lateNotification, "StopDetection"},
-		{"clone, 32 bits", lateNotification, "BurstAnchors"},
-		{"clone, 16 bytes", lateNotification, "StopDetection"},
-		{"clone, 16 bytes", lateNotification, "BurstAnchors"},
-		{"clone, 32 bytes", lateNotification, "StopDetection"},
-		{"clone, 32 bytes", lateNotification, "BurstAnchors"},
-		{"clone, 512 bytes", lateNotification, "DelayedNotification"},
-		{"clone, all", lateNotification + " GenerationAddress", "StopDetection"},
-		{"clone, all", lateNotification + " GenerationAddress", "BurstAnchors"},
+		{"clone, 64 bits", lateNotification, "IgnoreStops"},
+		{"clone, 64 bits", lateNotification, "SkipBurstAnchors"},
+		{"clone, 64 bits", lateNotification, "SkipUnnotifiedCloneGuard"},
+		{"clone, 32 bits", lateNotification, "IgnoreStops"},
+		{"clone, 32 bits", lateNotification, "SkipBurstAnchors"},
+		{"clone, 16 bytes", lateNotification, "IgnoreStops"},
+		{"clone, 16 bytes", lateNotification, "SkipBurstAnchors"},
+		{"clone, 32 bytes", lateNotification, "IgnoreStops"},
+		{"clone, 32 bytes", lateNotification, "SkipBurstAnchors"},
+		{"clone, 512 bytes", lateNotification, "SkipUnnotifiedCloneGuard"},
+		{"clone, all", lateNotification + " HideGenerationAddress", "IgnoreStops"},
+		{"clone, all", lateNotification + " HideGenerationAddress", "SkipBurstAnchors"},
 		// In a VM with no signal at all.
-		{"clone, all", lateNotification + " VMGenID", "StopDetection"},
-		{"clone, all", lateNotification + " VMGenID", "BurstAnchors"},
-		{"clone, all", lateNotification + " VMGenID VDSO", "StopDetection"},
-		{"clone, 512 bytes", lateNotification + " VMGenID", "DelayedNotification"},
+		{"clone, all", lateNotification + " HideVMGenID", "IgnoreStops"},
+		{"clone, all", lateNotification + " HideVMGenID", "SkipBurstAnchors"},
+		{"clone, all", lateNotification + " HideVMGenID HideVDSO", "IgnoreStops"},
+		{"clone, 512 bytes", lateNotification + " HideVMGenID", "SkipUnnotifiedCloneGuard"},
 		// After a change of the signal of clones, until the kernel has reseeded.
-		{"clone, all", reseedPending, "StopDetection"},
-		{"clone, all", reseedPending, "BurstAnchors"},
-		{"clone, 512 bytes", reseedPending, "DelayedNotification"},
+		{"clone, all", reseedPending, "IgnoreStops"},
+		{"clone, all", reseedPending, "SkipBurstAnchors"},
+		{"clone, 512 bytes", reseedPending, "SkipUnnotifiedCloneGuard"},
 		// Under a hypervisor that is not known, and where the random instruction fails.
-		{"no anchors", "BareMetal CloneSignal KVM", "DelayedNotification"},
-		{"no anchors", lateNotification + " Noise", "BurstAnchors"},
+		{"no anchors", "PretendVM HideCloneSignal HideKVM", "SkipUnnotifiedCloneGuard"},
+		{"no anchors", lateNotification + " SkipNoise", "SkipBurstAnchors"},
 		// Where the counter stands still and there is no random instruction.
-		{"pads", "BareMetal CloneSignal KVM PadNoise", "PadNumbers"},
-		{"pads", lateNotification + " PadNoise", "PadNumbers"},
-		{"hidden", "HypervisorAnnouncement CloneSignal", "VMGenID"},
+		{"pads", "PretendVM HideCloneSignal HideKVM SkipPadNoise", "ZeroPadNumbers"},
+		{"pads", lateNotification + " SkipPadNoise", "ZeroPadNumbers"},
+		{"hidden", "HideHypervisorAnnouncement HideCloneSignal", "HideVMGenID"},
 		{"simulation", lateNotification, ""},
 		{"lengths", lateNotification, ""},
-		{"lengths", lateNotification + " GenerationAddress", ""},
-		{"locked", "Droppable", ""},
-		{"cpu", "KernelBytes", "Noise"},
-		{"long", "", "GenerationCheck"},
-		{"afresh", "", "GenerationCheck"},
+		{"lengths", lateNotification + " HideGenerationAddress", ""},
+		{"locked", "RefuseDroppable", ""},
+		{"cpu", "ZeroKernelBytes", "SkipNoise"},
+		{"long", "", "FreezeGeneration"},
+		{"afresh", "", "FreezeGeneration"},
 		{"forced", "", ""},
-		{"works", "VDSO", ""},
-		{"works", "Droppable", ""},
-		{"works", "GenerationAddress", ""},
+		{"works", "HideVDSO", ""},
+		{"works", "RefuseDroppable", ""},
+		{"works", "HideGenerationAddress", ""},
 	}
 	seen := map[string]bool{}
 	for _, c := range cases {
@@ -198,8 +198,8 @@ func TestGuards(t *testing.T) {
 			continue
 		}
 		seen[c.trial] = true
-		t.Run(strings.Join([]string{c.trial, c.off, "control", c.control}, " "), func(t *testing.T) {
-			code, said := runTrial(t, c.trial, c.off)
+		t.Run(strings.Join([]string{c.trial, c.failpoints, "control", c.control}, " "), func(t *testing.T) {
+			code, said := runTrial(t, c.trial, c.failpoints)
 			if code == lacking {
 				t.Skip(said)
 			}
@@ -217,7 +217,7 @@ func TestGuards(t *testing.T) {
 			}
 			// A failure that needs unlucky timing does not occur in every run.
 			for attempt := 0; attempt < 5 && code != failed; attempt++ {
-				code, said = runTrial(t, c.trial, c.off+" "+c.control)
+				code, said = runTrial(t, c.trial, c.failpoints+" "+c.control)
 			}
 			if code != failed {
 				t.Fatalf("without the guard the trial must fail: exit code %d: %s", code, said)
@@ -605,7 +605,7 @@ func whileDropped(draw func() error) error {
 	if fewer, err := strconv.Atoi(os.Getenv(dropsVariable)); err == nil {
 		most = fewer
 	}
-	isControl := failpoint.CheckAfterRead.Off() || failpoint.FreshCheck.Off()
+	isControl := failpoint.CheckBeforeRead.IsActive() || failpoint.SkipFreshCheck.IsActive()
 	runtime.GOMAXPROCS(max(4, runtime.NumCPU())) // so that pages are dropped while a goroutine is pinned
 	Word()
 	var failed atomic.Pointer[error]
@@ -730,7 +730,7 @@ func needsBursts() error {
 	Word()
 	rule, _ := ruleFor(policy, policy.Generation())
 	switch {
-	case rule == guard.PadAfterPause || failpoint.DelayedNotification.Off():
+	case rule == guard.PadAfterPause || failpoint.SkipUnnotifiedCloneGuard.IsActive():
 		return nil
 	case guard.BestCounter() == guard.NoCounter || !aes256.HasRandom():
 		return fmt.Errorf("%w a counter that tells of its CPU, or a random instruction", errLacks)
@@ -741,7 +741,7 @@ func needsBursts() error {
 
 // If no refill is an anchor, every request has a pad: clones differ even without a detected stop.
 func everyRequestIsDifferent() error {
-	if failpoint.OtherHypervisors.Off() {
+	if failpoint.PretendKVM.IsActive() {
 		if err := needsBursts(); err != nil {
 			return err
 		}
@@ -752,7 +752,7 @@ func everyRequestIsDifferent() error {
 // Two requests within one tick of the counter get different pads, even without a random instruction. The
 // buffer's bytes are the same for all of these requests, so two outputs are equal if their pads are.
 func padsOfOneTickDiffer() error {
-	if failpoint.OtherHypervisors.Off() {
+	if failpoint.PretendKVM.IsActive() {
 		if err := needsBursts(); err != nil {
 			return err
 		}
@@ -788,7 +788,7 @@ func padsOfOneTickDiffer() error {
 
 // inAHiddenVM imitates a clone of a VM that only a vmgenid reveals.
 func inAHiddenVM() error {
-	if !guard.Decide().HasVMGenID && !failpoint.VMGenID.Off() {
+	if !guard.Decide().HasVMGenID && !failpoint.HideVMGenID.IsActive() {
 		return fmt.Errorf("%w a vmgenid", errLacks)
 	}
 	return drawInClones([]func() [16]byte{fill16}, aStop)

@@ -51,7 +51,7 @@ func (r *request) seed() bool {
 // isOutdated reports whether the seed is older than the kernel's own could be, if the generation cannot be
 // read.
 func (r *request) isOutdated() bool {
-	if r.policy.CanSeeGeneration() || failpoint.SeedAge.Off() {
+	if r.policy.CanSeeGeneration() || failpoint.FreezeSeedAge.IsActive() {
 		return false
 	}
 	now := clocks()
@@ -93,7 +93,7 @@ func noiseInput(input *[guard.StateLen]byte, words uint64) (hasWord bool) {
 
 // addNoise XORs the cycle counter and words of the CPU's random instruction into bytes.
 func addNoise(bytes *[noiseLen]byte, words uint64) {
-	if !failpoint.Noise.Off() {
+	if !failpoint.SkipNoise.IsActive() {
 		// SAFETY: the bytes have the length of three words, and this architecture reads words at any address.
 		aes256.XORNoise((*[noiseLen / 8]uint64)(unsafe.Pointer(bytes)), words)
 	}

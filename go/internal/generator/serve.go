@@ -173,7 +173,7 @@ func (r *request) serve(kind requestKind, out []byte) (guard.Epoch, bool) {
 	r.page.Rule, r.page.CounterMethod = ruleFor(r.policy, r.page.Generation())
 	r.produce(kind, out)
 	epoch, isCurrent := r.epoch()
-	return epoch, isCurrent || failpoint.CheckAfterRead.Off()
+	return epoch, isCurrent || failpoint.CheckBeforeRead.IsActive()
 }
 
 // ruleFor returns the rule for pads under the kernel's generation, and the way to read the counter. A test

@@ -104,7 +104,7 @@ func (p *Page) IsAnchored() bool { return p.isAnchored }
 // endBurst ends the burst with a reading.
 func (p *Page) endBurst(now Reading) {
 	p.count, p.anchor = now.Count, 0
-	if failpoint.BurstAnchors.Off() {
+	if failpoint.SkipBurstAnchors.IsActive() {
 		p.anchor = now.CPU
 	}
 	p.Streak.length = 0

@@ -35,7 +35,7 @@ type cloneSignal struct {
 
 // openCloneSignal opens the machine's best signal that this process may read; nil if there is none.
 func openCloneSignal() *cloneSignal {
-	if failpoint.CloneSignal.Off() {
+	if failpoint.HideCloneSignal.IsActive() {
 		return nil
 	}
 	clock := openVMClock()
@@ -55,7 +55,7 @@ func openCloneSignal() *cloneSignal {
 // mayHaveCloneSignal reports whether there is a device that may have a signal but cannot be identified, for
 // example without /sys. The device is not used, and the machine counts as a VM.
 func mayHaveCloneSignal() bool {
-	return !failpoint.CloneSignal.Off() && (isUnidentified(vmClockPath) || isUnidentified(vmgenidPagePath))
+	return !failpoint.HideCloneSignal.IsActive() && (isUnidentified(vmClockPath) || isUnidentified(vmgenidPagePath))
 }
 
 // is reports whether the signal is of this kind.
@@ -102,7 +102,7 @@ func recordSignal(value, generation uint64) {
 
 // isReseedPending reports whether the kernel, under this generation, may not yet have reseeded after a clone.
 func isReseedPending(generation uint64) bool {
-	if failpoint.ReseedAfterSignal.Off() {
+	if failpoint.PretendReseedPending.IsActive() {
 		return true
 	}
 	under := changedAtGeneration.Load()

@@ -35,7 +35,7 @@ const frozen = 1
 // was seeded.
 func mappedGeneration() uint64 {
 	generation := atomic.LoadUint64(generationAddress.Load())
-	if failpoint.GenerationCheck.Off() && generation != 0 {
+	if failpoint.FreezeGeneration.IsActive() && generation != 0 {
 		return frozen
 	}
 	return generation

@@ -24,7 +24,7 @@ func (p *Policy) SeedFromKernel(page *Page) (generation uint64, ok bool) {
 		if generation == 0 {
 			break
 		}
-		if failpoint.KernelBytes.Off() {
+		if failpoint.ZeroKernelBytes.IsActive() {
 			clear(page.Seed[:])
 		}
 		if p.vdso.confirmAddress(generation) || attempt > patience {
@@ -45,7 +45,7 @@ func (p *Policy) SeedFromKernel(page *Page) (generation uint64, ok bool) {
 // and the kernel's RNG must be ready, so that the call does not wait.
 func FreshSeed(page *Page) bool {
 	got, _, errno := unix.RawSyscall(unix.SYS_GETRANDOM, uintptr(unsafe.Pointer(&page.Seed)), StateLen, 0)
-	if failpoint.KernelBytes.Off() {
+	if failpoint.ZeroKernelBytes.IsActive() {
 		clear(page.Seed[:])
 	}
 	return errno == 0 && got == StateLen

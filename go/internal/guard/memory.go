@@ -52,7 +52,7 @@ func MapPages(count int) ([]*Page, MemoryKind) {
 		return nil, NoMemory
 	}
 	memory := unsafe.Slice((*byte)(start), length)
-	if !failpoint.ForkGuard.Off() && !wipesOnFork(memory) {
+	if !failpoint.SkipForkGuard.IsActive() && !wipesOnFork(memory) {
 		unmap(start, length)
 		return nil, NoMemory
 	}
@@ -72,7 +72,7 @@ func (p *Page) Lock() {
 }
 
 func mapAs(kind int, length uintptr) (unsafe.Pointer, bool) {
-	if kind == mapDroppable && (failpoint.Droppable.Off() || failpoint.ForkGuard.Off()) {
+	if kind == mapDroppable && (failpoint.RefuseDroppable.IsActive() || failpoint.SkipForkGuard.IsActive()) {
 		return nil, false
 	}
 	flags := kind | unix.MAP_ANONYMOUS | unix.MAP_POPULATE

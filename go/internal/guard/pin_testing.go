@@ -9,10 +9,10 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// Pin does the same as in other builds. If a test turned it off, the goroutine soon runs on another P.
+// Pin does the same as in other builds. If a test skips it, the goroutine soon runs on another P.
 func Pin() int {
 	number := procPin()
-	if failpoint.Pin.Off() {
+	if failpoint.SkipPin.IsActive() {
 		procUnpin()
 		runtime.Gosched()
 	}
@@ -21,7 +21,7 @@ func Pin() int {
 
 // Unpin ends the effect of [Pin].
 func Unpin() {
-	if !failpoint.Pin.Off() {
+	if !failpoint.SkipPin.IsActive() {
 		procUnpin()
 	}
 }

@@ -61,10 +61,10 @@ func detectPolicy() *Policy {
 	policy := &Policy{
 		vdso:       findVDSO(),
 		signal:     openCloneSignal(),
-		HasVMGenID: !failpoint.VMGenID.Off() && hasVMGenID(),
+		HasVMGenID: !failpoint.HideVMGenID.IsActive() && hasVMGenID(),
 	}
-	announced := hypervisorAnnounced() && !failpoint.HypervisorAnnouncement.Off()
-	policy.IsVM = announced || policy.HasVMGenID || policy.signal != nil || mayHaveCloneSignal() || failpoint.BareMetal.Off()
+	announced := hypervisorAnnounced() && !failpoint.HideHypervisorAnnouncement.IsActive()
+	policy.IsVM = announced || policy.HasVMGenID || policy.signal != nil || mayHaveCloneSignal() || failpoint.PretendVM.IsActive()
 	return policy
 }
 
@@ -109,7 +109,7 @@ func (p *Policy) HasDelayedNotification() bool {
 // the buffer leave unpadded only if the machine was not stopped since the buffer was refilled.
 func (p *Policy) MayBeUnnotifiedClone(generation uint64) bool {
 	isUnnoticed := p.HasDelayedNotification() || !p.NoticesClones() || isReseedPending(generation)
-	return isUnnoticed && !failpoint.DelayedNotification.Off()
+	return isUnnoticed && !failpoint.SkipUnnotifiedCloneGuard.IsActive()
 }
 
 // Epoch returns the current epoch; false if the vDSO does not answer. The caller must own the page.

@@ -22,7 +22,7 @@ const usualGap = 1000
 // gap returns usualGap, unless a test has set another gap.
 func gap() uint64 {
 	const endless = 1<<64 - 1
-	if failpoint.StopDetection.Off() {
+	if failpoint.IgnoreStops.IsActive() {
 		return endless
 	}
 	return failpoint.Gap(usualGap)

@@ -29,7 +29,7 @@ func StopCounter() CounterMethod {
 		return NoCounter
 	case asked:
 		counter := NoCounter
-		if !failpoint.KVM.Off() && (failpoint.OtherHypervisors.Off() || isKVM(cpuid)) {
+		if !failpoint.HideKVM.IsActive() && (failpoint.PretendKVM.IsActive() || isKVM(cpuid)) {
 			counter = BestCounter()
 		}
 		stopCounter.Store(known + uint32(counter))

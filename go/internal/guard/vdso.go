@@ -31,7 +31,7 @@ type VDSO struct {
 
 // findVDSO finds the function, and checks that its state has the known length.
 func findVDSO() *VDSO {
-	if failpoint.VDSO.Off() {
+	if failpoint.HideVDSO.IsActive() {
 		return nil
 	}
 	vdso := &VDSO{base: vdsoBase()}
@@ -111,7 +111,7 @@ func (v *VDSO) fill(page *Page, out unsafe.Pointer, length uintptr) uint64 {
 	// SAFETY: the state is within one page that a fork empties, was zero at first, and is this P's.
 	got := callGetrandom(v.getrandom, out, length, unsafe.Pointer(&page.vdso), vdsoLen)
 	generation := *(*uint64)(unsafe.Pointer(&page.vdso[stateGenerationAt]))
-	if failpoint.GenerationCheck.Off() {
+	if failpoint.FreezeGeneration.IsActive() {
 		generation = frozen
 	}
 	// It counts up from 1, about once a minute. Were the state laid out anew at the same length,

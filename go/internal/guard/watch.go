@@ -60,7 +60,7 @@ func (v *VDSO) findAnotherAddress(seeded uint64) {
 
 // findAddress decides on the address that holds the generation; false if there is none.
 func (v *VDSO) findAddress(seeded uint64) bool {
-	if failpoint.GenerationAddress.Off() {
+	if failpoint.HideGenerationAddress.IsActive() {
 		return false
 	}
 	for _, address := range candidateAddresses {

@@ -8,15 +8,15 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// setGuards sets the gap and turns guards off, as the plan has it: emulated guests take more cycles for a request,
+// setGuards sets the gap and activates failpoints, as the plan has it: emulated guests take more cycles for a request,
 // and are not KVM.
 func setGuards(plan plan) error {
-	for _, name := range plan.GuardsOff {
-		guard, isKnown := failpoint.Named(name)
+	for _, name := range plan.Failpoints {
+		named, isKnown := failpoint.Named(name)
 		if !isKnown {
-			return fmt.Errorf("no guard is called %q", name)
+			return fmt.Errorf("no failpoint is called %q", name)
 		}
-		guard.TurnOff()
+		named.Activate()
 	}
 	failpoint.SetGap(plan.GapCycles)
 	return nil

@@ -20,10 +20,10 @@ type plan struct {
 	// RecordWords is the length of a record.
 	RecordWords int       `json:"record_words"`
 	Channels    []channel `json:"channels"`
-	// GuardsOff are names of guards that are turned off, and GapCycles a gap that is not the usual one; both
+	// Failpoints are the names of those to activate, and GapCycles a gap that is not the usual one; both
 	// may be left out (see setGuards).
-	GuardsOff []string `json:"guards_off"`
-	GapCycles uint64   `json:"gap_cycles"`
+	Failpoints []string `json:"failpoints"`
+	GapCycles  uint64   `json:"gap_cycles"`
 }
 
 // channel is where one source records.

@@ -48,13 +48,13 @@ func TestGuardsOfAPlan(t *testing.T) {
 	if err := setGuards(plan{}); err != nil {
 		t.Error(err)
 	}
-	for _, plan := range []plan{{GuardsOff: []string{"no such guard"}}, {GapCycles: 5, GuardsOff: []string{""}}} {
+	for _, plan := range []plan{{Failpoints: []string{"no such failpoint"}}, {GapCycles: 5, Failpoints: []string{""}}} {
 		if setGuards(plan) == nil {
 			t.Errorf("taken: %+v", plan)
 		}
 	}
-	read, err := readPlan([]string{strings.Replace(planJSON, `"memory":`, `"guards_off": ["OtherHypervisors"], "gap_cycles": 9, "memory":`, 1)})
-	if err != nil || len(read.GuardsOff) != 1 || read.GapCycles != 9 {
+	read, err := readPlan([]string{strings.Replace(planJSON, `"memory":`, `"failpoints": ["PretendKVM"], "gap_cycles": 9, "memory":`, 1)})
+	if err != nil || len(read.Failpoints) != 1 || read.GapCycles != 9 {
 		t.Errorf("%+v: %v", read, err)
 	}
 }

@@ -4,10 +4,10 @@ package main
 
 import "errors"
 
-// turnOffGuards refuses names: only builds with the tag squall_testing can turn guards off.
-func turnOffGuards(names []string) error {
+// activate refuses names: only builds with the tag squall_testing have failpoints.
+func activate(names []string) error {
 	if len(names) > 0 {
-		return errors.New("no arguments are allowed: build with -tags squall_testing to turn guards off")
+		return errors.New("no arguments are allowed: build with -tags squall_testing to name failpoints")
 	}
 	return nil
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// turnOffGuards imitates other machines by turning guards off: without DelayedNotification, a machine with
-// an immediate signal of clones or no VM; without KVM, a VM under an unknown hypervisor.
-func turnOffGuards(names []string) error {
+// activate imitates other machines by failpoints: SkipUnnotifiedCloneGuard a machine with an immediate signal
+// of clones or no VM, HideKVM a VM under an unknown hypervisor.
+func activate(names []string) error {
 	for _, name := range names {
-		guard, isKnown := failpoint.Named(name)
+		named, isKnown := failpoint.Named(name)
 		if !isKnown {
-			return fmt.Errorf("there is no guard %q", name)
+			return fmt.Errorf("there is no failpoint %q", name)
 		}
-		guard.TurnOff()
-		fmt.Println("without", name)
+		named.Activate()
+		fmt.Println("failpoint", name)
 	}
 	return nil
 }

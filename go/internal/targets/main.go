@@ -34,7 +34,7 @@ func main() {
 		printFirstTime()
 		return
 	}
-	if err := turnOffGuards(os.Args[1:]); err != nil {
+	if err := activate(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "targets:", err)
 		os.Exit(2)
 	}

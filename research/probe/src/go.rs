@@ -16,26 +16,25 @@ use crate::{Result, bar};
 /// The program's path in the initramfs.
 const PROGRAM: &str = "/go-probe";
 
-/// The guards of the Go module that are switched off, so that only the stop of the machine reveals a
-/// clone.
+/// The Go module's failpoints with which only the stop of the machine reveals a clone.
 const BURSTS: [&str; 4] = [
-    "VMGenID",
-    "CloneSignal",
-    "GenerationCheck",
-    "OtherHypervisors",
+    "HideVMGenID",
+    "HideCloneSignal",
+    "FreezeGeneration",
+    "PretendKVM",
 ];
 
-/// The same, with the detection of stops off too.
+/// The same, so that not even the stop does.
 const ENDLESS_BURSTS: [&str; 5] = [
-    "VMGenID",
-    "CloneSignal",
-    "GenerationCheck",
-    "OtherHypervisors",
-    "StopDetection",
+    "HideVMGenID",
+    "HideCloneSignal",
+    "FreezeGeneration",
+    "PretendKVM",
+    "IgnoreStops",
 ];
 
-/// The guards that are off in the process that draws from `source`.
-fn guards_off(source: Source) -> &'static [&'static str] {
+/// The failpoints of the process that draws from `source`.
+fn failpoints(source: Source) -> &'static [&'static str] {
     match source {
         Source::GoSquallBursts => &BURSTS,
         Source::GoSquallEndlessBursts => &ENDLESS_BURSTS,
@@ -43,22 +42,22 @@ fn guards_off(source: Source) -> &'static [&'static str] {
     }
 }
 
-/// Starts a program for each set of guards that are off, and returns the status of the one that draws
+/// Starts a program for each set of failpoints, and returns the status of the one that draws
 /// from the mode's subject. They then wait for the lab, like the probe.
 pub fn start(channels: &Channels, mode: Mode) -> Result<Value> {
     let memory = bar::resource()?;
-    let start = |guards_off| start_program(&plan(&memory.to_string_lossy(), channels, guards_off));
-    let subject = guards_off(mode.subject());
+    let start = |failpoints| start_program(&plan(&memory.to_string_lossy(), channels, failpoints));
+    let subject = failpoints(mode.subject());
     let status = start(subject)?;
     let mut others: Vec<_> = channels
         .table()
         .iter()
-        .map(|c| guards_off(c.source))
+        .map(|c| failpoints(c.source))
         .collect();
     others.sort_unstable();
     others.dedup();
-    for guards_off in others.into_iter().filter(|&other| other != subject) {
-        start(guards_off)?;
+    for failpoints in others.into_iter().filter(|&other| other != subject) {
+        start(failpoints)?;
     }
     Ok(status)
 }
@@ -82,11 +81,11 @@ fn start_program(plan: &Value) -> Result<Value> {
     })
 }
 
-/// The instructions for the program whose sources have these guards off. All places are indices of
+/// The instructions for the program whose sources have these failpoints. All places are indices of
 /// words.
-fn plan(memory: &str, channels: &Channels, off: &[&str]) -> Value {
+fn plan(memory: &str, channels: &Channels, own: &[&str]) -> Value {
     let channel = |(index, channel): (usize, &Channel)| {
-        let is_its = guards_off(channel.source) == off;
+        let is_its = failpoints(channel.source) == own;
         is_its.then(|| {
             json!({
                 "source": channel.source.name(),
@@ -96,7 +95,7 @@ fn plan(memory: &str, channels: &Channels, off: &[&str]) -> Value {
             })
         })
     };
-    let gap = if off.is_empty() || !is_emulated() {
+    let gap = if own.is_empty() || !is_emulated() {
         0
     } else {
         EMULATED_GAP
@@ -108,7 +107,7 @@ fn plan(memory: &str, channels: &Channels, off: &[&str]) -> Value {
         "run": squall_probe::Command::Run as u64,
         "record_words": Output::WORDS,
         "channels": channels.table().iter().enumerate().filter_map(channel).collect::<Vec<_>>(),
-        "guards_off": off,
+        "failpoints": own,
         "gap_cycles": gap,
     })
 }
@@ -135,16 +134,16 @@ mod tests {
     }
 
     #[test]
-    fn each_plan_has_the_channels_with_its_guards() {
+    fn each_plan_has_the_channels_with_its_failpoints() {
         let channels = Channels::lay_out(plain(), Mode::GoBursts);
         let mut told = 0;
-        for (off, source) in [
+        for (failpoints, source) in [
             (&[][..], Source::GoNaive),
             (&BURSTS, Source::GoSquallBursts),
             (&ENDLESS_BURSTS, Source::GoSquallEndlessBursts),
         ] {
-            let plan = plan("memory", &channels, off);
-            assert_eq!(plan["guards_off"], json!(off));
+            let plan = plan("memory", &channels, failpoints);
+            assert_eq!(plan["failpoints"], json!(failpoints));
             let own = plan["channels"].as_array().expect("a list");
             assert!(own.iter().all(|channel| channel["source"] == source.name()));
             told += own.len();
