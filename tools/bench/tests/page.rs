@@ -1,5 +1,8 @@
-//! The page, as it was when somebody last looked at it, and of reports that are not as usual.
+//! The page: what is on it, and reports that are not as usual.
 
+mod reader;
+
+use reader::{a_fault_is_found_by_its_check_alone, a_reader_finds_everything};
 use squall_bench::report::model::{Noise, Report};
 use squall_bench::report::page::page;
 
@@ -8,7 +11,8 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    the_page_is_as_it_was,
+    a_reader_finds_everything,
+    a_fault_is_found_by_its_check_alone,
     what_is_to_be_doubted_stands_above_everything,
     sources_without_figures_are_told_with_the_reason,
     only_sources_for_secrets_win,
@@ -17,13 +21,6 @@ pub const TESTS: &[Test] = tests![
     hostile_names_stay_text,
     a_report_without_figures_has_a_page,
 ];
-
-/// `INSTA_UPDATE=always cargo test -p squall-bench page::the_page_is_as_it_was` takes a page that was changed on
-/// purpose.
-fn the_page_is_as_it_was() {
-    let page = page(&fixture()).replace("><", ">\n<");
-    insta::assert_snapshot!("page", page);
-}
 
 fn what_is_to_be_doubted_stands_above_everything() {
     let usual = page(&fixture());
