@@ -3,6 +3,8 @@
 
 mod browser;
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use squall_testing::schema::Schema;
 
@@ -52,14 +54,47 @@ fn the_text_of_a_wide_terminal() {
     insta::assert_snapshot!("wide", table::text(&bench(), Some(120)));
 }
 
-#[test]
-fn the_text_of_a_narrow_terminal() {
-    insta::assert_snapshot!("narrow", table::text(&bench(), Some(80)));
+/// The words of `whole` that `narrow` has less often.
+pub(super) fn missing<'a>(whole: &'a str, narrow: &str) -> Vec<&'a str> {
+    let mut counts = HashMap::new();
+    for word in narrow.split_whitespace() {
+        *counts.entry(word).or_insert(0) += 1;
+    }
+    let words = whole.split_whitespace();
+    words
+        .filter(|&word| {
+            let count = counts.get_mut(word).filter(|count| **count > 0);
+            count.map(|count| *count -= 1).is_none()
+        })
+        .collect()
 }
 
 #[test]
-fn the_text_of_an_interrupted_run() {
-    insta::assert_snapshot!("interrupted", table::text(&interrupted(), Some(120)));
+fn a_narrow_terminal_misses_nothing() {
+    assert_eq!(missing("one two one", "one\ntwo three"), ["one"]);
+    for bench in [bench(), interrupted()] {
+        let whole = table::text(&bench, None);
+        for width in WIDTHS {
+            let narrow = table::text(&bench, Some(width));
+            assert!(missing(&whole, &narrow).is_empty(), "{narrow}");
+        }
+    }
+}
+
+/// It has no variants, none that are authenticated and no recommendation; the rest is as in a whole run.
+#[test]
+fn an_interrupted_run_has_its_figures_and_failures() {
+    let [whole, text] = [bench(), interrupted()].map(|bench| table::text(&bench, None));
+    let (_, parts) = text
+        .split_once("\nThe device without")
+        .expect("it is there");
+    let (figures, rest) = parts.split_once("\nLeft out: ").expect("it is there");
+    let (left_out, recommendation) = rest.split_once("\nRecommendation\n").expect("it is there");
+    assert!(figures.contains("\nRanking, ") && figures.contains("\nWhat that costs: "));
+    assert!(!figures.contains("\nThe best with ") && !figures.contains("dm-integrity"));
+    assert!(left_out.contains("\nFAILED: aes-xts-eboiv 512: "));
+    assert!(whole.contains(figures) && whole.contains(left_out));
+    assert_eq!(recommendation.lines().count(), 1);
 }
 
 #[test]
@@ -201,7 +236,7 @@ fn names_are_text() {
 }
 
 /// The lines of the CSV, as maps from column names to values.
-fn lines(bench: &Bench) -> Vec<std::collections::HashMap<String, String>> {
+fn lines(bench: &Bench) -> Vec<HashMap<String, String>> {
     let text = csv::csv(bench).expect("it is written");
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     let lines = reader.deserialize().collect::<Result<Vec<_>, _>>();
