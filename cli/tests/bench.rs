@@ -2,9 +2,11 @@
 //!
 //! Speeds are not checked here, because tests share the machine.
 
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -274,9 +276,8 @@ fn sources_are_explained() {
 
 fn wrong_arguments_are_one_line() {
     for (arguments, words) in [
-        ("bench --bytes 1GiB", &["--statistics"][..]),
-        ("bench --statistics --bytes 5", &["--bytes", "1MiB"]),
-        ("bench --statistics --quick", &["--statistics"]),
+        ("bench --bytes 1GiB", &["--batteries"][..]),
+        ("bench --batteries --bytes 5", &["--bytes", "1MiB"]),
         ("bench --quick --batteries", &["--quick", "--batteries"]),
         ("bench --quick --bytes 1MiB", &["--quick", "--bytes"]),
         ("bench --json --batteries", &["--json", "--batteries"]),
@@ -288,32 +289,89 @@ fn wrong_arguments_are_one_line() {
     }
 }
 
-/// Good bytes look bad once in thousands of times: four times in a row is a defect.
-fn statistics_find_nothing_in_good_sources() {
-    let finds_nothing = || {
-        let output = run("bench --statistics --bytes 1MiB --source squall --source getrandom");
-        contains(&text(&output.stdout), &["squall", "getrandom"]);
-        output.status.success()
-    };
-    assert!((0..4).any(|_| finds_nothing()));
+/// Runs `bench --batteries` on `sources` with a battery that rejects bytes 16 to 31 if their halves are the
+/// same.
+fn with_a_battery(sources: &str) -> Output {
+    let workspace = Workspace::new();
+    let battery = "#!/bin/sh\n\
+        set -- $(od -An -v -tx8 -w8 -j16 -N16)\n\
+        if [ $1 = $2 ]; then echo 'same|0|1|1|0|FAILED'; else echo 'same|0|1|1|0.5|PASSED'; fi\n";
+    let path = workspace.path("dieharder");
+    fs::write(&path, battery).expect("a file");
+    fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("it is ours");
+    let path = format!(
+        "{}:{}",
+        workspace.0.path().display(),
+        std::env::var("PATH").expect("it is set")
+    );
+    batteries(sources, &workspace, path.as_ref())
+}
+
+/// Runs `bench --batteries` on `sources`, with programs found in `path`. TestU01 is not found, whether it
+/// is installed or not.
+fn batteries(sources: &str, workspace: &Workspace, path: &OsStr) -> Output {
+    for name in ["libtestu01.so.0", "libtestu01.so"] {
+        fs::write(workspace.path(name), "").expect("a file");
+    }
+    let mut command = squall(&format!("bench --batteries --bytes 1MiB {sources}"));
+    command
+        .env("PATH", path)
+        .env("LD_LIBRARY_PATH", workspace.0.path());
+    command.output().expect("it runs")
+}
+
+fn a_battery_passes_good_sources() {
+    let output = with_a_battery("--source squall --source getrandom");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let passed = "dieharder: 1 passed, 0 suspicious, 0 failed\n";
+    let expected = ["squall", "getrandom"].map(|source| format!("{source}, {passed}"));
+    contains(
+        &text(&output.stdout),
+        &expected.each_ref().map(String::as_str),
+    );
+}
+
+/// The control: bytes that are not random are rejected, and the command fails.
+fn a_battery_rejects_bytes_that_are_not_random() {
+    let output = with_a_battery("--source memset");
+    assert_eq!(output.status.code(), Some(1));
+    contains(
+        &text(&output.stdout),
+        &["memset, dieharder: 0 passed, ", "; first failed: same 0"],
+    );
+    contains(&text(&output.stderr), &["memset failed dieharder"]);
 }
 
 fn a_missing_source_passes_no_test() {
-    let workspace = Workspace::new();
-    let mut command = squall("bench --statistics --bytes 1MiB --source go-crypto-rand");
-    let output = command
-        .env("PATH", workspace.0.path())
-        .output()
-        .expect("it runs");
-    assert_eq!(output.status.code(), Some(1));
-    contains(&text(&output.stderr), &["go-crypto-rand is not available"]);
+    for (source, reason) in [
+        ("go-crypto-rand", "go-crypto-rand is not available: "),
+        ("dd-urandom", "a program of its own"),
+    ] {
+        let workspace = Workspace::new();
+        let path = workspace.0.path().as_os_str();
+        let output = batteries(&format!("--source {source}"), &workspace, path);
+        assert_eq!(output.status.code(), Some(1));
+        contains(&text(&output.stderr), &[reason]);
+    }
 }
 
-/// The control: the statistics reject bytes that are not random, and the command fails.
-fn statistics_reject_bytes_that_are_not_random() {
-    let output = run("bench --statistics --bytes 1MiB --source memset");
+/// Where no battery is installed nothing passes, and what would help is said.
+fn without_a_battery_nothing_is_tested() {
+    let workspace = Workspace::new();
+    let which = Command::new("sh")
+        .args(["-c", "command -v timeout"])
+        .output();
+    let timeout = text(&which.expect("a shell").stdout);
+    symlink(timeout.trim_end(), workspace.path("timeout")).expect("a link");
+    let path = workspace.0.path().as_os_str();
+    let output = batteries("--source squall", &workspace, path);
     assert_eq!(output.status.code(), Some(1));
-    contains(&text(&output.stderr), &["memset"]);
+    let missing = ["dieharder: not", "PractRand: not", "SmallCrush: not"];
+    contains(&text(&output.stdout), &missing);
+    contains(
+        &text(&output.stderr),
+        &["install dieharder, PractRand or TestU01"],
+    );
 }
 
 pub const TESTS: &[Test] = tests![
@@ -328,7 +386,8 @@ pub const TESTS: &[Test] = tests![
     a_run_without_permissions_reports_it_and_continues,
     sources_are_explained,
     wrong_arguments_are_one_line,
-    statistics_find_nothing_in_good_sources,
+    a_battery_passes_good_sources,
+    a_battery_rejects_bytes_that_are_not_random,
     a_missing_source_passes_no_test,
-    statistics_reject_bytes_that_are_not_random,
+    without_a_battery_nothing_is_tested,
 ];

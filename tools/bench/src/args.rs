@@ -31,12 +31,12 @@ const OF_MEASURING: [&str; 7] = [
       what changed since yesterday, beyond the noise
   squall bench --explain vdso
       how this source is measured
-  squall bench --statistics --bytes 1GiB --source squall
-      statistical tests of a source's bytes
+  squall bench --batteries --source squall
+      a source's bytes, tested by dieharder, PractRand and TestU01
 
 Exit codes: 0 for success; 1 if something failed, if the run was interrupted (it still writes what it \
-measured, marked as incomplete), or if a source failed a test of --statistics (batteries do not \
-count); 2 for a wrong argument.")]
+measured, marked as incomplete), or if a source failed a test of --batteries; 2 for a wrong \
+argument.")]
 pub struct BenchArguments {
     /// Measure less of everything, in under fifteen seconds
     #[arg(long)]
@@ -67,22 +67,17 @@ pub struct BenchArguments {
         conflicts_with = "source", conflicts_with_all = OF_MEASURING)]
     pub explain: Option<String>,
 
-    /// Run statistical tests on each source's bytes, without measuring
-    ///
-    /// Entropy, chi-square, serial correlation, matrix ranks, repeated blocks and more.
-    #[arg(long, conflicts_with = "explain", conflicts_with_all = OF_MEASURING)]
-    pub statistics: bool,
-
-    /// Also run dieharder, TestU01's SmallCrush and PractRand, where they are installed
+    /// Test each source's bytes with dieharder, PractRand and TestU01's SmallCrush, where they are
+    /// installed, without measuring
     ///
     /// SmallCrush takes minutes for each source, dieharder half an hour or more: choose one with
     /// --source.
-    // clap drops what an option requires if that conflicts with another option.
-    #[arg(long, requires = "statistics", conflicts_with = "explain", conflicts_with_all = OF_MEASURING)]
+    #[arg(long, conflicts_with = "explain", conflicts_with_all = OF_MEASURING)]
     pub batteries: bool,
 
-    /// How many bytes of each source to test
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size, requires = "statistics",
+    /// How many bytes of each source PractRand tests; the others take what they need
+    // clap drops what an option requires if that conflicts with another option.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size, requires = "batteries",
         conflicts_with = "explain", conflicts_with_all = OF_MEASURING)]
     pub bytes: u64,
 }

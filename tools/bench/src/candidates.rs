@@ -47,9 +47,12 @@ impl Candidate {
         }
     }
 
-    /// Why it is not measured; empty if it is.
+    /// Why it cannot be drawn from.
     pub fn reason(&self) -> &str {
-        self.source.as_ref().err().map_or("", |(_, reason)| reason)
+        match &self.source {
+            Err((_, reason)) => reason,
+            Ok(_) => "a program of its own gives its bytes",
+        }
     }
 
     fn fail(&mut self, reason: String) {

@@ -5,9 +5,9 @@
 
 pub mod advice;
 pub mod args;
+pub mod battery;
 mod candidates;
 pub mod child;
-mod examine;
 mod explain;
 pub mod go;
 mod machine;
@@ -20,7 +20,6 @@ pub mod sanity;
 mod session;
 pub mod source;
 pub mod sources;
-pub mod statistics;
 mod subprocess;
 mod unopened;
 pub mod work;

@@ -18,7 +18,7 @@ use crate::session::{Effort, Session};
 use crate::sources::{self, Entry};
 use crate::work;
 use crate::workloads::{self, Kind};
-use crate::{advice, examine, explain, go};
+use crate::{advice, battery, explain, go};
 
 /// Does what was asked for; `view` is called when it comes to describing the machine.
 pub fn run(
@@ -28,8 +28,8 @@ pub fn run(
     if let Some(child) = Child::this_process() {
         return work::run(&child, sources::open);
     }
-    if options.statistics {
-        return examine::run(options);
+    if options.batteries {
+        return battery::run(options);
     }
     if let Some(entry) = options.explain.as_deref().and_then(sources::find) {
         return output::print(&explain::explain(entry));

@@ -1,6 +1,6 @@
 //! Whether what a source gives can be random at all. Who gives zeros fast is not ranked.
 //!
-//! No test of quality, which is what `--statistics` is for: each of these has a chance below 2^-60
+//! No test of quality, which is what `--batteries` is for: each of these has a chance below 2^-60
 //! to disqualify a good source.
 
 use std::collections::HashSet;

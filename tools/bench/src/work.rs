@@ -2,11 +2,11 @@
 
 use squall_tools::{Failure, output};
 
+use crate::battery::testu01;
 use crate::child::{Child, Work};
 use crate::process::{first_bytes, forks, pipe};
 use crate::remote;
 use crate::sources::Opened;
-use crate::statistics::battery::testu01;
 use crate::unopened::Unopened;
 
 /// Does the work of `child`, with the source that `open` gives.

@@ -16,7 +16,6 @@ mod repeats;
 mod schema;
 mod served;
 mod sources;
-mod statistics;
 mod table;
 mod unresponsive;
 
@@ -46,7 +45,6 @@ fn main() -> ExitCode {
         schema::TESTS,
         served::TESTS,
         sources::TESTS,
-        statistics::TESTS,
         table::TESTS,
     ])
 }

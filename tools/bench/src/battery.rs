@@ -1,12 +1,17 @@
 //! Batteries of others, run if they are installed and never required: a stream goes into their
 //! standard input, and their verdicts are read from what they print.
+//!
+//! They find generators that are broken, and say nothing of security: a keystream whose key
+//! everybody knows passes all of them.
 
 mod dieharder;
 mod feed;
 mod practrand;
+mod run;
 pub mod testu01;
 
 pub use dieharder::dieharder;
+pub use run::run;
 
 use std::fmt;
 use std::process::Command;
@@ -76,7 +81,8 @@ pub struct BatteryResult {
 
 impl Battery {
     /// Runs it on the stream that `fill` gives, for as long as `time`: what it has said by then is its
-    /// result, as a test may wait forever for something that a bad source never gives.
+    /// result, as a test may wait forever for something that a bad source never gives. `None` if it is
+    /// not installed.
     ///
     /// # Errors
     /// The stream has failed. A battery that fails does not: that is a result.
@@ -85,17 +91,15 @@ impl Battery {
         time: Duration,
         bytes: u64,
         fill: &mut dyn FnMut(&mut [u8]) -> Result<(), Failure>,
-    ) -> Result<BatteryResult, Failure> {
-        let mut tally = Err("not installed".into());
+    ) -> Result<Option<BatteryResult>, Failure> {
         for program in (self.programs)(bytes) {
             let (ended, text) = feed(&program, time, fill)?;
             if ended != Ended::NotFound {
-                tally = self.tally(ended, &text);
-                break;
+                let (battery, tally) = (self.name, self.tally(ended, &text));
+                return Ok(Some(BatteryResult { battery, tally }));
             }
         }
-        let battery = self.name;
-        Ok(BatteryResult { battery, tally })
+        Ok(None)
     }
 
     fn tally(&self, ended: Ended, text: &str) -> Result<Tally, String> {
@@ -107,6 +111,13 @@ impl Battery {
             (0, false) => Err("returned no result".into()),
             _ => Ok(tally),
         }
+    }
+}
+
+impl BatteryResult {
+    /// Whether it rejects the stream.
+    pub fn has_failed(&self) -> bool {
+        matches!(&self.tally, Ok(tally) if !tally.failed.is_empty())
     }
 }
 
