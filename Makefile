@@ -35,8 +35,8 @@ fuzz:
 	go -C go test -run - -fuzz FuzzKeystream -fuzztime $(SECONDS)s ./internal/aes256
 	go -C go test -run - -fuzz FuzzLengths -fuzztime $(SECONDS)s ./internal/generator
 
-# The command, the libraries, headers, manual pages and completions below PREFIX. Run it as the user who has Rust;
-# with SUDO=sudo it builds as that user and copies as root.
+# The command, the libraries, headers, manual pages, completions and JSON schemas below PREFIX. Run it as the user
+# who has Rust; with SUDO=sudo it builds as that user and copies as root.
 install uninstall: export PREFIX ?= /usr/local
 install:
 	scripts/install.sh "$$PREFIX"

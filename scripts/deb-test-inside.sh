@@ -57,6 +57,7 @@ unset OPENSSL_CONF
 [ -f /usr/share/bash-completion/completions/squall ] \
     && [ -f /usr/share/zsh/vendor-completions/_squall ] \
     && [ -f /usr/share/fish/vendor_completions.d/squall.fish ]
+[ -f /usr/share/squall/schema/wipe-report.schema.json ]
 grep -q '^ExecStart=/usr/bin/squall seed$' /usr/lib/systemd/system/squall-seed.service
 # No unit is enabled. Links as `systemctl enable` makes them go with the package.
 [ -z "$(find /etc/systemd -name '*squall*')" ]

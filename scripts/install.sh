@@ -36,6 +36,7 @@ libraries=$stage$libdir
 
 install -D -m 755 "$target/squall" "$prefix/bin/squall"
 "$target/squall" man "$prefix/share/man/man1"
+"$target/squall" schemas "$prefix/share/squall/schema"
 completions() {
     install -D -m 644 /dev/null "$prefix/share/$2"
     "$target/squall" completions "$1" > "$prefix/share/$2"

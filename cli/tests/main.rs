@@ -12,6 +12,7 @@ mod man;
 mod openssl_conf;
 mod outputs;
 mod run;
+mod schemas;
 mod seed;
 mod status;
 mod stream;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         run::refused::TESTS,
         run::search::TESTS,
         run::secure::TESTS,
+        schemas::TESTS,
         seed::TESTS,
         seed::units::TESTS,
         wipe::blank::TESTS,

@@ -10,7 +10,7 @@
 //! - [`needs`]: needs that several crates share.
 //! - [`compiler`]: compiles C programs.
 //! - [`refuse`]: makes system calls fail.
-//! - [`schema`]: checks published schemas against the data they describe.
+//! - [`schema`]: checks schemas against the data they describe.
 //!
 //! The program `programs` measures how squall changes the speed of real programs.
 

@@ -1,5 +1,4 @@
-//! Schemas of JSON reports. `schemars` derives them from the types that are serialized, and files in the
-//! repository publish them.
+//! Schemas of JSON reports, against reports.
 //!
 //! Readers must accept new keys, so schemas allow them. To find keys that a schema does not name, the
 //! tests refuse them.
@@ -8,13 +7,9 @@ mod validator;
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
+use squall_tools::schema::JsonSchema;
 use validator::{Unknown, Validator};
-
-/// Set to write the files instead of comparing them.
-const UPDATE: &str = "SQUALL_UPDATE_SCHEMAS";
 
 #[derive(Debug)]
 pub struct Schema {
@@ -23,25 +18,9 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The schema of `T` as it is serialized. Fails unless it is in the file at `path`, in the folder
-    /// of the crate that is tested.
-    pub fn of<T: JsonSchema>(path: &str) -> Schema {
-        if std::env::var_os(UPDATE).is_some() {
-            let text = serde_json::to_string_pretty(&derived::<T>()).expect("JSON");
-            std::fs::write(path, text + "\n").expect("the file can be written");
-        }
-        Schema::published::<T>(path)
-    }
-
-    fn published<T: JsonSchema>(path: &str) -> Schema {
-        let schema = derived::<T>().to_value();
-        let published = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(
-            serde_json::from_str(&published).is_ok_and(|published: Value| published == schema),
-            "{path} differs from what is serialized. To update it: {UPDATE}=1 cargo test schema, with \
-             -p and the name of the crate"
-        );
-        Schema::new(schema)
+    /// The schema of `T`, as `squall schemas` writes it.
+    pub fn derive<T: JsonSchema>() -> Schema {
+        Schema::new(squall_tools::schema::derive::<T>().to_value())
     }
 
     fn new(schema: Value) -> Schema {
@@ -118,11 +97,6 @@ impl Schema {
         assert_eq!(self.takes(&less), may_be_absent, "less: {pointer}: {value}");
         true
     }
-}
-
-fn derived<T: JsonSchema>() -> schemars::Schema {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<T>()
 }
 
 /// The name of a key that has this value.
@@ -246,33 +220,5 @@ mod tests {
     fn a_constant_that_is_in_no_value_is_found() {
         let either = r#""anyOf": [{}, { "properties": { "name": { "const": "b" } } }], "$defs""#;
         check((r#""$defs""#, either), value());
-    }
-
-    #[derive(schemars::JsonSchema)]
-    #[expect(dead_code, reason = "only its schema is used")]
-    struct Report {
-        size: u64,
-    }
-
-    /// The schema of [`Report`], whose file has this text.
-    fn published(text: &str) -> Schema {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), text).expect("it is written");
-        Schema::published::<Report>(file.path().to_str().expect("a path"))
-    }
-
-    const PUBLISHED: &str = r#"{ "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Report", "type": "object", "required": ["size"],
-        "properties": { "size": { "type": "integer", "format": "uint64", "minimum": 0 } } }"#;
-
-    #[test]
-    fn a_file_that_says_what_the_type_says_passes() {
-        published(PUBLISHED).check(&[json!({ "size": 1 })], &[]);
-    }
-
-    #[test]
-    #[should_panic = "differs from what is serialized"]
-    fn a_file_that_says_something_else_is_found() {
-        published(&PUBLISHED.replace(r#""required": ["size"],"#, ""));
     }
 }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::{Args, Subcommand};
 use squall_tools::Failure;
 
-use super::{BENCH, BLANK, DMCRYPT, DRIVES, VERIFY, WIPE};
+use super::{BENCH, BLANK, DMCRYPT, DRIVES, SCHEMAS, VERIFY, WIPE};
 
 #[derive(Subcommand)]
 pub enum Tool {
@@ -22,6 +22,8 @@ pub enum Tool {
     Blank(AnyArguments),
     #[command(about = DMCRYPT, disable_help_flag = true)]
     Dmcrypt(AnyArguments),
+    #[command(about = SCHEMAS, hide = true, disable_help_flag = true)]
+    Schemas(AnyArguments),
 }
 
 #[derive(Args)]
@@ -43,6 +45,7 @@ pub fn run(tool: &Tool) -> Result<(), Failure> {
         Tool::Verify(_) => "verify",
         Tool::Blank(_) => "blank",
         Tool::Dmcrypt(_) => "dmcrypt",
+        Tool::Schemas(_) => "schemas",
     };
     Err(Failure::Usage(format!(
         "this build has no {name}: build squall with `cargo build --release --features tools`, or \

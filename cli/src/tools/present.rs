@@ -6,7 +6,8 @@ use squall_dmcrypt::args::DmcryptArguments;
 use squall_tools::Failure;
 use squall_wipe::args::{BlankArguments, DrivesArguments, VerifyArguments, WipeArguments};
 
-use super::{BENCH, BLANK, DMCRYPT, DRIVES, VERIFY, WIPE};
+use super::schemas::{self, SchemasArguments};
+use super::{BENCH, BLANK, DMCRYPT, DRIVES, SCHEMAS, VERIFY, WIPE};
 use crate::status::Report;
 
 #[derive(Subcommand)]
@@ -23,6 +24,8 @@ pub enum Tool {
     Blank(BlankArguments),
     #[command(about = DMCRYPT)]
     Dmcrypt(DmcryptArguments),
+    #[command(about = SCHEMAS, hide = true)]
+    Schemas(SchemasArguments),
 }
 
 pub fn run(tool: &Tool) -> Result<(), Failure> {
@@ -33,6 +36,7 @@ pub fn run(tool: &Tool) -> Result<(), Failure> {
         Tool::Verify(options) => squall_wipe::verify(options),
         Tool::Blank(options) => squall_wipe::blank(options),
         Tool::Dmcrypt(options) => squall_dmcrypt::run(options),
+        Tool::Schemas(options) => schemas::write(options),
     }
 }
 

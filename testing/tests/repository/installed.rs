@@ -104,6 +104,7 @@ fn uninstall_removes_exactly_the_installed_files() {
         "lib/libsquall.so",
         "share/man/man1/squall.1",
         "share/bash-completion/completions/squall",
+        "share/squall/schema/wipe-report.schema.json",
         "share/zsh/site-functions/_squall",
         "share/fish/vendor_completions.d/squall.fish",
     ] {

@@ -28,3 +28,11 @@ mod workloads;
 pub use machine::View;
 pub use run::run;
 pub use workloads::article;
+
+use report::model::Report;
+use squall_tools::schema::{self, Schema};
+
+/// The name and the schema of the report.
+pub fn schemas() -> [(&'static str, Schema); 1] {
+    [("bench", schema::derive::<Report>())]
+}

@@ -18,7 +18,7 @@ pub const TESTS: &[Test] = tests![
 const OPTIONAL: [&str; 2] = ["discarded", "failures"];
 
 fn schema() -> Schema {
-    Schema::of::<Report>("schema/report.schema.json")
+    Schema::derive::<Report>()
 }
 
 fn report() -> Value {

@@ -27,6 +27,8 @@ pub mod page;
 pub mod places;
 pub mod reports;
 pub mod retry;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod sink;
 pub mod size;
 pub mod terminal;

@@ -31,8 +31,10 @@ mod survey;
 mod verdict;
 
 use squall_tools::Failure;
+use squall_tools::schema::{self, Schema};
 
 use args::{DmcryptArguments, DmcryptCommand};
+use model::{Bench, List};
 
 /// Runs the subcommand in `arguments`.
 pub fn run(arguments: &DmcryptArguments) -> Result<(), Failure> {
@@ -40,4 +42,12 @@ pub fn run(arguments: &DmcryptArguments) -> Result<(), Failure> {
         DmcryptCommand::List(options) => list::list(options),
         DmcryptCommand::Bench(options) => bench::bench(options),
     }
+}
+
+/// The names and the schemas of the reports.
+pub fn schemas() -> [(&'static str, Schema); 2] {
+    [
+        ("dmcrypt-bench", schema::derive::<Bench>()),
+        ("dmcrypt-list", schema::derive::<List>()),
+    ]
 }

@@ -33,7 +33,8 @@ use crate::show::text;
 use crate::stall::Stall;
 use crate::task::{Stop, Task};
 
-use answer::{Answer, Verdict};
+pub use answer::Answer;
+use answer::Verdict;
 use screen::Screen;
 use surface::{Contents, Surface};
 
@@ -445,7 +446,7 @@ mod tests {
             length: 512,
         });
         let answers = answers.map(|answer| serde_json::to_value(answer).expect("JSON"));
-        Schema::of::<Answer>("schema/blank.schema.json").check(&answers, &[]);
+        Schema::derive::<Answer>().check(&answers, &[]);
     }
 
     /// What was added was not read, and may be anything.

@@ -48,3 +48,14 @@ mod write;
 pub use blank::blank;
 pub use list::drives;
 pub use run::{verify, wipe};
+
+use squall_tools::schema::{self, Schema};
+
+/// The names and the schemas of what this crate writes for programs.
+pub fn schemas() -> [(&'static str, Schema); 3] {
+    [
+        ("blank", schema::derive::<blank::Answer>()),
+        ("wipe-events", schema::derive::<show::json::Line>()),
+        ("wipe-report", schema::derive::<record::Job>()),
+    ]
+}

@@ -325,7 +325,7 @@ fn costs_are_in_every_form() {
 }
 
 fn bench_schema() -> Schema {
-    Schema::of::<Bench>("schema/bench.schema.json")
+    Schema::derive::<Bench>()
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn the_schemas_know_every_report() {
     let reports = [bench(), interrupted()].map(|bench| value(&bench));
     let removed = bench_schema().check(&reports, &[]);
     assert!(removed > 80, "{removed}");
-    let removed = Schema::of::<List>("schema/list.schema.json").check(&[value(&list())], &[]);
+    let removed = Schema::derive::<List>().check(&[value(&list())], &[]);
     assert!(removed > 15, "{removed}");
 }
 

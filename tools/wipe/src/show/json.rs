@@ -1,4 +1,4 @@
-//! Events for programs: one JSON object on each line. `schema/wipe-events.schema.json` describes them.
+//! Events for programs: one JSON object on each line. [`Line`] describes them.
 
 mod line;
 
