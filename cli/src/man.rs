@@ -8,7 +8,7 @@ use clap::{Arg, Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, roman};
 use squall_tools::Failure;
-use squall_tools::failure::{at, opening};
+use squall_tools::failure::{at, creating_folder};
 
 use crate::args::Arguments;
 
@@ -20,7 +20,7 @@ const EXIT_CODES: &str = "Exit codes: ";
 /// # Errors
 /// A file cannot be written.
 pub fn write(directory: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(directory).map_err(opening(directory))?;
+    fs::create_dir_all(directory).map_err(creating_folder(directory))?;
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
     write_pages(&command, &[], directory)

@@ -214,7 +214,7 @@ fn names() {
     refused("dmcrypt lst", "no command \"lst\": did you mean list?");
     refused(
         "dance",
-        "no command \"dance\": use one of stream, status, seed, bench, drives, wipe, verify, blank, dmcrypt, \
+        "no command \"dance\": use one of stream, status, seed, bench, drives, wipe, verify, blank, dmcrypt, schemas, \
          run, openssl-conf, completions",
     );
     refused(
@@ -236,7 +236,7 @@ fn names() {
     refused("--zz", "no argument \"--zz\": see squall --help");
     refused(
         "help strem",
-        "no command \"strem\": use one of stream, status, seed, bench, drives, wipe, verify, blank, dmcrypt, \
+        "no command \"strem\": use one of stream, status, seed, bench, drives, wipe, verify, blank, dmcrypt, schemas, \
          run, openssl-conf, completions",
     );
 }

@@ -42,4 +42,9 @@ fn every_schema_is_written_to_its_file() {
 
 fn a_folder_that_cannot_be_made() {
     refused(&run("schemas /dev/null/x"), 2, &["/dev/null/x"]);
+    refused(
+        &run("schemas /dev/null"),
+        2,
+        &["/dev/null is a file: name a folder"],
+    );
 }

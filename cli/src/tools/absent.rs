@@ -22,7 +22,7 @@ pub enum Tool {
     Blank(AnyArguments),
     #[command(about = DMCRYPT, disable_help_flag = true)]
     Dmcrypt(AnyArguments),
-    #[command(about = SCHEMAS, hide = true, disable_help_flag = true)]
+    #[command(about = SCHEMAS, disable_help_flag = true)]
     Schemas(AnyArguments),
 }
 

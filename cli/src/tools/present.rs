@@ -24,7 +24,7 @@ pub enum Tool {
     Blank(BlankArguments),
     #[command(about = DMCRYPT)]
     Dmcrypt(DmcryptArguments),
-    #[command(about = SCHEMAS, hide = true)]
+    #[command(about = SCHEMAS)]
     Schemas(SchemasArguments),
 }
 

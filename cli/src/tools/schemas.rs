@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use squall_tools::Failure;
-use squall_tools::failure::{at, opening};
+use squall_tools::failure::{at, creating_folder};
 
 #[derive(Args)]
 pub struct SchemasArguments {
@@ -19,7 +19,7 @@ pub struct SchemasArguments {
 /// # Errors
 /// A file cannot be written.
 pub fn write(SchemasArguments { directory }: &SchemasArguments) -> Result<(), Failure> {
-    fs::create_dir_all(directory).map_err(opening(directory))?;
+    fs::create_dir_all(directory).map_err(creating_folder(directory))?;
     let schemas = squall_bench::schemas()
         .into_iter()
         .chain(squall_dmcrypt::schemas())

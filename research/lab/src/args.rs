@@ -81,7 +81,7 @@ wrong argument.")]
     /// The cache is $SQUALL_LAB_CACHE, or otherwise squall-lab in $XDG_CACHE_HOME or in ~/.cache.
     #[command(after_help = "Examples:
   squall-lab deps
-      fetch everything that is missing: a download of 360 MB, 800 MB in the cache, one minute
+      fetch everything that is missing: a download of 360 MB, 900 MB in the cache, one minute
   squall-lab deps --update
       also fetch newer versions, and replace what is damaged
   squall-lab deps --only 6.12 --cache /tmp/lab

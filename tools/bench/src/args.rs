@@ -35,7 +35,7 @@ const OF_MEASURING: [&str; 7] = [
       a source's bytes, tested by dieharder, PractRand and TestU01
 
 Exit codes: 0 for success; 1 if something failed, if the run was interrupted (it still writes what it \
-measured, marked as incomplete), or if a source failed a test of --batteries; 2 for a wrong \
+measured, marked as incomplete), or if a source failed a test of --batteries or none is installed; 2 for a wrong \
 argument.")]
 pub struct BenchArguments {
     /// Measure less of everything, in under fifteen seconds

@@ -57,6 +57,16 @@ pub fn opening(path: &Path) -> impl FnOnce(io::Error) -> Failure {
     move |error| Failure::Usage(text_at(path, &error))
 }
 
+/// Like [`opening`], for a folder that cannot be created.
+pub fn creating_folder(path: &Path) -> impl FnOnce(io::Error) -> Failure {
+    move |error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::Usage(format!("{} is a file: name a folder", path.display()))
+        }
+        _ => opening(path)(error),
+    }
+}
+
 /// The text for an I/O error at `path`.
 pub fn text_at(path: &Path, error: &io::Error) -> String {
     let folder = match error.kind() {

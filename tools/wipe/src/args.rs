@@ -4,7 +4,8 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use squall_drives::confirm::Consent;
 use squall_drives::io::Direct;
 use squall_tools::{number, size};
@@ -166,7 +167,7 @@ pub struct VerifyArguments {
     pub reports: Vec<PathBuf>,
 
     /// How much to read back and compare
-    #[arg(long, value_enum, default_value_t = Scope::Full)]
+    #[arg(long, default_value = "full", value_parser = comparison())]
     pub verify: Scope,
 
     /// Directory for the reports of the verification [default: that of the first REPORT]
@@ -273,6 +274,13 @@ pub struct OutputArguments {
     /// Print one JSON object per line on standard output, for programs
     #[arg(long)]
     pub json: bool,
+}
+
+/// Parses how much `squall verify` compares: not nothing.
+fn comparison() -> impl TypedValueParser<Value = Scope> {
+    let scopes = [Scope::Full, Scope::Sample];
+    PossibleValuesParser::new(scopes.iter().flat_map(Scope::to_possible_value))
+        .map(|name| Scope::from_str(&name, false).expect("a scope's name"))
 }
 
 /// Parses the time of `--stall`.

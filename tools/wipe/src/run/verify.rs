@@ -12,7 +12,7 @@ use super::{as_refusal, new_job, protect_memory, say, supervised};
 use crate::args::VerifyArguments;
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
-use crate::record::{Drive, FORMAT, Job, Outcome, Pass, Plan, Scope, Wipe};
+use crate::record::{Drive, FORMAT, Job, Outcome, Pass, Plan, Wipe};
 use crate::recorded_drive;
 use crate::reports;
 use crate::show::OutputStyle;
@@ -40,11 +40,6 @@ impl Reported {
 
 /// Runs `squall verify`.
 pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
-    if options.verify == Scope::None {
-        return Err(Failure::Usage(
-            "--verify none would compare nothing: use --verify full or sample".into(),
-        ));
-    }
     let style = OutputStyle::choose(options.output.json).map_err(as_refusal)?;
     let inquiry = Inquiry::watch()?;
     protect_memory();
