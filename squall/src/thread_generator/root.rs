@@ -38,8 +38,8 @@ pub(crate) static BOOTSTRAPS: AtomicU64 = AtomicU64::new(0);
 pub(super) static EVENT_COUNTS: [AtomicU64; Event::COUNT] =
     [const { AtomicU64::new(0) }; Event::COUNT];
 
-/// Inputs of a root that begins without a bootstrap: one waits in the slow seed's buffer, and eight
-/// fill the fast seed's.
+/// Inputs of a root that begins without a bootstrap: eight fill the fast seed's buffer. One waits in the slow
+/// seed's, and is discarded when the root is copied to its place.
 const FIRST_INPUTS: usize = 9;
 
 /// An event that is an input of the root. Its number is the [`Input`]'s source.

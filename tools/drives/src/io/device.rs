@@ -286,7 +286,10 @@ fn why(error: &Errno) -> String {
         Errno::BUSY => "another process is using it".to_owned(),
         Errno::WOULDBLOCK => "another process has locked it".to_owned(),
         Errno::ACCESS | Errno::PERM => {
-            format!("{}: run as root, outside of containers", cause(&(*error).into()))
+            format!(
+                "{}: run as root, outside of containers",
+                cause(&(*error).into())
+            )
         }
         error => cause(&error.into()),
     }
