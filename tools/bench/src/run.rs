@@ -87,9 +87,7 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
     session.step("sources", OPENING);
     let watch = Watch::begin();
     let go = go::program("go".as_ref(), effort == Effort::Full);
-    let is_wanted = |entry: &Entry| {
-        options.source.is_empty() || options.source.iter().any(|name| name == entry.name)
-    };
+    let is_wanted = |entry: &Entry| options.asks_for(entry.name);
     let mut candidates = Candidates::open(is_wanted, &go);
     candidates.check(&session);
     let version = go.as_ref().ok().map(|program| program.version().to_owned());

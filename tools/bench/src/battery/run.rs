@@ -21,12 +21,10 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
     output::check()?;
     let go = go::program("go".as_ref(), true);
     let interrupt = Interrupt::watch("nothing more is tested")?;
+    let is_named = !options.source.is_empty();
     let is_wanted = |entry: &Entry| {
-        if options.source.is_empty() {
-            entry.runs_in != RunsIn::OtherProgram && entry.name != memory::NAME
-        } else {
-            options.source.iter().any(|name| name == entry.name)
-        }
+        let is_testable = entry.runs_in != RunsIn::OtherProgram && entry.name != memory::NAME;
+        options.asks_for(entry.name) && (is_named || is_testable)
     };
     let mut candidates = Candidates::open(is_wanted, &go);
     let mut missing = Vec::new();
@@ -34,7 +32,7 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
     for candidate in &mut candidates.0 {
         let name = candidate.entry.name;
         let Some(source) = candidate.source() else {
-            if !options.source.is_empty() {
+            if is_named {
                 unsound.push(format!("{name} is not available: {}", candidate.reason()));
             }
             continue;
