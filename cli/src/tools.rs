@@ -8,8 +8,7 @@ const BLANK: &str = "Find out whether drives are empty, by reading them";
 const VERIFY: &str = "Read wiped drives back and compare them with their reports";
 const DMCRYPT: &str =
     "Find out which disk encryption is valid here, which is secure, and which is fast";
-const SCHEMAS: &str =
-    "Write the JSON schemas of what these commands write to a folder, for packages";
+const SCHEMAS: &str = "Write the JSON schemas of the tools' output into a folder";
 
 #[cfg(not(feature = "tools"))]
 mod absent;

@@ -123,8 +123,8 @@ impl GuestFactory {
         })
     }
 
-    /// Boots a guest and waits until it accepts commands. A kernel that panics before is booted once more, and its console
-    /// is printed: an emulated one did so once, with two CPUs, before anything of ours ran.
+    /// Boots a guest and waits until it accepts commands. If its kernel panics before, its console is printed, and it is
+    /// booted once more: an emulated kernel panicked once, with two CPUs, before anything of ours ran.
     pub fn boot(&self, setup: &Setup) -> Result<Guest<'_>, Failure> {
         let mut guest = self.start(setup, None)?;
         if let Err(failure) = guest.wait_until_ready() {
