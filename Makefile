@@ -75,7 +75,7 @@ bench-programs:
 
 # QEMU and Linux kernels for squall-lab, unpacked in a cache outside of the source tree.
 lab-deps:
-	cargo run --release -p squall-lab -- deps
+	scripts/lab-deps.sh
 
 # Machines whose kernel shows vmgenid's page, and their controls, whose kernel shows a copy of it.
 WITH_MODULE = $(foreach kernel,6.1 6.12 newest,$(foreach shows,module copy,--machine $(kernel)+vmgenid+$(shows)))
@@ -102,7 +102,7 @@ lab: lab-deps
 
 # Resets of emulated machines with arm64, an hour; as root on Debian, because the probe is cross-built.
 lab-arm64:
-	cargo run --release -p squall-lab -- deps --only 6.12-arm64 newest-arm64-16k
+	scripts/lab-deps.sh 6.12-arm64 newest-arm64-16k
 	cargo run --release -p squall-lab -- reset --output docs/records/arm64 \
 		--machine 6.12-arm64 --machine newest-arm64-16k+rndr \
 		--scenario ticks --scenario threads --scenario together --scenario forks

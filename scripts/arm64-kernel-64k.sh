@@ -5,15 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+source scripts/lab-cache.sh
 source=linux-source-6.12
-options=$PWD/research/lab/src/debian/kernel-64k.config
-cache=${SQUALL_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/squall-lab}
+options=$PWD/scripts/arm64-kernel-64k.config
 place=$cache/kernels/6.12-arm64-64k
-
-fail() {
-    echo "arm64-kernel-64k.sh: $*" >&2
-    exit 1
-}
 
 # command:Debian package
 for pair in aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu gcc:gcc make:make flex:flex bison:bison bc:bc \
@@ -21,23 +16,11 @@ for pair in aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu gcc:gcc make:make flex:f
     command -v "${pair%%:*}" > /dev/null || fail "${pair%%:*} is missing: install ${pair##*:}"
 done
 
-mkdir -p "$cache/kernels"
-exec 9> "$cache/lock"
-flock 9
-if cmp -s "$options" "$place/options"; then
+if [ -e "$place/record" ] && cmp -s "$options" "$place/options"; then
     exit
 fi
 work=$(mktemp -d "$cache/kernel-64k.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-log=$cache/kernel-64k.log
-
-# logged WHAT COMMAND...: runs the command; if it fails, its first error is shown.
-logged() {
-    local what=$1
-    shift
-    "$@" > "$log" 2>&1 && return
-    fail "$what: $(grep -m 1 -E '^E:|error:|Error [0-9]' "$log" || tail -n 1 "$log") (all of it is in $log)"
-}
 
 echo "arm64-kernel-64k.sh: $source into $place; this takes minutes, once" >&2
 (cd "$work" && logged "apt-get download $source" apt-get -q download "$source")
@@ -57,21 +40,10 @@ done
 logged compiler kernel "-j$(nproc)" Image.gz
 
 tree=$work/tree
-mkdir -p "$tree/modules"
+mkdir -p "$tree/modules" "${place%/*}"
 mv "$work/build/arch/arm64/boot/Image.gz" "$tree/vmlinuz"
 cp "$options" "$tree/options"
-list=$(sed -n 's/^\(CONFIG_.*\)/    "\1",/p' "$options")
-cat > "$tree/record.json" << END
-{
-  "version": "$version",
-  "release": "$(cat "$work/build/include/config/kernel.release")",
-  "bytes": $(stat -c %s "$tree/vmlinuz"),
-  "packages": [{ "name": "$source", "version": "$version" }],
-  "list": [
-${list%,}
-  ]
-}
-END
+printf '%s\n' "version $version" "release $(cat "$work/build/include/config/kernel.release")" > "$tree/record"
 rm -rf "$place"
 mv "$tree" "$place"
 rm -f "$log"

@@ -36,9 +36,7 @@ fi
 [ "${1:-}" != --made ] || fail "there is no root directory of $suite, or one of other packages"
 
 debootstrap=$(PATH=$PATH:/usr/sbin command -v debootstrap) || fail "debootstrap is missing: install it"
-mirror=$(apt-get indextargets --format '$(REPO_URI)' "Origin: Debian" "Label: Debian" \
-    "Component: main" "Created-By: Packages" 2> /dev/null | sed -n 1p)
-[ -n "$mirror" ] || fail "apt has no mirror of Debian among its sources: run apt-get update on Debian"
+mirror=$("$(dirname "$0")/mirror.sh") || exit 1
 
 part=$cache/part
 log=$cache/log

@@ -61,7 +61,7 @@ install() {
 [ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
 [ "$1" = rest ] || exit 0
 
-# What fetches QEMU and kernels is compiled while apt works, just as the phase `research` compiles it.
+# While apt works, this compiles what the phase `research` tests.
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
     source scripts/crates.sh
     cargo test --quiet --no-run "${research_packages[@]}" &
@@ -85,11 +85,11 @@ if ! command -v chromium > /dev/null && ! (install chromium); then
     echo "make: chromium could not be installed: its tests and those of pages are skipped, or fail if CI is set" >&2
 fi
 
-if [ -n "${compiling:-}" ] && wait "$compiling"; then
-    trap - EXIT
-    source scripts/cargo.sh
-    "$target/debug/squall-lab" deps ||
+if [ -n "${compiling:-}" ]; then
+    scripts/lab-deps.sh > /dev/null ||
         echo "make: QEMU and kernels could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
-    scripts/uml.sh > /dev/null ||
+    scripts/lab-deps.sh uml > /dev/null ||
         echo "make: tests with user-mode Linux are skipped, or fail if CI is set" >&2
+    wait "$compiling" || true
+    trap - EXIT
 fi

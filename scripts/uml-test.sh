@@ -10,10 +10,12 @@ what="squall under user-mode Linux"
     ignored "$what" "it is made for x86-64"
     exit
 }
-cache=$(scripts/uml.sh 2>&1) || {
+cache=$(scripts/lab-deps.sh uml 2>&1) || {
     missing "$what" "${cache##*$'\n'}"
     exit
 }
+cache=${cache##*$'\n'}
+cache=${cache% *}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -6,7 +6,6 @@ use squall_bench::args::BenchArguments;
 use crate::attack::AttackCommand;
 use crate::clones::{BootArguments, ResetArguments};
 use crate::cost::CostArguments;
-use crate::debian::DepsArguments;
 use crate::stops::StopsArguments;
 
 /// Clones of virtual machines, attacks on the old Linux RNG, and what accumulators cost.
@@ -72,24 +71,6 @@ wrong argument.")]
     Cost(CostArguments),
     /// `squall bench` with two more sources: the robust PRNG, and the model of the old RNG
     Bench(BenchArguments),
-    /// Fetch QEMU, Linux kernels with their headers, compilers, and programs for guests, from Debian's
-    /// packages
-    ///
-    /// This machine's apt fetches them from its mirror, without root. Nothing is installed: they are
-    /// unpacked in a cache. What is already there is not fetched again.
-    ///
-    /// The cache is $SQUALL_LAB_CACHE, or otherwise squall-lab in $XDG_CACHE_HOME or in ~/.cache.
-    #[command(after_help = "Examples:
-  squall-lab deps
-      fetch everything that is missing: a download of 360 MB, 900 MB in the cache, one minute
-  squall-lab deps --update
-      also fetch newer versions, and replace what is damaged
-  squall-lab deps --only 6.12 --cache /tmp/lab
-      QEMU, the programs, the compilers and one kernel, in another directory
-
-Exit codes: 0 if everything is there, 1 if something could not be fetched or written, 2 for a wrong
-argument.")]
-    Deps(DepsArguments),
     /// Boot virtual machines, and look for output that their generators repeat
     ///
     /// Each boot is a real kernel under QEMU, with a probe that requests 512 bits from every source
@@ -100,7 +81,7 @@ argument.")]
   squall-lab boot --output boots
       50 boots of each machine: boots/boot.json, boots/boot.md and plots
 
-Needs what `squall-lab deps` fetches.
+Needs what `scripts/lab-deps.sh` fetches.
 
 Exit codes: 0 for success, 1 if a claim was wrong or something failed, 2 for a wrong argument.")]
     Boot(BootArguments),
@@ -122,7 +103,7 @@ Exit codes: 0 for success, 1 if a claim was wrong or something failed, 2 for a w
   squall-lab reset --scenario doors --runs 20
       a program in C that preloads squall, and nginx with OpenSSL's provider
 
-Needs what `squall-lab deps` fetches.
+Needs what `scripts/lab-deps.sh` fetches.
 
 Exit codes: 0 for success, 1 if a claim was wrong, the run was invalid or something failed, 2 for a
 wrong argument.")]
@@ -140,7 +121,7 @@ wrong argument.")]
   squall-lab stops --accelerator kvm --json
       the same for a machine under KVM, as a report for programs
 
-Needs what `squall-lab deps` fetches.
+Needs what `scripts/lab-deps.sh` fetches.
 
 Exit codes: 0 for any length of the gaps, 1 if something failed, 2 for a wrong argument.")]
     Stops(StopsArguments),

@@ -1,68 +1,23 @@
-//! A cache of QEMU, Linux kernels with their headers, compilers, and programs for guests, outside of
-//! the source tree. They are Debian packages, fetched by the machine's own apt without root, and
-//! unpacked without being installed. One kernel is built from Debian's source by a script.
-//!
-//! The cache's directory has:
-//!
-//! - `qemu/`, `qemu-arm64/`, `tools/`, `nginx/`, `compiler/`, `kernels/NAME/` and `headers/NAME/`: an
-//!   unpacked tree each, with a `record.json` of its packages;
-//! - `apt/`: apt's lists of the archive;
-//! - `part/`: the tree that is being built by the process that holds the lock on the file `lock`. It is
-//!   moved to its place when it is complete, so no tree is ever incomplete.
+//! The cache of QEMU, Linux kernels with their headers, compilers, and programs for guests, which
+//! `scripts/lab-deps.sh` fills: a tree each, with a `record` of its packages. No tree is ever incomplete.
 
-mod apt;
-mod args;
-mod compiler;
-mod headers;
-mod item;
 mod kernel;
-mod lists;
-mod location;
-mod lock;
-mod mirror;
-mod nginx;
-mod programs;
 mod qemu;
-mod record;
-mod report;
-mod staging;
-mod tools;
-mod user_mode;
 mod userland;
 
-pub use headers::Headers;
-pub use kernel::{Kernel, KernelName};
-pub use lists::Architecture;
-pub use nginx::Nginx;
+pub use kernel::{Architecture, Kernel, KernelName};
 pub use qemu::Qemu;
-pub use tools::Tools;
-pub use user_mode::UserMode;
+pub use userland::{Nginx, Tools};
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{self, Path, PathBuf};
 
+use squall_tools::Failure;
 use squall_tools::failure::at;
-use squall_tools::{Failure, output};
 
-use apt::Archive;
-pub use args::DepsArguments;
-use item::Item;
-use lists::Release;
-use lock::Lock;
-use programs::step;
-use record::Record;
-use staging::Staging;
-
-/// Fetches the requested items and prints what the cache has.
-pub fn run(options: &DepsArguments) -> Result<(), Failure> {
-    let cache = Cache::open(options.cache.as_deref())?;
-    let kernels = match options.only.as_slice() {
-        [] => &KernelName::ALL,
-        only => only,
-    };
-    cache.fetch(kernels, options.update)?;
-    output::print(&report::of(&cache, kernels)?)
-}
+/// What fills the cache with all but the kernels for arm64 and user-mode Linux.
+const MAKER: &str = "make lab-deps";
 
 /// The cache of QEMU, programs and kernels.
 #[derive(Debug)]
@@ -70,48 +25,46 @@ pub struct Cache {
     directory: PathBuf,
 }
 
+/// A tree in the cache.
+struct Tree {
+    place: PathBuf,
+    record: String,
+}
+
+impl Tree {
+    /// A field of its record.
+    fn field(&self, name: &str) -> String {
+        let value = |line: &str| Some(line.strip_prefix(name)?.strip_prefix(' ')?.to_owned());
+        self.record.lines().find_map(value).unwrap_or_default()
+    }
+}
+
+/// User-mode Linux: a kernel that runs as a process, at the CPU's speed.
+#[derive(Debug)]
+pub struct UserMode {
+    /// The kernel's program.
+    pub program: PathBuf,
+    /// The directory of its modules, which is named after the kernel's release.
+    pub modules: PathBuf,
+}
+
 impl Cache {
     /// The cache in `directory`, or else in the directory that the environment names. It need not
     /// exist.
     pub fn open(directory: Option<&Path>) -> Result<Cache, Failure> {
-        Ok(Cache {
-            directory: location::choose(directory, |name| std::env::var_os(name))?,
-        })
-    }
-
-    /// Fetches QEMU, the tools, nginx, the compilers and `kernels` with their headers if they are
-    /// missing or were built from another list of packages. With `update`, also replaces items that are
-    /// damaged or have a newer version.
-    pub fn fetch(&self, kernels: &[KernelName], update: bool) -> Result<(), Failure> {
-        let mut items = item::of(kernels);
-        if !update && self.missing(&items)?.is_empty() {
-            return Ok(());
-        }
-        programs::check_installed()?;
-        fs::create_dir_all(&self.directory).map_err(at(&self.directory))?;
-        let _lock = Lock::take(&self.directory)?;
-        // Another run may have fetched them in the meantime.
-        if !update {
-            items = self.missing(&items)?;
-        }
-        if items.is_empty() {
-            return Ok(());
-        }
-        let mirror = mirror::find()?;
-        let lists = self.directory.join("apt");
-        for (release, architecture) in archives() {
-            let is_there =
-                |item: &&Item| (item.release(), item.architecture()) == (release, architecture);
-            let items: Vec<_> = items.iter().filter(is_there).collect();
-            if items.is_empty() {
-                continue;
-            }
-            let archive = Archive::open(release, architecture, &lists, &mirror)?;
-            for item in items {
-                self.fetch_item(&archive, *item)?;
-            }
-        }
-        Ok(())
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let by_environment = || {
+            let caches = variable("XDG_CACHE_HOME").map(PathBuf::from);
+            let caches = caches.or_else(|| Some(Path::new(&variable("HOME")?).join(".cache")));
+            let ours = variable("SQUALL_LAB_CACHE").map(PathBuf::from);
+            ours.or_else(|| Some(caches?.join("squall-lab")))
+        };
+        let chosen = directory.map(Path::to_owned).or_else(by_environment);
+        let chosen = chosen.ok_or_else(|| {
+            Failure::Runtime("no directory for the cache: set SQUALL_LAB_CACHE or HOME".to_owned())
+        })?;
+        let directory = path::absolute(&chosen).map_err(at(&chosen))?;
+        Ok(Cache { directory })
     }
 
     /// The cached QEMU for guests with x86-64.
@@ -126,100 +79,61 @@ impl Cache {
 
     /// The cached QEMU for guests with these CPUs.
     pub fn qemu_of(&self, guest: Architecture) -> Result<Qemu, Failure> {
-        let item = Item::Qemu(guest);
-        let record = self.record(item)?;
-        Ok(Qemu::of(guest, &self.place(item), record))
+        let (place, what, maker) = match guest {
+            Architecture::Amd64 => ("qemu", "QEMU", MAKER.to_owned()),
+            Architecture::Arm64 => (
+                "qemu-arm64",
+                "QEMU for arm64",
+                KernelName::Arm64V6_12.maker(),
+            ),
+        };
+        let tree = self.tree(place, what, &maker)?;
+        Ok(Qemu::of(guest, &tree))
     }
 
     /// The cached programs for guests.
     pub fn tools(&self) -> Result<Tools, Failure> {
-        self.record(Item::Tools)?;
-        Ok(Tools::of(self.place(Item::Tools)))
+        Ok(Tools::of(self.tree("tools", "tools", MAKER)?))
     }
 
     /// The cached nginx and OpenSSL for guests.
     pub fn nginx(&self) -> Result<Nginx, Failure> {
-        let record = self.record(Item::Nginx)?;
-        Ok(Nginx::of(self.place(Item::Nginx), record))
+        Ok(Nginx::of(self.tree("nginx", "nginx", MAKER)?))
     }
 
     /// The cached kernel `name`.
     pub fn kernel(&self, name: KernelName) -> Result<Kernel, Failure> {
-        let item = Item::Kernel(name);
-        let record = self.record(item)?;
-        Ok(Kernel::of(name, &self.place(item), record))
+        let what = format!("kernel {}", name.name());
+        let place = format!("kernels/{}", name.name());
+        Ok(Kernel::of(name, &self.tree(&place, &what, &name.maker())?))
     }
 
     /// The cached compilers, as the root directory in which they run.
     pub fn compiler(&self) -> Result<PathBuf, Failure> {
-        self.record(Item::Compiler)?;
-        Ok(self.place(Item::Compiler))
+        Ok(self.tree("compiler", "compiler", MAKER)?.place)
     }
 
-    /// The cached headers of the kernel `name`.
-    pub fn headers(&self, name: KernelName) -> Result<Headers, Failure> {
-        let item = Item::Headers(name);
-        let record = self.record(item)?;
-        Ok(Headers::of(self.place(item), record))
-    }
-
-    fn place(&self, item: Item) -> PathBuf {
-        self.directory.join(item.directory())
-    }
-
-    /// The record of `item`. Fails if it is not in the cache.
-    fn record(&self, item: Item) -> Result<Record, Failure> {
-        let place = self.place(item);
-        item.check(&place)?.ok_or_else(|| {
-            let fault = if place.exists() {
-                format!("the {item} in the cache were made for another version of the lab")
-            } else {
-                format!("the cache has no {item}")
-            };
-            let maker = item.maker();
-            Failure::Runtime(format!("{}: {fault}: run `{maker}`", place.display()))
+    /// The cached user-mode Linux.
+    pub fn user_mode(&self) -> Result<UserMode, Failure> {
+        let tree = self.tree("uml", "user-mode Linux", "scripts/lab-deps.sh uml")?;
+        let modules = tree.place.join("usr/lib/uml/modules");
+        Ok(UserMode {
+            program: tree.place.join("usr/bin/linux.uml"),
+            modules: modules.join(tree.field("release")),
         })
     }
 
-    fn missing(&self, items: &[Item]) -> Result<Vec<Item>, Failure> {
-        let mut missing = Vec::new();
-        for &item in items {
-            if item.check(&self.place(item))?.is_none() {
-                missing.push(item);
-            }
+    /// The tree at `place`. Fails with the command that makes it if there is none.
+    fn tree(&self, place: &str, what: &str, maker: &str) -> Result<Tree, Failure> {
+        let place = self.directory.join(place);
+        let path = place.join("record");
+        match fs::read_to_string(&path) {
+            Ok(record) => Ok(Tree { place, record }),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::Runtime(format!(
+                "{}: the cache has no {what}: run `{maker}`",
+                place.display()
+            ))),
+            Err(error) => Err(at(&path)(error)),
         }
-        Ok(missing)
     }
-
-    /// Fetches `item` and puts it in its place, unless the archive's version is there already.
-    fn fetch_item(&self, archive: &Archive, item: Item) -> Result<(), Failure> {
-        let packages = item.packages(archive)?;
-        let place = self.place(item);
-        if let Ok(Some(record)) = item.check(&place)
-            && packages.iter().all(|p| record.packages.contains(p))
-        {
-            step(&format!("{item} {}: the newest", record.version));
-            return Ok(());
-        }
-        step(&format!("{item} {}: fetching", packages[0].version));
-        let staging = Staging::begin(&self.directory)?;
-        item.download(archive, &packages, staging.packages())?;
-        step(&format!("{item} {}: unpacking", packages[0].version));
-        let unpacked = staging.unpack()?;
-        let release = item.lay_out(staging.unpacked(), staging.tree())?;
-        let record = Record {
-            version: packages[0].version.clone(),
-            release,
-            bytes: staging.length()?,
-            packages: unpacked,
-            list: item.list(),
-        };
-        staging.finish(&record, &place)
-    }
-}
-
-/// The archives that packages come from.
-fn archives() -> impl Iterator<Item = (Release, Architecture)> {
-    let of = |release| Architecture::ALL.map(|architecture| (release, architecture));
-    Release::ALL.into_iter().flat_map(of)
 }

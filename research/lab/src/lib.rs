@@ -29,7 +29,6 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Attack { attack } => attack::run(attack),
         Command::Cost(options) => cost::run(options),
         Command::Bench(options) => squall_bench::run(options, || Ok(View::default())),
-        Command::Deps(options) => debian::run(options),
         Command::Boot(options) => clones::boot(options),
         Command::Reset(options) => clones::reset(options),
         Command::Stops(options) => stops::run(options),

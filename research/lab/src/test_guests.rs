@@ -95,7 +95,7 @@ impl GuestFactory {
         let kernel = cache.kernel(kernel)?;
         let host = Host::new(qemu, interrupt, timeout)?;
         let directory = host.file("modules");
-        let modules = Modules::of(&kernel.release, kernel.modules(), &tools, &directory)?;
+        let modules = Modules::of(&kernel.release, &kernel.modules, &tools, &directory)?;
         Ok(GuestFactory {
             host,
             kernel: Kernel::Emulated(kernel_image::unpacked(&kernel.image)?),
@@ -111,7 +111,7 @@ impl GuestFactory {
         interrupt: Interrupt,
         timeout: Duration,
     ) -> Result<GuestFactory, Failure> {
-        let (UserMode { program, modules }, tools) = (UserMode::open()?, cache.tools()?);
+        let (UserMode { program, modules }, tools) = (cache.user_mode()?, cache.tools()?);
         let host = Host::new(cache.qemu()?, interrupt, timeout)?;
         let release = modules.file_name().unwrap_or_default().to_string_lossy();
         let modules = Modules::of(&release, &modules, &tools, &host.file("modules"))?;

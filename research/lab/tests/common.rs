@@ -1,6 +1,6 @@
 //! Runs `squall-lab` with machines, and checks that the runs leave nothing behind.
 //!
-//! Machines need what `squall-lab deps` fetches, which tests declare with [`needs`].
+//! Machines need what `scripts/lab-deps.sh` fetches, which tests declare with [`needs`].
 
 pub mod commands;
 pub mod guests;

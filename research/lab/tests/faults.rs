@@ -85,8 +85,8 @@ impl Links {
             real,
             links: workspace.path("cache"),
         };
-        let qemu = ["record.json", "usr/lib", "usr/share", QEMU];
-        let kernel = ["record.json", "modules", "vmlinuz"];
+        let qemu = ["record", "usr/lib", "usr/share", QEMU];
+        let kernel = ["record", "modules", "vmlinuz"];
         let qemu = qemu.map(|name| format!("qemu/{name}"));
         let kernel = kernel.map(|name| format!("kernels/6.12/{name}"));
         qemu.iter().chain(&kernel).for_each(|name| links.link(name));

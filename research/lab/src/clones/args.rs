@@ -55,7 +55,7 @@ pub struct LabArguments {
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub timeout: u64,
 
-    /// The cache of `squall-lab deps`
+    /// The cache of `scripts/lab-deps.sh`
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 

@@ -150,7 +150,8 @@ impl<'a> Lab<'a> {
     /// The specification of a machine that runs the probe, and its kernel.
     fn spec(&self, machine: Machine, mode: Mode) -> Result<(Spec, Kernel), Failure> {
         let kernel = self.cache.kernel(machine.kernel)?;
-        let mut modules: Vec<_> = kernel.module("ptp_vmclock").into_iter().collect();
+        let vmclock = kernel.module("drivers/ptp/ptp_vmclock");
+        let mut modules: Vec<_> = vmclock.into_iter().collect();
         modules.extend(self.module(machine)?);
         let platform = self.platform(machine);
         let initramfs = platform.host.file("initramfs");

@@ -1,50 +1,20 @@
-//! Debian's kernels: their names, the packages of one, and the files that are kept.
-//!
-//! Older kernels are one package with `boot/vmlinuz-RELEASE` and `lib/modules/RELEASE`. Newer ones are
-//! three packages, for the kernel, its modules and a list of what is built in, all below
-//! `usr/lib/modules/RELEASE`.
+//! The lab's kernels, and their trees: the image, the modules and, for x86-64, the headers.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::PathBuf;
 
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use super::{MAKER, Tree};
 
-use super::apt::Archive;
-use super::lists::{Architecture, Package, Release};
-use super::record::Record;
-use super::staging::{remove, walk};
+/// CPUs of guests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    Amd64,
+    Arm64,
+}
 
-/// Files that a kernel's tree must have.
-pub const REQUIRED_FILES: [&str; 2] = [IMAGE, MODULES];
-
-const IMAGE: &str = "vmlinuz";
-const MODULES: &str = "modules";
-
-/// Prefixes of the names of a kernel's packages.
-const PREFIXES: [&str; 4] = [
-    "linux-image-",
-    "linux-binary-",
-    "linux-modules-",
-    "linux-base-",
-];
-
-/// Modules for hardware that no machine of the lab has, which are half of a kernel not made for clouds.
-const UNUSED: [&str; 9] = [
-    "kernel/drivers/gpu",
-    "kernel/drivers/hwmon",
-    "kernel/drivers/iio",
-    "kernel/drivers/infiniband",
-    "kernel/drivers/media",
-    "kernel/drivers/net/ethernet",
-    "kernel/drivers/net/wireless",
-    "kernel/drivers/staging",
-    "kernel/sound",
-];
-
-/// The options of the kernel with pages of 64 KiB.
-const OPTIONS_64K: &str = include_str!("kernel-64k.config");
+impl Architecture {
+    /// All of them.
+    pub const ALL: [Architecture; 2] = [Architecture::Amd64, Architecture::Arm64];
+}
 
 /// The kernels of the lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,7 +38,7 @@ pub enum KernelName {
 }
 
 impl KernelName {
-    /// The kernels for x86-64, which `squall-lab deps` fetches unless it is told otherwise.
+    /// The kernels for x86-64, which `make lab-deps` fetches.
     pub const ALL: [KernelName; 3] = [KernelName::V6_1, KernelName::V6_12, KernelName::Newest];
 
     /// Debian's kernels for arm64.
@@ -93,14 +63,6 @@ impl KernelName {
         }
     }
 
-    /// The Debian release of its packages.
-    pub(super) fn release(self) -> Release {
-        match self {
-            KernelName::V6_1 | KernelName::V6_12 => Release::Bookworm,
-            _ => Release::Trixie,
-        }
-    }
-
     /// The CPUs that it runs on.
     pub fn architecture(self) -> Architecture {
         match self {
@@ -109,68 +71,13 @@ impl KernelName {
         }
     }
 
-    pub(super) fn suite(self) -> &'static str {
-        match self {
-            KernelName::V6_1 | KernelName::Arm64V6_12 | KernelName::Arm64V6_12Pages16K => {
-                self.release().suite()
-            }
-            _ => self.release().backports(),
-        }
-    }
-
-    /// The package that depends on the kernel's latest version. None if Debian has only the kernel's source.
-    fn package(self) -> Option<&'static str> {
-        match self {
-            KernelName::V6_1 => Some("linux-image-amd64"),
-            KernelName::V6_12 | KernelName::Newest => Some("linux-image-cloud-amd64"),
-            KernelName::Arm64V6_12 | KernelName::Arm64Newest => Some("linux-image-cloud-arm64"),
-            KernelName::Arm64V6_12Pages16K | KernelName::Arm64NewestPages16K => {
-                Some("linux-image-arm64-16k")
-            }
-            KernelName::Arm64V6_12Pages64K => None,
-        }
-    }
-
     /// What puts it into the cache.
-    pub(super) fn maker(self) -> &'static str {
-        match self.package() {
-            Some(_) => "make lab-deps",
-            None => "scripts/arm64-kernel-64k.sh",
-        }
-    }
-
-    /// The options that it was built with. Empty for Debian's kernels, which have their own.
-    pub(super) fn options(self) -> Vec<String> {
-        let text = match self.package() {
-            Some(_) => "",
-            None => OPTIONS_64K,
-        };
-        let options = text.lines().filter(|line| line.starts_with("CONFIG_"));
-        options.map(str::to_owned).collect()
-    }
-
-    /// The package that depends on the headers of the kernel's latest version.
-    pub(super) fn headers(self) -> &'static str {
+    pub(super) fn maker(self) -> String {
         match self {
-            KernelName::V6_1 => "linux-headers-amd64",
-            _ => "linux-headers-cloud-amd64",
+            KernelName::V6_1 | KernelName::V6_12 | KernelName::Newest => MAKER.to_owned(),
+            KernelName::Arm64V6_12Pages64K => "scripts/arm64-kernel-64k.sh".to_owned(),
+            _ => format!("scripts/lab-deps.sh {}", self.name()),
         }
-    }
-}
-
-impl FromStr for KernelName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<KernelName, String> {
-        let mut all = KernelName::ALL.into_iter().chain(KernelName::ARM64);
-        all.clone().find(|name| name.name() == text).ok_or_else(|| {
-            let names = all
-                .by_ref()
-                .map(KernelName::name)
-                .collect::<Vec<_>>()
-                .join(", ");
-            format!("{text:?} is not known: use one of {names}")
-        })
     }
 }
 
@@ -184,115 +91,34 @@ pub struct Kernel {
     pub package_version: String,
     /// The image to boot.
     pub image: PathBuf,
-    modules: PathBuf,
+    /// The directory of its modules.
+    pub modules: PathBuf,
+    /// What `/usr/src` has where a module is built for it. There are none for arm64.
+    pub headers: PathBuf,
 }
 
 impl Kernel {
-    /// The kernel in the tree at `place`, with this record.
-    pub(super) fn of(name: KernelName, place: &Path, record: Record) -> Kernel {
+    pub(super) fn of(name: KernelName, tree: &Tree) -> Kernel {
         Kernel {
             name,
-            release: record.release.unwrap_or_default(),
-            package_version: record.version,
-            image: place.join(IMAGE),
-            modules: place.join(MODULES),
+            release: tree.field("release"),
+            package_version: tree.field("version"),
+            image: tree.place.join("vmlinuz"),
+            modules: tree.place.join("modules"),
+            headers: tree.place.join("headers"),
         }
     }
 
-    /// The directory of its modules.
-    pub fn modules(&self) -> &Path {
-        &self.modules
-    }
-
-    /// The file of a module, which may be compressed. `-` and `_` are equal in its name. None if the
+    /// The file of the module at `path` below the kernel's directory of modules, which may be compressed. None if the
     /// kernel has no such module.
-    pub fn module(&self, name: &str) -> Option<PathBuf> {
-        let mut found = None;
-        let walked = walk(&self.modules, &mut |path, metadata| {
-            let file = path.file_name().and_then(|file| file.to_str());
-            if metadata.is_file() && file.is_some_and(|file| is_module(file, name)) {
-                found = Some(path.to_owned());
-            }
-        });
-        walked.ok().and(found)
+    pub fn module(&self, path: &str) -> Option<PathBuf> {
+        let path = self.modules.join("kernel").join(path).into_os_string();
+        let with = |end: &str| {
+            let mut path = path.clone();
+            path.push(end);
+            PathBuf::from(path)
+        };
+        let mut files = [".ko", ".ko.xz", ".ko.zst", ".ko.gz"].map(with).into_iter();
+        files.find(|file| file.is_file())
     }
-}
-
-fn is_module(file: &str, name: &str) -> bool {
-    let Some((stem, compression)) = file.split_once(".ko") else {
-        return false;
-    };
-    let plain = |name: &str| name.replace('-', "_");
-    plain(stem) == plain(name) && ["", ".xz", ".zst", ".gz"].contains(&compression)
-}
-
-/// The packages of the kernel `name`: its package and those dependencies that belong to the kernel,
-/// without those that only an installation needs.
-pub fn packages(name: KernelName, archive: &Archive) -> Result<Vec<Package>, Failure> {
-    let is_part = |package: &str| PREFIXES.iter().any(|prefix| package.starts_with(prefix));
-    let package = name.package().ok_or_else(|| {
-        Failure::Runtime(format!(
-            "Debian has no kernel {}: run {}",
-            name.name(),
-            name.maker()
-        ))
-    })?;
-    closure(package, name.suite(), is_part, archive)
-}
-
-/// `first` and those of its dependencies in `suite`, and of theirs, that are a part of the same.
-pub(super) fn closure(
-    first: &str,
-    suite: &str,
-    is_part: impl Fn(&str) -> bool,
-    archive: &Archive,
-) -> Result<Vec<Package>, Failure> {
-    let mut wanted = vec![first.to_owned()];
-    let mut packages = Vec::new();
-    let mut next = 0;
-    while let Some(package) = wanted.get(next) {
-        let stanza = archive.show(package, suite)?;
-        packages.push(stanza.package);
-        for needed in stanza.depends {
-            if is_part(&needed) && !wanted.contains(&needed) {
-                wanted.push(needed);
-            }
-        }
-        next += 1;
-    }
-    Ok(packages)
-}
-
-/// Moves a kernel's image and modules to `tree` and returns its release.
-pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<String, Failure> {
-    let found = ["usr/lib/modules", "lib/modules"]
-        .into_iter()
-        .find_map(|place| release_in(&unpacked.join(place)));
-    let (modules, release) = found.ok_or_else(|| no_kernel("modules"))?;
-    let images = [
-        modules.join("vmlinuz"),
-        unpacked.join(format!("boot/vmlinuz-{release}")),
-    ];
-    let image = images.iter().find(|image| image.is_file());
-    let image = image.ok_or_else(|| no_kernel("kernel"))?;
-    fs::rename(image, tree.join(IMAGE)).map_err(at(image))?;
-    for unused in UNUSED {
-        let path = modules.join(unused);
-        remove(&path).map_err(at(&path))?;
-    }
-    fs::rename(&modules, tree.join(MODULES)).map_err(at(&modules))?;
-    Ok(release)
-}
-
-/// The directory of a kernel's modules in `directory`, and the kernel's release.
-fn release_in(directory: &Path) -> Option<(PathBuf, String)> {
-    let mut entries = fs::read_dir(directory).ok()?.flatten();
-    let entry = entries.find(|entry| entry.path().join("kernel").is_dir())?;
-    Some((entry.path(), entry.file_name().into_string().ok()?))
-}
-
-fn no_kernel(what: &str) -> Failure {
-    Failure::Runtime(format!(
-        "the kernel's packages have no {what} in the expected place"
-    ))
 }

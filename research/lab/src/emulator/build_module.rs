@@ -45,15 +45,7 @@ pub fn module(
     shows_copy: bool,
     path: &Path,
 ) -> Result<(), Failure> {
-    let (compilers, headers) = (cache.compiler()?, cache.headers(kernel)?);
-    let release = cache.kernel(kernel)?.release;
-    if headers.release != release {
-        return Err(Failure::Runtime(format!(
-            "{}: the headers are of {}, but the kernel is {release}: run `squall-lab deps --update`",
-            headers.directory().display(),
-            headers.release
-        )));
-    }
+    let (compilers, kernel) = (cache.compiler()?, cache.kernel(kernel)?);
     let work = TempDir::new().map_err(at(&std::env::temp_dir()))?;
     for part in PARTS {
         let from = Path::new(ROOT).join(SOURCES).join(part);
@@ -65,8 +57,11 @@ pub fn module(
         command.arg("--map-root-user");
     }
     command.args(["--", "/bin/sh", "-euc", BUILD, "sh"]);
-    command.arg(&compilers).arg(headers.directory());
-    command.arg(work.path()).arg(headers.name());
+    command
+        .arg(&compilers)
+        .arg(&kernel.headers)
+        .arg(work.path());
+    command.arg(format!("linux-headers-{}", kernel.release));
     command.arg(if shows_copy { "1" } else { "" });
     command.env("LC_ALL", "C");
     compiler::build(&mut command, FILE, MISSING, |line| line.contains("rror"))?;

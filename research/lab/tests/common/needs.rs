@@ -1,6 +1,6 @@
-//! What tests need of this machine: what `squall-lab deps` fetches, and compilers.
+//! What tests need of this machine: what `scripts/lab-deps.sh` fetches, and compilers.
 
-use squall_lab::debian::{Cache, KernelName, UserMode};
+use squall_lab::debian::{Cache, KernelName};
 use squall_testing::suite::{self, Need};
 
 use super::{kernel_image, message};
@@ -31,8 +31,8 @@ pub const GUESTS: Need = Need {
 /// User-mode Linux with Debian's tools.
 pub const USER_MODE: Need = Need {
     check: || {
-        UserMode::open().map_err(message)?;
-        (GUESTS.check)()
+        let kernel = Cache::open(None).and_then(|cache| cache.user_mode());
+        kernel.map_err(message).and_then(|_| (GUESTS.check)())
     },
     required_by: LAB,
 };
@@ -43,7 +43,7 @@ pub const MODULE: Need = Need {
         let cache = Cache::open(None).map_err(message)?;
         cache.compiler().map_err(message)?;
         for kernel in KernelName::ALL {
-            cache.headers(kernel).map_err(message)?;
+            cache.kernel(kernel).map_err(message)?;
         }
         Ok(())
     },

@@ -107,7 +107,6 @@ fn setup<'a>(
 fn open(kernel: KernelName) -> Result<(GuestFactory, Cache), Failure> {
     let cache = Cache::open(None)?;
     cache.compiler()?;
-    cache.headers(kernel)?;
     let interrupt = Interrupt::watch("the guests are ended")?;
     let factory = GuestFactory::with_kernel(&cache, kernel, interrupt, TIMEOUT)?;
     Ok((factory, cache))
