@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use squall_tools::{Failure, Interrupt};
 
-use crate::debian::{Cache, Kernel, KernelName};
-use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine};
-use crate::emulator::{c_program_for_arm64, compile_for_arm64, go_tests_for_arm64, root_of_arm64};
+use squall_guests::debian::{Cache, Kernel, KernelName};
+use squall_guests::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine};
+use squall_guests::emulator::{
+    c_program_for_arm64, compile_for_arm64, go_tests_for_arm64, root_of_arm64,
+};
 
-pub use crate::emulator::Artifact;
+pub use squall_guests::emulator::Artifact;
 
 /// The first program, which runs the script.
 const INIT: &str = include_str!("arm64/init.sh");

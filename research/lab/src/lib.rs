@@ -11,11 +11,8 @@ pub mod arm64;
 mod attack;
 pub mod clones;
 mod cost;
-pub mod debian;
-mod emulator;
 pub mod sources;
 mod stops;
-pub mod test_guests;
 pub mod trace;
 pub mod vm;
 

@@ -17,9 +17,9 @@ use squall_tools::{Failure, Interrupt, output};
 
 pub use args::StopsArguments;
 
-use crate::debian::Cache;
 use crate::vm::{self, Contents, Platform, Spec};
 use report::{Setup, StopsReport};
+use squall_guests::debian::Cache;
 
 /// Measures and reports.
 pub fn run(options: &StopsArguments) -> Result<(), Failure> {

@@ -15,18 +15,18 @@ use std::path::{Path, PathBuf};
 
 use squall_tools::Failure;
 
-use crate::emulator::Artifact;
-pub use crate::emulator::Host;
 pub use doors::Doors;
 pub use guest::{Guest, Snapshot};
 pub use initramfs::{Contents, initramfs};
 pub use memory::SharedMemory;
 pub use platform::Platform;
 pub use spec::{Accelerator, Cpu, Page, Signals, Spec};
+use squall_guests::emulator::Artifact;
+pub use squall_guests::emulator::Host;
 
 /// Builds the probe for x86-64 if necessary, and returns its path.
 pub fn probe() -> Result<PathBuf, Failure> {
-    crate::emulator::program("squall-probe", "squall-probe")
+    squall_guests::emulator::program("squall-probe", "squall-probe")
 }
 
 /// Builds the probe for arm64 if necessary, and returns its path.
@@ -36,11 +36,11 @@ pub fn probe_for_arm64() -> Result<PathBuf, Failure> {
 
 /// Builds the preload library and OpenSSL's provider if necessary, and returns their paths.
 pub fn libraries() -> Result<[PathBuf; 2], Failure> {
-    let library = crate::emulator::library;
+    let library = squall_guests::emulator::library;
     Ok([library("squall-preload")?, library("squall-openssl")?])
 }
 
 /// Builds the Go program that the probe starts, at `path`.
 pub fn go_probe(path: &Path) -> Result<(), Failure> {
-    crate::emulator::go_program("labprobe", path)
+    squall_guests::emulator::go_program("labprobe", path)
 }

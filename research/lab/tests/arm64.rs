@@ -7,14 +7,15 @@ pub mod preload;
 use std::path::Path;
 use std::time::Duration;
 
+use squall_guests::debian::KernelName;
 use squall_lab::arm64::{Artifact, GuestRunner, ScriptOutput};
-use squall_lab::debian::KernelName;
 use squall_tools::Interrupt;
 
-use crate::common::commands::contains;
-use crate::common::needs::{ARM64, ARM64_64K};
-use crate::common::{Turn, required};
+use crate::common::turn;
 use crate::go::GO_MODULE;
+use squall_guests::commands::contains;
+use squall_guests::fixture::required;
+use squall_guests::needs::{ARM64, ARM64_64K};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -63,7 +64,7 @@ const GUARDS: &str = r#"
 "#;
 
 fn guards(kernel: KernelName) {
-    let _turn = Turn::take();
+    let _turn = turn();
     let runner = runner(kernel);
     let guards = required(Artifact::Test("squall", "guards", "testing").build());
     let in_time_namespace = required(runner.c_program("in_time_namespace"));
@@ -119,7 +120,7 @@ echo all doors served
 "#;
 
 fn doors_of_the_newest_linux_with_large_pages() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let runner = runner(KernelName::Arm64NewestPages16K);
     let squall = required(Artifact::Program("squall-cli", "squall").build());
     let draws = required(runner.c_program("draws"));
@@ -153,7 +154,7 @@ const LACKING_IN_GO: [&str; 2] = [
 
 /// Tests the Go module as programs use it, and its guards, each with its control.
 fn go(kernel: KernelName) {
-    let _turn = Turn::take();
+    let _turn = turn();
     let runner = runner(kernel);
     let [guard, generator, module] = [
         ("./internal/guard", "guard"),

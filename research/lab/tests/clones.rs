@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::commands::{contains, succeed};
-use crate::common::needs::{MACHINES, MODULE};
-use crate::common::{Turn, Workspace, files};
+use crate::common::{Workspace, files, turn};
 use serde_json::Value;
+use squall_guests::commands::{contains, succeed};
+use squall_guests::needs::{MACHINES, MODULE};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -37,7 +37,7 @@ fn text_of(path: &Path) -> String {
 }
 
 fn clones_repeat_only_without_guards() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let printed = succeed(workspace.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
 
@@ -75,7 +75,7 @@ fn clones_repeat_only_without_guards() {
 /// Clones repeat if they draw between their first instruction and the notification of their kernel.
 /// Some do.
 fn without_request_pads_some_clones_repeat() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let repeat = |_| {
         let workspace = Workspace::new();
         let printed = succeed(workspace.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
@@ -98,7 +98,7 @@ fn with_module(shows: &str, scenario: &str) -> Value {
 }
 
 fn vmgenids_page_alone_prevents_repeats() {
-    let _turn = Turn::take();
+    let _turn = turn();
     for scenario in ["ticks", "threads"] {
         let report = with_module("module", scenario);
         for guarded in ["squall", "squall_words", "squall_signal_only"] {
@@ -109,7 +109,7 @@ fn vmgenids_page_alone_prevents_repeats() {
 
 /// The control: the page alone prevents repeats in the test above.
 fn with_a_copy_of_the_page_all_clones_repeat() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let report = with_module("copy", "ticks");
     let (words, clones) = repeats(&report, "squall_signal_only");
     assert!(words > 1000);
@@ -118,7 +118,7 @@ fn with_a_copy_of_the_page_all_clones_repeat() {
 }
 
 fn bursts_end_with_the_stop_of_the_machine() {
-    let _turn = Turn::take();
+    let _turn = turn();
     // Once in a thousand runs, the control's threads have used up their numbers when the machine stops.
     let is_valid = |_| {
         let workspace = Workspace::new();
@@ -141,7 +141,7 @@ fn bursts_end_with_the_stop_of_the_machine() {
 }
 
 fn boots_do_not_repeat() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let printed = succeed(workspace.lab("boot --machine 6.12 --runs 2 --json"));
     let report: Value = serde_json::from_str(&printed).expect("JSON");

@@ -2,74 +2,20 @@
 //!
 //! Machines need what `scripts/lab-deps.sh` fetches, which tests declare with [`needs`].
 
-pub mod commands;
-pub mod guests;
-pub mod needs;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use squall_lab::debian::{Cache, KernelName};
+use squall_guests::fixture::{TIMEOUT, Turn};
 use squall_lab::vm;
-use squall_tools::Failure;
 use tempfile::TempDir;
 
-/// How many runs may have machines at the same time. Six, because a run waits for a third of its time. Most need up to
-/// half a gigabyte.
-const TURNS: usize = 6;
-
-/// Longest time to wait for anything, on a busy machine.
-pub const TIMEOUT: Duration = Duration::from_secs(1200);
-
-static TAKEN: Mutex<usize> = Mutex::new(0);
-static GIVEN_BACK: Condvar = Condvar::new();
-
-/// The right to run a machine, given back on drop.
-pub struct Turn(());
-
-impl Turn {
-    /// Waits for a turn.
-    pub fn take() -> Turn {
-        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let all_taken = |taken: &mut usize| *taken == TURNS;
-        let taken = GIVEN_BACK.wait_while(taken, all_taken);
-        *taken.unwrap_or_else(PoisonError::into_inner) += 1;
-        let turn = Turn(());
-        // Build the probe now, so that building it is not part of a run's time.
-        vm::probe().expect("a probe");
-        turn
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        GIVEN_BACK.notify_one();
-    }
-}
-
-/// The image of kernel 6.12 in a cache that also has QEMU.
-pub fn kernel_image() -> Result<PathBuf, Failure> {
-    let cache = Cache::open(None)?;
-    cache.qemu()?;
-    Ok(cache.kernel(KernelName::V6_12)?.image)
-}
-
-/// The value of a step that a test needs. Fails with the message if the step has failed.
-#[track_caller]
-pub fn required<T>(result: Result<T, Failure>) -> T {
-    result.unwrap_or_else(|failure| panic!("{}", message(failure)))
-}
-
-pub fn message(failure: Failure) -> String {
-    match failure {
-        Failure::Runtime(message) => message,
-        other => panic!("{other:?}"),
-    }
+/// The right to run a machine. The probe is built before, so that building it is not part of a run's time.
+pub fn turn() -> Turn {
+    vm::probe().expect("a probe");
+    Turn::take()
 }
 
 /// The directories of one run, removed on drop.

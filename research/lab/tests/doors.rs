@@ -5,9 +5,9 @@ use std::fs;
 use serde_json::Value;
 use squall_lab::vm;
 
-use crate::common::commands::{contains, succeed};
-use crate::common::needs::{C_COMPILER, MACHINES, NGINX};
-use crate::common::{Turn, Workspace, files};
+use crate::common::{Workspace, files, turn};
+use squall_guests::commands::{contains, succeed};
+use squall_guests::needs::{C_COMPILER, MACHINES, NGINX};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -37,7 +37,7 @@ fn served(facts: &Value, door: &str) -> Option<u64> {
 }
 
 fn clones_of_programs_repeat_only_output_that_squall_did_not_serve() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     // Build the libraries now, so that building them is not part of the run's time.
     vm::libraries().expect("squall's libraries");

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Command;
 
 use squall_bindings::counters::{self, Door};
-use squall_lab::test_guests::{Guest, Setup};
+use squall_guests::{Guest, Setup};
 use squall_lab::vm;
 
-use crate::common::guests::{Workspace, ok};
-use crate::common::needs::{C_COMPILER, GUESTS};
+use squall_guests::fixture::{Workspace, ok};
+use squall_guests::needs::{C_COMPILER, GUESTS};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 

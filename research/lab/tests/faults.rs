@@ -6,9 +6,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use crate::common::commands::contains;
-use crate::common::needs::MACHINES;
-use crate::common::{Turn, Workspace, complaint, files, kernel_image};
+use crate::common::{Workspace, complaint, files, turn};
+use squall_guests::commands::contains;
+use squall_guests::fixture::kernel_image;
+use squall_guests::needs::MACHINES;
 use squall_testing::needs::MOUNTS;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -172,12 +173,12 @@ fn unwritable_directories_are_reported() {
     assert_eq!(fs::read(file).expect("a file"), b"mine");
     let mut command = workspace.lab(BOOT);
     command.env("TMPDIR", "/proc/squall-lab");
-    let _turn = Turn::take();
+    let _turn = turn();
     contains(&fail(&workspace, command), &["/proc/squall-lab"]);
 }
 
 fn a_file_that_is_no_kernel_is_refused() {
-    let _turn = Turn::take();
+    let _turn = turn();
     for content in [&*vec![0x5a; 100_000], b"", b"MZ"] {
         let workspace = Workspace::new();
         Links::new(&workspace).replace(KERNEL, content);
@@ -187,7 +188,7 @@ fn a_file_that_is_no_kernel_is_refused() {
 }
 
 fn a_truncated_kernel_does_not_boot() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let whole = fs::read(kernel_image().expect("a kernel")).expect("an image");
     Links::new(&workspace).replace(KERNEL, &whole[..whole.len() / 3]);
@@ -196,7 +197,7 @@ fn a_truncated_kernel_does_not_boot() {
 }
 
 fn a_damaged_qemu_is_reported() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     Links::new(&workspace).replace(&format!("qemu/{QEMU}"), b"\x7fELF");
     let line = fail(&workspace, with_cache(&workspace));
@@ -204,7 +205,7 @@ fn a_damaged_qemu_is_reported() {
 }
 
 fn a_machine_that_exceeds_the_timeout_is_reported_as_hung() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let line = fail(&workspace, workspace.lab(&format!("{BOOT} --timeout 1")));
     contains(&line, &["6.12: ", "hangs: "]);
@@ -212,7 +213,7 @@ fn a_machine_that_exceeds_the_timeout_is_reported_as_hung() {
 
 /// Some machines have a KVM that opens and then fails.
 fn kvm_works_or_its_failure_is_reported() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let mut run = workspace.lab(&format!("{BOOT} --accelerator kvm --timeout 300"));
     let output = run.output().expect("the command runs");
@@ -225,7 +226,7 @@ fn kvm_works_or_its_failure_is_reported() {
 }
 
 fn a_full_disk_is_reported() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let faults = [
         ("40m", "memory-0: No space left on device"),
         ("164m", "the snapshot cannot be written: "),
@@ -246,7 +247,7 @@ fn a_full_disk_for_the_report_is_reported_at_the_start() {
 }
 
 fn a_report_that_cannot_be_written_is_printed() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let _disk = Disk::mount(workspace.path("output"), "2m");
     let run = workspace.lab(BOOT).spawn().expect("the command runs");
@@ -268,7 +269,7 @@ fn a_report_that_cannot_be_written_is_printed() {
 }
 
 fn an_interrupted_run_leaves_nothing() {
-    let _turn = Turn::take();
+    let _turn = turn();
     for name in ["INT", "TERM"] {
         let workspace = Workspace::new();
         let run = clones(&workspace);
@@ -280,7 +281,7 @@ fn an_interrupted_run_leaves_nothing() {
 }
 
 fn machines_end_with_a_lab_that_is_killed() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let mut run = clones(&workspace);
     signal("KILL", run.id());
@@ -289,7 +290,7 @@ fn machines_end_with_a_lab_that_is_killed() {
 }
 
 fn a_qemu_that_is_killed_is_noticed() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let run = clones(&workspace);
     // One that has ended meanwhile is followed by another.

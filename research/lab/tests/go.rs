@@ -5,9 +5,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::commands::{contains, succeed};
-use crate::common::needs::MACHINES;
-use crate::common::{Turn, Workspace, files};
+use crate::common::{Workspace, files, turn};
+use squall_guests::commands::{contains, succeed};
+use squall_guests::needs::MACHINES;
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
@@ -42,7 +42,7 @@ fn source<'a>(report: &'a Value, source: &str) -> &'a Value {
 }
 
 fn clones_of_a_go_program_repeat_only_what_it_buffers() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let printed =
         succeed(workspace.lab("reset --scenario go --machine 6.12+vmgenid --runs 3 --json"));

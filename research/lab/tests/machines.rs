@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::time::Duration;
 
-use squall_lab::debian::{Cache, KernelName};
+use squall_guests::debian::{Cache, KernelName};
 use squall_lab::vm::{
     Accelerator, Contents, Cpu, Guest, Host, Signals, Snapshot, Spec, initramfs, probe,
 };
@@ -12,9 +12,10 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::{Failure, Interrupt};
 
-use crate::common::commands::contains;
-use crate::common::needs::MACHINES;
-use crate::common::{TIMEOUT, Turn, message};
+use crate::common::turn;
+use squall_guests::commands::contains;
+use squall_guests::fixture::{TIMEOUT, Turn, message};
+use squall_guests::needs::MACHINES;
 
 pub const TESTS: &[Test] = tests![
     damaged_snapshots_are_refused: [MACHINES],
@@ -32,7 +33,7 @@ struct Workspace {
 
 impl Workspace {
     fn new() -> Workspace {
-        let _turn = Turn::take();
+        let _turn = turn();
         let cache = Cache::open(None).unwrap();
         let interrupt = Interrupt::watch("the machines are ended").unwrap();
         let host = Host::new(cache.qemu().unwrap(), interrupt, TIMEOUT).unwrap();
@@ -56,7 +57,7 @@ impl Workspace {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let mut guest = self.host.boot(&self.spec).unwrap();
+        let mut guest = self.spec.boot(&self.host).unwrap();
         guest.run().unwrap();
         guest.stop().unwrap();
         guest.snapshot(self.host.file("snapshot")).unwrap()
@@ -74,23 +75,23 @@ fn damaged_snapshots_are_refused() {
     let workspace = Workspace::new();
     let snapshot = workspace.snapshot();
     let path = workspace.host.file("snapshot");
-    workspace.host.load(&workspace.spec, &snapshot).unwrap();
+    workspace.spec.load(&workspace.host, &snapshot).unwrap();
     let whole = fs::metadata(&path).unwrap().len();
     for len in [whole / 2, 1000, 0] {
         let file = File::options().write(true).open(&path).unwrap();
         file.set_len(len).unwrap();
-        let line = message(workspace.host.load(&workspace.spec, &snapshot).unwrap_err());
+        let line = message(workspace.spec.load(&workspace.host, &snapshot).unwrap_err());
         contains(&line, &["the snapshot", "load", "QEMU says: "]);
     }
     fs::remove_file(&path).unwrap();
-    let line = message(workspace.host.load(&workspace.spec, &snapshot).unwrap_err());
+    let line = message(workspace.spec.load(&workspace.host, &snapshot).unwrap_err());
     contains(&line, &["the snapshot", "No such file or directory"]);
 }
 
 fn a_stopped_machine_is_reported_as_hung() {
     let workspace = Workspace::new();
     let snapshot = workspace.snapshot();
-    let mut guest = workspace.host.load(&workspace.spec, &snapshot).unwrap();
+    let mut guest = workspace.spec.load(&workspace.host, &snapshot).unwrap();
     guest.resume().unwrap();
     wait_for_a_record(&mut guest, TIMEOUT).unwrap();
     guest.stop().unwrap();
@@ -101,7 +102,7 @@ fn a_stopped_machine_is_reported_as_hung() {
 fn a_kernel_panic_is_reported() {
     let workspace = Workspace::new();
     fs::write(&workspace.spec.initramfs, "no archive").unwrap();
-    let line = message(workspace.host.boot(&workspace.spec).unwrap_err());
+    let line = message(workspace.spec.boot(&workspace.host).unwrap_err());
     contains(&line, &["the VM ended", "Kernel panic - not syncing"]);
 }
 
@@ -113,7 +114,7 @@ fn a_program_that_cannot_be_started_is_reported() {
         (Mode::Doors, "/usr/sbin/nginx (squall): No such file"),
     ] {
         workspace.spec.mode = mode;
-        let line = message(workspace.host.boot(&workspace.spec).unwrap_err());
+        let line = message(workspace.spec.boot(&workspace.host).unwrap_err());
         contains(&line, &[&format!("the probe in the VM failed: {reason}")]);
     }
 }

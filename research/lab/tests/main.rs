@@ -6,19 +6,13 @@ mod attack;
 mod clones;
 mod common;
 mod cost;
-mod deps;
-mod dmcrypt;
 mod doors;
 mod early_getrandom;
 mod faults;
 mod go;
 mod machines;
 mod module;
-mod purge;
-mod sanitize;
 mod stops;
-mod test_guests;
-mod wipe;
 
 use std::process::ExitCode;
 
@@ -30,30 +24,9 @@ fn main() -> ExitCode {
         arm64::TESTS,
         arm64::preload::TESTS,
         arm64::clones::TESTS,
-        dmcrypt::bench::TESTS,
-        dmcrypt::authenticated::TESTS,
-        dmcrypt::backing::TESTS,
-        dmcrypt::killed::TESTS,
-        dmcrypt::list::TESTS,
-        dmcrypt::recommended::TESTS,
-        dmcrypt::refusals::TESTS,
-        wipe::becoming_slow::TESTS,
-        wipe::chosen::TESTS,
-        wipe::given_up::TESTS,
-        wipe::health::TESTS,
-        wipe::plugged_in::TESTS,
-        wipe::returning::TESTS,
-        wipe::power::TESTS,
-        wipe::refused::TESTS,
-        wipe::slow::TESTS,
-        wipe::used::TESTS,
-        wipe::vanished::TESTS,
-        purge::TESTS,
-        sanitize::TESTS,
         module::page::TESTS,
         module::usage::TESTS,
         module::firmware::TESTS,
-        test_guests::TESTS,
         early_getrandom::TESTS,
         machines::TESTS,
         clones::TESTS,
@@ -63,6 +36,5 @@ fn main() -> ExitCode {
         faults::TESTS,
         attack::TESTS,
         cost::TESTS,
-        deps::TESTS,
     ])
 }

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::commands::{contains, succeed};
-use crate::common::needs::MACHINES;
-use crate::common::{Turn, Workspace, files};
+use crate::common::{Workspace, files, turn};
+use squall_guests::commands::{contains, succeed};
+use squall_guests::needs::MACHINES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -34,7 +34,7 @@ fn lab(workspace: &Workspace, more: &[&str]) -> Command {
 }
 
 fn every_stop_has_a_gap() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let printed = succeed(lab(&workspace, &["--json"]));
     let report: Value = serde_json::from_str(&printed).expect("JSON");
@@ -56,7 +56,7 @@ fn every_stop_has_a_gap() {
 }
 
 fn the_table_has_every_kind_of_stop() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let workspace = Workspace::new();
     let printed = succeed(lab(&workspace, &[]));
     let kinds = [

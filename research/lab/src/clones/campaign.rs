@@ -15,9 +15,9 @@ use super::machine::Machine;
 use super::output;
 use super::scenario::Scenario;
 use crate::analysis::{Campaign, Experiment, Setup, Validity};
-use crate::debian::{Architecture, Cache, Kernel};
-use crate::emulator;
 use crate::vm::{self, Accelerator, Contents, Cpu, Doors, Host, Page, Platform, Signals, Spec};
+use squall_guests::debian::{Architecture, Cache, Kernel};
+use squall_guests::emulator;
 
 /// Boots machines and reports on their outputs.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {

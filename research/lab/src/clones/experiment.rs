@@ -44,7 +44,7 @@ pub enum Order {
 
 /// Boots the machine once and records its sources' first outputs. Also returns the probe's facts.
 pub fn boot(host: &Host, spec: &Spec) -> Result<(Trace, String), Failure> {
-    let mut guest = host.boot(spec)?;
+    let mut guest = spec.boot(host)?;
     let facts = guest.memory().message()?;
     guest.run()?;
     record(
@@ -68,7 +68,7 @@ pub struct SnapshotOfSources {
 
 /// Boots the machine and takes a snapshot while its sources draw.
 pub fn snapshot(host: &Host, spec: &Spec) -> Result<SnapshotOfSources, Failure> {
-    let mut guest = host.boot(spec)?;
+    let mut guest = spec.boot(host)?;
     let facts = guest.memory().message()?;
     guest.run()?;
     record(
@@ -121,7 +121,7 @@ fn batch_of_clones(
     count: usize,
 ) -> Result<Vec<Trace>, Failure> {
     let mut guests = (0..count)
-        .map(|_| host.load(spec, &original.snapshot))
+        .map(|_| spec.load(host, &original.snapshot))
         .collect::<Result<Vec<Guest>, _>>()?;
     for guest in &mut guests {
         guest.resume()?;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::debian::{Architecture, KernelName};
 use crate::vm::{Cpu, Page, Signals};
+use squall_guests::debian::{Architecture, KernelName};
 
 /// A kernel on a machine with or without clone notification devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

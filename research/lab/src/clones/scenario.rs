@@ -5,7 +5,7 @@ use std::fmt;
 use squall_probe::Mode;
 
 use super::experiment::Order;
-use crate::debian::Architecture;
+use squall_guests::debian::Architecture;
 
 /// A scenario of resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

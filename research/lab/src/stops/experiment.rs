@@ -57,7 +57,7 @@ impl Stops {
 
 /// Boots a machine and stops it in every way.
 pub fn measure(host: &Host, spec: &Spec, counts: &StopCounts) -> Result<Measured, Failure> {
-    let mut guest = host.boot(spec)?;
+    let mut guest = spec.boot(host)?;
     let cycles_per_ms = guest.memory().cycles_per_ms()?;
     guest.run()?;
     let undisturbed = undisturbed(&mut guest)?;
@@ -117,7 +117,7 @@ fn clones(host: &Host, spec: &Spec, mut guest: Guest, count: u32) -> Result<Stop
     let snapshot = guest.snapshot(host.file("snapshot"))?;
     drop(guest);
     for _ in 0..count {
-        let mut clone = host.load(spec, &snapshot)?;
+        let mut clone = spec.load(host, &snapshot)?;
         clone.resume()?;
         stops.add(gap_after(&mut clone, last)?);
     }

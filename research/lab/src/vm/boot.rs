@@ -8,7 +8,7 @@ use squall_tools::Failure;
 use super::guest::{Guest, Snapshot, not_loaded};
 use super::memory::SharedMemory;
 use super::spec::Spec;
-use crate::emulator::{Arguments, Hardware, Host, Machine, escaped};
+use squall_guests::emulator::{Arguments, Hardware, Host, Machine, escaped};
 
 /// Guest memory, in MiB.
 const MEMORY_MIB: usize = 256;
@@ -16,29 +16,37 @@ const MEMORY_MIB: usize = 256;
 /// Guest CPUs: one can serve requests while another is told of a clone.
 const CPUS: usize = 2;
 
-impl Host {
+impl Spec {
     /// Boots a machine and waits until its probe is ready.
-    pub fn boot(&self, spec: &Spec) -> Result<Guest<'_>, Failure> {
-        let mut guest = self.start(spec, None)?;
+    pub fn boot<'host>(&self, host: &'host Host) -> Result<Guest<'host>, Failure> {
+        let mut guest = self.start(host, None)?;
         guest.wait_until_ready()?;
         Ok(guest)
     }
 
     /// Loads a machine from a snapshot. It stays stopped until [`Guest::resume`].
-    pub fn load(&self, spec: &Spec, snapshot: &Snapshot) -> Result<Guest<'_>, Failure> {
-        let mut guest = self.start(spec, Some(snapshot.path()))?;
+    pub fn load<'host>(
+        &self,
+        host: &'host Host,
+        snapshot: &Snapshot,
+    ) -> Result<Guest<'host>, Failure> {
+        let mut guest = self.start(host, Some(snapshot.path()))?;
         guest.wait_until_loaded()?;
         Ok(guest)
     }
 
-    fn start(&self, spec: &Spec, snapshot: Option<&Path>) -> Result<Guest<'_>, Failure> {
-        let number = self.next_number()?;
-        let memory = SharedMemory::create(self.file(&format!("memory-{number}")))?;
-        let mut arguments = arguments(spec, memory.path());
+    fn start<'host>(
+        &self,
+        host: &'host Host,
+        snapshot: Option<&Path>,
+    ) -> Result<Guest<'host>, Failure> {
+        let number = host.next_number()?;
+        let memory = SharedMemory::create(host.file(&format!("memory-{number}")))?;
+        let mut arguments = arguments(self, memory.path());
         if let Some(snapshot) = snapshot {
             arguments.add("-incoming", format!("file:{}", escaped(snapshot)));
         }
-        let machine = Machine::start(self, number, arguments);
+        let machine = Machine::start(host, number, arguments);
         let machine = match snapshot {
             Some(_) => machine.map_err(not_loaded),
             None => machine,

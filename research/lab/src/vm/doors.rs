@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-use crate::debian::Nginx;
-use crate::emulator::{Host, Initramfs, c_program};
+use squall_guests::debian::Nginx;
+use squall_guests::emulator::{Host, Initramfs, c_program};
 
 /// The guest's directory for files that are not Debian's.
 const DIRECTORY: &str = "doors";

@@ -10,7 +10,7 @@ use squall_probe::{Command, State};
 use squall_tools::Failure;
 
 use super::memory::SharedMemory;
-use crate::emulator::{Machine, PAUSE, Wait};
+use squall_guests::emulator::{Machine, PAUSE, Wait};
 
 /// A stopped machine, in a file that is removed on drop.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use squall_tools::Failure;
 
 use super::doors::Doors;
-use crate::emulator::Initramfs;
+use squall_guests::emulator::Initramfs;
 
 /// The files in a guest's initramfs.
 #[derive(Debug)]

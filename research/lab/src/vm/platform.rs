@@ -6,7 +6,7 @@ use std::time::Duration;
 use squall_tools::{Failure, Interrupt};
 
 use super::{Host, probe, probe_for_arm64};
-use crate::debian::{Architecture, Cache};
+use squall_guests::debian::{Architecture, Cache};
 
 /// A QEMU with a directory for its machines' files, and the probe that runs in them.
 #[derive(Debug)]

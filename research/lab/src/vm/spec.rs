@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use squall_probe::Mode;
 
-use crate::emulator::Board;
+use squall_guests::emulator::Board;
 
 /// How QEMU runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

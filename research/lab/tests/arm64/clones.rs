@@ -6,9 +6,9 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use crate::clones::repeats;
-use crate::common::commands::{contains, succeed};
-use crate::common::needs::ARM64;
-use crate::common::{Turn, Workspace, complaint};
+use crate::common::{Workspace, complaint, turn};
+use squall_guests::commands::{contains, succeed};
+use squall_guests::needs::ARM64;
 
 pub const TESTS: &[Test] = tests![
     clones_repeat_only_without_guards: [ARM64],
@@ -22,7 +22,7 @@ const CLONES: u64 = 4;
 const MACHINES: [&str; 2] = ["6.12-arm64", "newest-arm64-16k+rndr"];
 
 fn clones_repeat_only_without_guards() {
-    let _turn = Turn::take();
+    let _turn = turn();
     let mut repeats_without_pads = 0;
     for machine in MACHINES {
         for (scenario, guarded, controls) in [

@@ -5,15 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
+use squall_guests::debian::KernelName;
 use squall_lab::arm64::{Artifact, GuestRunner};
-use squall_lab::debian::KernelName;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use super::{run, runner};
-use crate::common::commands::contains;
-use crate::common::needs::ARM64;
-use crate::common::{Turn, required};
+use crate::common::turn;
+use squall_guests::commands::contains;
+use squall_guests::fixture::required;
+use squall_guests::needs::ARM64;
 
 pub const TESTS: &[Test] = tests![
     suite_of_linux_6_12: [ARM64],
@@ -115,7 +116,7 @@ fn programs(runner: &GuestRunner) -> Vec<(String, PathBuf)> {
 }
 
 fn suite(kernel: KernelName) {
-    let _turn = Turn::take();
+    let _turn = turn();
     let runner = runner(kernel);
     let suite = Artifact::Test("squall-preload", "integration", "");
     let suite = required(suite.build());

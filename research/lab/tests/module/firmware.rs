@@ -3,12 +3,12 @@
 
 use std::fs;
 
-use squall_lab::debian::KernelName;
+use squall_guests::debian::KernelName;
 
-use crate::common::commands::contains;
-use crate::common::guests::{fails, ok};
-use crate::common::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
 use crate::module::workspace::{MODULE, Workspace, log};
+use squall_guests::commands::contains;
+use squall_guests::fixture::{fails, ok};
+use squall_guests::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use squall_lab::debian::KernelName;
-use squall_lab::test_guests::{Guest, Job};
+use squall_guests::debian::KernelName;
+use squall_guests::{Guest, Job};
 
-use crate::common::TIMEOUT;
-use crate::common::commands::contains;
-use crate::common::guests::{fails, ok, wait_until_ok};
-use crate::common::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
 use crate::module::workspace::{IDENTITY, IN_MEMORY, MODULE, Workspace, is_sound, log};
+use squall_guests::commands::contains;
+use squall_guests::fixture::TIMEOUT;
+use squall_guests::fixture::{fails, ok, wait_until_ok};
+use squall_guests::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 

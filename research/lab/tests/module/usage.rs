@@ -1,11 +1,11 @@
 //! Who uses the page keeps the module, and disturbs nothing.
 
-use squall_lab::debian::KernelName;
+use squall_guests::debian::KernelName;
 
-use crate::common::commands::contains;
-use crate::common::guests::{fails, ok, wait_until_ok};
-use crate::common::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
 use crate::module::workspace::{IN_MEMORY, MODULE, Workspace, is_sound, log};
+use squall_guests::commands::contains;
+use squall_guests::fixture::{fails, ok, wait_until_ok};
+use squall_guests::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -87,7 +87,7 @@ fn the_module_is_loaded_and_unloaded_under_load() {
     );
     ok(&mut guest, "touch /tmp/end");
     guest
-        .finish(job, crate::common::TIMEOUT)
+        .finish(job, squall_guests::fixture::TIMEOUT)
         .expect("an answer")
         .expect("an end");
     assert_eq!(log(&mut guest).len(), 30);

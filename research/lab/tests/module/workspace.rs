@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
-use squall_lab::debian::{Cache, KernelName};
-use squall_lab::test_guests::{self, Guest, GuestFactory, Setup, Snapshot};
+use squall_guests::debian::{Cache, KernelName};
+use squall_guests::{Guest, GuestFactory, Setup, Snapshot};
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
-use crate::common::TIMEOUT;
-use crate::common::guests::ok;
-use crate::common::{Turn, required};
+use crate::common::turn;
+use squall_guests::fixture::ok;
+use squall_guests::fixture::{TIMEOUT, Turn, required};
 
 /// The module's file in a guest.
 pub const MODULE: &str = "/root/squall_vmgenid.ko";
@@ -39,13 +39,13 @@ impl Workspace {
     }
 
     fn with(kernel: KernelName, shows_copy: bool) -> Workspace {
-        let _turn = Turn::take();
+        let _turn = turn();
         let directory = TempDir::new().expect("a directory");
         let program = directory.path().join("vmgenid");
-        test_guests::c_program("vmgenid", &program).expect("a program");
+        squall_guests::c_program("vmgenid", &program).expect("a program");
         let (factory, cache) = required(open(kernel));
         let module = directory.path().join("squall_vmgenid.ko");
-        test_guests::module(&cache, kernel, shows_copy, &module).expect("a module");
+        squall_guests::module(&cache, kernel, shows_copy, &module).expect("a module");
         Workspace {
             factory,
             module: fs::read(module).expect("a module"),

@@ -1,0 +1,282 @@
+//! Tests guests: commands, drives that fail and vanish, power cuts, and how guests end.
+
+use std::time::{Duration, Instant};
+
+use squall_guests::{Bus, Drive, Setup};
+
+use squall_guests::commands::contains;
+use squall_guests::fixture::{TIMEOUT, message};
+use squall_guests::fixture::{Workspace, fails, ok, squall, wait_until_ok};
+use squall_guests::needs::GUESTS;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    commands_return_their_whole_output: [GUESTS],
+    a_hung_command_is_killed_at_its_limit: [GUESTS],
+    a_panic_is_reported_with_its_message: [GUESTS],
+    device_mapper_injects_errors_as_configured: [GUESTS],
+    scsi_debug_emulates_drives_with_4096_byte_sectors: [GUESTS],
+    drives_have_the_requested_properties_and_can_be_unplugged: [GUESTS],
+    flushed_data_survives_a_power_cut: [GUESTS],
+    squall_runs_in_a_guest: [GUESTS],
+    invalid_setups_are_reported: [GUESTS],
+];
+
+const MIB: usize = 1 << 20;
+
+/// Bytes of every value, in an order that does not repeat.
+fn bytes(len: usize) -> Vec<u8> {
+    let words = (0..len as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56);
+    words.map(|word| word as u8).collect()
+}
+
+fn commands_return_their_whole_output() {
+    let workspace = Workspace::new();
+    let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
+
+    let (out, err) = (bytes(MIB), bytes(MIB + 1));
+    guest.write_file("/tmp/out", &out).expect("a file");
+    guest.write_file("/tmp/an err", &err).expect("a file");
+    assert_eq!(guest.read_file("/tmp/out").expect("a file"), out);
+    let output = guest.sh("cat /tmp/out; cat '/tmp/an err' >&2; exit 7");
+    let output = output.expect("an end");
+    assert_eq!(output.status, 7);
+    assert!(output.stdout == out && output.stderr == err);
+
+    let output = guest.sh("kill -TERM $$").expect("an end");
+    assert_eq!((output.status, output.stdout.len()), (128 + 15, 0));
+    assert_eq!(ok(&mut guest, "printf 'a\\nb'"), "a\nb");
+    assert_eq!(
+        guest.read_file("/proc/sys/kernel/ostype").expect("a file"),
+        b"Linux\n"
+    );
+    let line = message(guest.read_file("/none").unwrap_err());
+    contains(&line, &["in the VM", "/none", "No such file"]);
+    let line = message(guest.write_file("/none/x", b"abc").unwrap_err());
+    contains(&line, &["in the VM", "/none/x"]);
+    contains(&ok(&mut guest, "cryptsetup --version"), &["cryptsetup 2."]);
+    contains(&ok(&mut guest, "cat /proc/cpuinfo"), &[" aes ", " vaes "]);
+}
+
+fn a_hung_command_is_killed_at_its_limit() {
+    let workspace = Workspace::new();
+    let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
+    let limit = Duration::from_secs(2);
+    let line = message(guest.sh_within("sleep infinity; true", limit).unwrap_err());
+    contains(&line, &["`sleep infinity; true` took longer than 2 s"]);
+    wait_until_ok(&mut guest, "! pidof sleep");
+
+    let job = guest
+        .start("while [ ! -e /tmp/go ]; do sleep 0.1; done; echo gone")
+        .expect("a job");
+    assert_eq!(guest.poll(job).expect("an answer"), None);
+    ok(&mut guest, "touch /tmp/go");
+    let output = guest.finish(job, TIMEOUT).expect("an answer");
+    assert_eq!(output.expect("an end").stdout, b"gone\n");
+
+    let job = guest.start("sleep infinity").expect("a job");
+    wait_until_ok(&mut guest, "pidof sleep");
+    guest.kill(job).expect("an answer");
+    let output = guest.finish(job, TIMEOUT).expect("an answer");
+    assert_eq!(output.expect("an end").status, 128 + 9);
+}
+
+fn a_panic_is_reported_with_its_message() {
+    let workspace = Workspace::new();
+    let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
+    let line = message(guest.sh("echo c > /proc/sysrq-trigger").unwrap_err());
+    contains(
+        &line,
+        &["the VM ended", "Kernel panic - not syncing: sysrq"],
+    );
+    contains(&guest.console(), &["sysrq: Trigger a crash"]);
+}
+
+fn device_mapper_injects_errors_as_configured() {
+    let workspace = Workspace::new();
+    let setup = Setup {
+        modules: &["dm-mod", "dm-flakey", "dm-delay", "brd"],
+        ..Setup::default()
+    };
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
+    ok(&mut guest, "modprobe brd rd_nr=1 rd_size=1024");
+    let table = "0 1000 linear /dev/ram0 0\\n1000 8 error\\n1008 1000 linear /dev/ram0 1008";
+    let create = format!("printf '{table}' | dmsetup create bad");
+    ok(&mut guest, &create);
+    for good in [124, 126] {
+        ok(&mut guest, &write("bad", good));
+        ok(&mut guest, &read("bad", good));
+    }
+    for command in [write("bad", 125), read("bad", 125)] {
+        contains(&fails(&mut guest, &command), &["Input/output error"]);
+    }
+
+    let create = |name, table| format!("dmsetup create {name} --table '0 2048 {table}'");
+    let flakey = create("weak", "flakey /dev/ram0 0 0 3600 1 error_writes");
+    ok(&mut guest, &flakey);
+    ok(&mut guest, &read("weak", 0));
+    contains(
+        &fails(&mut guest, &write("weak", 0)),
+        &["Input/output error"],
+    );
+    ok(&mut guest, &create("dead", "flakey /dev/ram0 0 0 3600"));
+    contains(
+        &fails(&mut guest, &read("dead", 0)),
+        &["Input/output error"],
+    );
+
+    ok(&mut guest, &create("slow", "delay /dev/ram0 0 2000"));
+    let start = Instant::now();
+    ok(&mut guest, &read("slow", 0));
+    assert!(start.elapsed() > Duration::from_secs(2));
+}
+
+/// A command that writes a page to a device mapper device.
+fn write(device: &str, page: usize) -> String {
+    format!("dd if=/dev/zero of=/dev/mapper/{device} bs=4k count=1 seek={page} conv=fsync")
+}
+
+/// A command that reads a page of a device mapper device.
+fn read(device: &str, page: usize) -> String {
+    format!("dd if=/dev/mapper/{device} of=/dev/null bs=4k count=1 skip={page}")
+}
+
+fn scsi_debug_emulates_drives_with_4096_byte_sectors() {
+    let workspace = Workspace::new();
+    let setup = Setup {
+        modules: &["scsi_debug", "sd_mod"],
+        ..Setup::default()
+    };
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
+    ok(
+        &mut guest,
+        "modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=16",
+    );
+    wait_until_ok(&mut guest, "[ -e /sys/block/sda ] && : </dev/sda");
+    assert_eq!(ok(&mut guest, "blockdev --getss /dev/sda"), "4096\n");
+    ok(
+        &mut guest,
+        "dd if=/dev/zero of=/dev/sda bs=4k count=4096 conv=fsync",
+    );
+    let line = message(
+        guest
+            .sh("modprobe dm-mod")
+            .and_then(|output| output.into_stdout())
+            .unwrap_err(),
+    );
+    contains(&line, &["exit status 1", "dm_mod"]);
+}
+
+fn drives_have_the_requested_properties_and_can_be_unplugged() {
+    let workspace = Workspace::new();
+    let medium = |name| workspace.medium(name, 16 * MIB as u64);
+    let setup = Setup {
+        drives: vec![
+            Drive::new(medium("a"), Bus::VirtioBlk, "BLK-1", 512),
+            Drive::new(medium("b"), Bus::VirtioBlk, "BLK-2", 4096),
+            Drive::new(medium("c"), Bus::VirtioScsi, "SCSI-1", 4096),
+            Drive::new(medium("d"), Bus::Nvme, "NVME-1", 4096),
+        ],
+        ..Setup::default()
+    };
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
+    let drives = [
+        ("vda", "serial", "BLK-1", 512),
+        ("vdb", "serial", "BLK-2", 4096),
+        ("sda", "device/vpd_pg80", "SCSI-1", 4096),
+        ("nvme0n1", "device/serial", "NVME-1", 4096),
+    ];
+    for (name, file, serial, block_size) in drives {
+        wait_until_ok(
+            &mut guest,
+            &format!("[ -e /sys/block/{name} ] && : </dev/{name}"),
+        );
+        contains(
+            &ok(&mut guest, &format!("cat /sys/block/{name}/{file}")),
+            &[serial],
+        );
+        let size = ok(&mut guest, &format!("blockdev --getss /dev/{name}"));
+        assert_eq!(size, format!("{block_size}\n"), "{name}");
+        let sectors = ok(&mut guest, &format!("cat /sys/block/{name}/size"));
+        assert_eq!(sectors, "32768\n", "{name}");
+    }
+    for (name, _, serial, _) in drives {
+        let command = format!(
+            "while [ -b /dev/{name} ]; do dd if=/dev/zero of=/dev/{name} bs=64k conv=fsync; done"
+        );
+        let job = guest.start(&command).expect("a job");
+        let written = format!("[ $(awk '{{ print $7 }}' /sys/block/{name}/stat) -gt 0 ]");
+        wait_until_ok(&mut guest, &written);
+        guest.unplug(serial).expect("no drive");
+        let output = guest.finish(job, TIMEOUT);
+        let output = output.expect("an answer").expect("an end");
+        contains(&String::from_utf8_lossy(&output.stderr), &["error"]);
+        wait_until_ok(&mut guest, &format!("[ ! -e /sys/block/{name} ]"));
+    }
+    let line = message(guest.unplug("BLK-3").unwrap_err());
+    contains(&line, &["no drive BLK-3"]);
+}
+
+fn flushed_data_survives_a_power_cut() {
+    let workspace = Workspace::new();
+    let setup = Setup {
+        drives: vec![Drive::new(
+            workspace.medium("a", MIB as u64),
+            Bus::VirtioBlk,
+            "A",
+            512,
+        )],
+        ..Setup::default()
+    };
+    let written = bytes(MIB);
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
+    assert_eq!(
+        ok(&mut guest, "cat /sys/block/vda/queue/write_cache"),
+        "write back\n"
+    );
+    guest.write_file("/tmp/written", &written).expect("a file");
+    ok(
+        &mut guest,
+        "dd if=/tmp/written of=/dev/vda bs=64k conv=fsync",
+    );
+    guest.cut_power();
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
+    assert!(guest.read_file("/dev/vda").expect("a drive") == written);
+}
+
+fn squall_runs_in_a_guest() {
+    let workspace = Workspace::new();
+    let setup = Setup {
+        programs: &[squall()],
+        ..Setup::default()
+    };
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
+    contains(&ok(&mut guest, "/bin/squall --version"), &["squall "]);
+    let output = guest.sh("squall stream --size 1MiB").expect("an end");
+    assert_eq!((output.status, output.stdout.len()), (0, MIB));
+}
+
+fn invalid_setups_are_reported() {
+    let workspace = Workspace::new();
+    let refused = |setup: Setup| message(workspace.factory.boot(&setup).unwrap_err());
+    let setup = Setup {
+        modules: &["no-such-module"],
+        ..Setup::default()
+    };
+    contains(&refused(setup), &["no module no_such_module"]);
+    let absent = workspace.path("absent");
+    let drives = vec![Drive::new(&absent, Bus::VirtioBlk, "A", 512)];
+    let setup = Setup {
+        drives,
+        ..Setup::default()
+    };
+    contains(&refused(setup), &["QEMU says", "absent"]);
+    let serial = "A serial number that is too long";
+    let drives = vec![Drive::new(&absent, Bus::Nvme, serial, 512)];
+    let setup = Setup {
+        drives,
+        ..Setup::default()
+    };
+    contains(&refused(setup), &[serial, "20 letters"]);
+}

@@ -1,0 +1,85 @@
+//! Power cuts in the middle of a job.
+
+use squall_guests::Bus;
+
+use crate::guests::workspace::{GuestSession, MIB, Workspace, id};
+use squall_guests::needs::GUESTS;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_job_continues_after_a_power_cut: [GUESTS],
+];
+
+const SIZE: usize = 16 * MIB as usize;
+
+/// The drives that are wiped.
+const DRIVES: [&str; 2] = ["CUT-BLK", "CUT-NVME"];
+
+fn a_job_continues_after_a_power_cut() {
+    let workspace = Workspace::new();
+    let drives = vec![
+        workspace.drive(Bus::VirtioBlk, DRIVES[0], 512, 16),
+        workspace.drive(Bus::Nvme, DRIVES[1], 4096, 16),
+        workspace.drive(Bus::VirtioScsi, "REPORTS", 512, 8),
+    ];
+    let mut session = workspace.boot(&["ext4"], drives.clone());
+    session.ok(&format!("mke2fs {}", id("REPORTS")));
+    session.keep_reports_on("REPORTS");
+    let slowly = "--keep-key --rate-limit 256KiB --checkpoint 1";
+    let running = session.start("cut", slowly, &DRIVES);
+    let offsets = [0, 1].map(|drive| session.until_checkpoint(&running, drive));
+    session.guest.cut_power();
+    let written = DRIVES.map(|serial| workspace.medium(serial));
+    for medium in &written {
+        assert!(medium[SIZE - MIB as usize..] == [crate::guests::workspace::OLD; MIB as usize]);
+    }
+
+    let mut session = workspace.boot(&["ext4"], drives);
+    // Nobody has checked this file system since the power cut.
+    session.ok(&format!(
+        "mount -t ext4 -o ro {} /mnt && cp -a /mnt/cut /tmp",
+        id("REPORTS")
+    ));
+    missing_files_are_reported(&mut session);
+    let ran = session.resume("cut", "").success();
+    let passes = ran.events("pass");
+    for (drive, serial) in DRIVES.into_iter().enumerate() {
+        let pass = passes
+            .iter()
+            .find(|pass| pass["drive"] == drive)
+            .expect("a pass");
+        let from = pass["offset"].as_u64().expect("an offset");
+        assert!(
+            (offsets[drive]..SIZE as u64).contains(&from),
+            "{serial}: {from}"
+        );
+        assert_eq!(ran.outcome(drive as u64), "verified", "{serial}");
+        let key = session.keystream("cut", drive, SIZE);
+        assert!(workspace.medium(serial) == key, "{serial}");
+        // Everything before the checkpoint was on the drive when the power was cut.
+        assert!(
+            written[drive][..from as usize] == key[..from as usize],
+            "{serial}"
+        );
+    }
+    assert_eq!(session.journal("cut"), None);
+}
+
+/// A job cannot resume without its journal or its keys.
+fn missing_files_are_reported(session: &mut GuestSession) {
+    let journal = session.journal("cut").expect("a journal");
+    let keys = "/tmp/cut/*.key";
+    for (files, complaint) in [(journal.as_str(), "No such file"), (keys, ".key: No such")] {
+        session.ok(&format!("mkdir /tmp/aside && mv {files} /tmp/aside"));
+        let again = session.squall("aside", &format!("wipe --yes --resume {journal}"));
+        let refused = session.end(again).refused(complaint);
+        assert!(refused.events.is_empty());
+        let output = refused
+            .errors
+            .lines()
+            .filter(|line| line.starts_with("squall: "));
+        assert_eq!(output.count(), 1, "{}", refused.errors);
+        session.ok("mv /tmp/aside/* /tmp/cut && rmdir /tmp/aside");
+    }
+}

@@ -1,0 +1,153 @@
+//! Tests NVMe drives that erase themselves before `squall wipe` overwrites them, with a kernel that
+//! implements their commands.
+//!
+//! The wipe is slow, and is killed after the erase. The part that it did not overwrite shows what the
+//! erase did. The control is the same without `--purge`.
+
+use serde_json::{Value, json};
+use squall_guests::Bus;
+
+use crate::guests::workspace::{GuestSession, MIB, OLD, Running, Workspace, id};
+use squall_guests::needs::GUESTS;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_namespace_erases_only_itself: [GUESTS],
+];
+
+const SIZE: u64 = 32;
+
+/// A killed run has overwritten nothing beyond this offset.
+const REACHED: usize = 16 * MIB as usize;
+
+/// Options that make a wipe slow enough to be killed.
+const SLOWLY: &str = "--rate-limit 128KiB --checkpoint 1";
+
+fn a_namespace_erases_only_itself() {
+    let workspace = Workspace::new();
+    let drives = vec![
+        workspace.drive(Bus::Nvme, "ERASED", 512, SIZE),
+        workspace.drive(Bus::Nvme, "LARGE", 4096, SIZE),
+        workspace.drive(Bus::Nvme, "CONTROL", 512, SIZE),
+        workspace.drive(Bus::VirtioBlk, "NONE", 512, SIZE),
+    ];
+    let mut session = workspace.boot(&[], drives);
+    foreseen(&mut session);
+    refused(&workspace, &mut session);
+    for serial in ["ERASED", "LARGE"] {
+        erases_itself(&workspace, &mut session, serial);
+    }
+    keeps_what_is_not_overwritten(&workspace, &mut session);
+    a_failed_erase_is_no_success(&mut session);
+}
+
+/// The plan says which drives can erase themselves, and making it changes nothing.
+fn foreseen(session: &mut GuestSession) {
+    let drives = ["ERASED", "NONE"].map(id).join(" ");
+    let plan = session.ok(&format!("squall wipe --dry-run --json {drives}"));
+    let plan: Value = serde_json::from_str(&plan).expect("a plan");
+    assert_eq!(plan["means"], json!(["nvme-format", null]));
+    let plan = session.ok(&format!("squall wipe --dry-run {drives}"));
+    let line = "erase     supported: Format NVM with User Data Erase (--purge)";
+    assert_eq!(plan.matches("erase  ").count(), 1, "{plan}");
+    assert!(plan.contains(line), "{plan}");
+}
+
+/// If one drive cannot erase itself, all drives stay as they were.
+fn refused(workspace: &Workspace, session: &mut GuestSession) {
+    let ran = session.wipe("refused", "--purge", &["ERASED", "NONE"]);
+    assert_eq!(ran.status, 2, "{}", ran.errors);
+    assert!(
+        ran.errors.contains("it cannot erase itself"),
+        "{}",
+        ran.errors
+    );
+    for serial in ["ERASED", "NONE"] {
+        let is_old = workspace.medium(serial).iter().all(|byte| *byte == OLD);
+        assert!(is_old, "{serial}");
+    }
+}
+
+fn erases_itself(workspace: &Workspace, session: &mut GuestSession, serial: &str) {
+    let options = format!("--purge --keep-key {SLOWLY}");
+    let running = session.start(serial, &options, &[serial]);
+    let purged = session.until(&running, 0, |event| event["event"] == "purged");
+    assert_eq!(purged["means"], "nvme-format");
+    assert_eq!(purged["failure"], Value::Null);
+    session.until(&running, 0, |event| event["event"] == "pass");
+    killed(session, running);
+    let left = &workspace.medium(serial)[REACHED..];
+    assert!(left.iter().all(|byte| *byte == 0), "{serial}");
+
+    // The erase is not repeated; the drive is then overwritten and verified as usual.
+    let ran = session.resume(serial, "").success();
+    assert_eq!(ran.outcome(0), "verified");
+    assert!(ran.events("purge").is_empty() && ran.events("purged").is_empty());
+    let report = session.report(serial, 0);
+    assert_eq!(report["purge"]["failure"], Value::Null);
+    assert!(report["purge"]["ended"].is_string(), "{report}");
+    let page = String::from_utf8(session.report_file(serial, 0, "html")).expect("text");
+    assert!(page.contains("the drive erased itself by Format NVM"));
+    let size = (SIZE * MIB) as usize;
+    assert!(workspace.medium(serial) == session.keystream(serial, 0, size));
+}
+
+/// The control: without `--purge`, the part that was not overwritten keeps its contents.
+fn keeps_what_is_not_overwritten(workspace: &Workspace, session: &mut GuestSession) {
+    let running = session.start("control", SLOWLY, &["CONTROL"]);
+    session.until_checkpoint(&running, 0);
+    killed(session, running);
+    let left = &workspace.medium("CONTROL")[REACHED..];
+    assert!(left.iter().all(|byte| *byte == OLD));
+}
+
+/// A job fails if a drive's erase fails, or is no longer possible when the job resumes. Everything else
+/// is done.
+fn a_failed_erase_is_no_success(session: &mut GuestSession) {
+    for (name, erase) in [
+        ("without", Value::Null),
+        (
+            "failing",
+            json!({ "means": "secure-discard", "untried_on_hardware": true, "began": null, "ended": null, "failure": null }),
+        ),
+    ] {
+        let running = session.start(name, SLOWLY, &["NONE"]);
+        session.until_checkpoint(&running, 0);
+        killed(session, running);
+        let path = session.journal(name).expect("a journal");
+        let journal = session.guest.read_file(&path).expect("a journal");
+        let mut journal: Value = serde_json::from_slice(&journal).expect("JSON");
+        journal["drives"][0]["passes"] = json!([]);
+        journal["drives"][0]["purge"] = erase;
+        let journal = journal.to_string();
+        session
+            .guest
+            .write_file(&path, journal.as_bytes())
+            .expect("room");
+    }
+    let control = session.resume("without", "").success();
+    assert_eq!(control.outcome(0), "verified");
+    let ran = session
+        .resume("failing", "")
+        .failure("1 of 1 drives not wiped as asked");
+    assert_eq!(ran.outcome(0), "incomplete");
+    let why = ran.events("purged")[0]["failure"].clone();
+    assert!(
+        why.as_str()
+            .is_some_and(|why| why.contains("not supported")),
+        "{why}"
+    );
+    let report = session.report("failing", 0);
+    assert_eq!(report["purge"]["failure"], why);
+    assert_eq!(report["verification"]["compared"], SIZE * MIB);
+    assert_eq!(report["verification"]["differing_bytes"], 0);
+    let page = String::from_utf8(session.report_file("failing", 0, "html")).expect("text");
+    assert!(page.contains("the drive's own erase failed."));
+}
+
+/// Kills a run and waits for its end.
+fn killed(session: &mut GuestSession, running: Running) {
+    session.ok("kill -KILL $(pidof squall)");
+    assert_eq!(session.end(running).status, 128 + 9);
+}

@@ -1,0 +1,189 @@
+//! NVMe: a subsystem with two namespaces, which the kernel's driver reaches over TCP. Sanitize erases both.
+
+use serde_json::{Value, json};
+
+use super::{KEPT, REACHED, SIZE, SLOWLY, cut_power, program, restore};
+use squall_guests::Bus;
+
+use crate::guests::workspace::{GuestSession, MIB, OLD, Running, Workspace};
+
+/// Makes the images of two namespaces, starts the program behind them, and connects to it.
+const CONNECT: &[u8] = br#"set -e
+mkdir -p /tmp/subsystem
+cd /tmp/subsystem
+[ -e 1 ] || for image in 1 2; do head -c $1 /dev/zero | tr '\0' '\247' >$image; done
+ip link set lo up
+setsid /tmp/drive 4420 /tmp/subsystem 1 2 </dev/null >errors 2>&1 &
+host=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-0000-0000-000000000001
+until echo "transport=tcp,traddr=127.0.0.1,trsvcid=4420,nqn=nqn.2026-11.squall:lab,hostnqn=$host,\
+hostid=00000000-0000-0000-0000-000000000001,nr_io_queues=1,keep_alive_tmo=0" >/dev/nvme-fabrics
+do sleep 0.1; done
+for name in nvme0n1 nvme0n2; do
+    until [ -e /sys/block/$name ] && (: </dev/$name); do sleep 0.1; done
+done
+# The kernel looks at namespaces in any order.
+for disk in /sys/block/nvme0n*; do ln -sf /dev/${disk##*/} /dev/disk/by-id/SPACE-$(cat $disk/nsid); done
+"#;
+
+const BOTH: [&str; 2] = ["SPACE-1", "SPACE-2"];
+
+/// Word 10 of Sanitize: block erase whose failure can be left; and to leave it.
+const BEGIN: &str = "0000000a";
+const LEAVE_FAILURE: &str = "00000001";
+
+pub fn an_nvme_drive_sanitizes_itself() {
+    let workspace = Workspace::new();
+    let mut session = workspace.boot(&["nvme_tcp"], Vec::new());
+    connect(&workspace, &mut session);
+    refused_unless_all_are_named(&mut session);
+    advised_with_all_of_its_namespaces(&mut session);
+    goes_on_alone(&mut session);
+    a_failure_is_left(&mut session);
+}
+
+/// The power fails while the drive is at work. It goes on, and the resumed job waits for it.
+pub fn an_nvme_drive_goes_on_after_a_power_cut() {
+    let workspace = Workspace::new();
+    let kept = vec![workspace.drive(Bus::VirtioBlk, KEPT, 512, 3 * SIZE)];
+    let mut session = workspace.boot(&["nvme_tcp", "ext4"], kept.clone());
+    connect(&workspace, &mut session);
+    session.ok("touch /tmp/subsystem/hold");
+    let running = session.start("cut", "--purge=crypto", &BOTH);
+    session.until(&running, 0, is_half);
+    cut_power(session, "subsystem cut");
+
+    let mut session = workspace.boot(&["nvme_tcp", "ext4"], kept);
+    restore(&mut session);
+    connect(&workspace, &mut session);
+    let resumed = session.restart("cut", "");
+    session.until(&resumed, 0, is_half);
+    session.ok("rm /tmp/subsystem/hold");
+    let ran = session.end(resumed).success();
+    for drive in [0, 1] {
+        assert_eq!(ran.outcome(drive), "verified");
+    }
+    assert_eq!(commands(&mut session), ["0000000c"]);
+}
+
+fn connect(workspace: &Workspace, session: &mut GuestSession) {
+    program(workspace, session, "sanitizing_subsystem");
+    session
+        .guest
+        .write_file("/tmp/connect", CONNECT)
+        .expect("room");
+    session.ok("modprobe nvme_tcp");
+    session.ok(&format!("sh /tmp/connect {}", SIZE * MIB));
+}
+
+fn is_half(event: &Value) -> bool {
+    event["event"] == "purging" && event["done"] == 0x8000
+}
+
+/// The words of the Sanitize commands since the last call.
+fn commands(session: &mut GuestSession) -> Vec<String> {
+    let commands = session.ok("cd /tmp/subsystem; cat log || true; rm -f log");
+    commands.lines().map(str::to_owned).collect()
+}
+
+/// The part of a namespace that a killed run has not reached.
+fn rest(session: &mut GuestSession, namespace: u32) -> Vec<u8> {
+    let skipped = REACHED + 1;
+    session.ok(&format!(
+        "cd /tmp/subsystem; tail -c +{skipped} {namespace} >rest"
+    ));
+    session
+        .guest
+        .read_file("/tmp/subsystem/rest")
+        .expect("a file")
+}
+
+fn kill(session: &mut GuestSession, running: Running) {
+    session.ok("kill -KILL $(pidof squall)");
+    assert_eq!(session.end(running).status, 128 + 9);
+}
+
+fn refused_unless_all_are_named(session: &mut GuestSession) {
+    for how in ["--purge", "--purge=block"] {
+        let ran = session.wipe("refused", how, &["SPACE-1"]);
+        ran.refused("erases all namespaces of the subsystem, and these were not named: 2");
+    }
+    assert!(commands(session).is_empty());
+    for namespace in [1, 2] {
+        assert!(rest(session, namespace).iter().all(|byte| *byte == OLD));
+    }
+}
+
+/// The plan and the reports name the command that has both namespaces erased; of one alone they say why there is none.
+fn advised_with_all_of_its_namespaces(session: &mut GuestSession) {
+    let path = |name| format!("/dev/disk/by-id/{name}");
+    let [one, two] = BOTH.map(path);
+    let plan = session.ok(&format!("squall wipe --yes --dry-run {one} {two}"));
+    let paths = session.ok(&format!("readlink -f {one}; readlink -f {two}"));
+    let [one_path, two_path] = [0, 1].map(|line| paths.lines().nth(line).expect("a path"));
+    let command = format!("`squall wipe --purge {one_path} {two_path}`");
+    assert_eq!(plan.matches("`squall wipe --purge").count(), 1, "{plan}");
+    assert!(plan.contains(&command), "{plan}");
+    session.wipe("both", "", &BOTH).success();
+    for drive in [0, 1] {
+        let told = &session.report("both", drive)["own_erase"];
+        assert_eq!(told["targets"], json!([one_path, two_path]), "{told}");
+        assert_eq!(told["means"], "nvme-sanitize-block", "{told}");
+    }
+
+    session.wipe("one", "", &["SPACE-1"]).success();
+    let told = session.report("one", 0)["own_erase"]["reason"].to_string();
+    assert!(told.contains("these were not named: 2"), "{told}");
+    let plan = session.ok(&format!("squall wipe --yes --dry-run {one}"));
+    let refused = "`squall wipe --purge` refuses to ask it: it erases all namespaces";
+    assert!(plan.contains(refused), "{plan}");
+}
+
+/// One command erases both. A run is killed while the drive is at work, and neither namespace is written
+/// before it is done.
+fn goes_on_alone(session: &mut GuestSession) {
+    session.ok("touch /tmp/subsystem/hold");
+    let running = session.start("killed", &format!("--purge --keep-key {SLOWLY}"), &BOTH);
+    session.until(&running, 0, is_half);
+    kill(session, running);
+    assert_eq!(commands(session), [BEGIN]);
+    let ran = session.wipe("meanwhile", "", &["SPACE-2"]);
+    ran.refused("it is sanitizing itself, and is at 50 %");
+
+    let resumed = session.restart("killed", SLOWLY);
+    session.until(&resumed, 0, is_half);
+    session.ok("rm /tmp/subsystem/hold");
+    for drive in [0, 1] {
+        let purged = session.until(&resumed, drive, |event| event["event"] == "purged");
+        assert_eq!(purged["means"], "nvme-sanitize-block");
+        assert_eq!(purged["failure"], Value::Null);
+        session.until_checkpoint(&resumed, drive);
+    }
+    kill(session, resumed);
+    for namespace in [1, 2] {
+        assert!(rest(session, namespace).iter().all(|byte| *byte == 0));
+    }
+    let ran = session.resume("killed", "").success();
+    assert!(ran.events("purge").is_empty());
+    assert!(commands(session).is_empty());
+    let sent = session.report("killed", 0)["purge"]["sanitize"]["exchanges"].to_string();
+    assert!(sent.contains("CDW10 0x0000000a"), "{sent}");
+    let second = session.report("killed", 1);
+    assert_eq!(second["purge"]["with"], 0, "{second}");
+    assert_eq!(second["purge"]["failure"], Value::Null);
+    assert_eq!(second["verification"]["compared"], SIZE * MIB);
+}
+
+fn a_failure_is_left(session: &mut GuestSession) {
+    session.ok("touch /tmp/subsystem/fail");
+    let ran = session.wipe("failing", "--purge=block", &BOTH);
+    let ran = ran.failure("2 of 2 drives not wiped as asked");
+    session.ok("rm /tmp/subsystem/fail");
+    assert_eq!(commands(session), [BEGIN, LEAVE_FAILURE]);
+    for drive in [0, 1] {
+        assert_eq!(ran.outcome(drive), "incomplete");
+        let report = session.report("failing", drive as usize);
+        assert_eq!(report["verification"]["differing_bytes"], 0);
+    }
+    // The log still tells of the failure, which has been left.
+    session.wipe("again", "", &["SPACE-1"]).success();
+}

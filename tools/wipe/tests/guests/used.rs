@@ -1,0 +1,184 @@
+//! Drives that are in use or cannot be wiped: they are refused and stay as they were.
+
+use serde_json::Value;
+use squall_guests::Bus;
+
+use crate::guests::workspace::{GuestSession, MIB, Workspace, id};
+use squall_guests::needs::GUESTS;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    drives_in_use_are_refused_and_unchanged: [GUESTS],
+];
+
+const SIZE: u64 = 12 * MIB;
+
+const SECTORS: u64 = SIZE / 512;
+
+/// The drive that each scenario uses in turn.
+const USED: &str = "USED";
+
+fn drives_in_use_are_refused_and_unchanged() {
+    let workspace = Workspace::new();
+    let drives = vec![
+        workspace.drive(Bus::VirtioBlk, USED, 512, 12),
+        workspace.drive(Bus::VirtioScsi, "FREE", 4096, 12),
+        workspace.drive(Bus::Nvme, "NVME", 4096, 12),
+    ];
+    let modules = [
+        "dm-mod",
+        "dm-crypt",
+        "ext4",
+        "null_blk",
+        "xts",
+        "aes-generic",
+        "aesni-intel",
+    ];
+    let mut session = workspace.boot(&modules, drives);
+    drives_are_distinguished(&mut session);
+    unstable_names_are_refused(&mut session);
+    mapped(&workspace, &mut session);
+    encrypted(&workspace, &mut session);
+    mounted_on_a_mapped(&workspace, &mut session);
+    swapped_to(&workspace, &mut session);
+    named_twice(&workspace, &mut session);
+    zoned(&mut session);
+    session.wipe("free", "", &[USED, "FREE"]).success();
+    assert!(!workspace.is_old("FREE"));
+}
+
+/// A dry run describes each drive.
+fn drives_are_distinguished(session: &mut GuestSession) {
+    let drives = [USED, "FREE", "NVME"];
+    let expected = [
+        (Value::Null, 512, Value::Null),
+        ("QEMU QEMU HARDDISK".into(), 4096, Value::Null),
+        ("QEMU NVMe Ctrl".into(), 4096, true.into()),
+    ];
+    let running = session.start("plan", "--dry-run", &drives);
+    let ran = session.end(running).success();
+    let plan = ran.events("plan")[0]["drives"].clone();
+    for (drive, (serial, (model, sector, flash))) in drives.into_iter().zip(expected).enumerate() {
+        let told = &plan[drive];
+        assert_eq!(told["serial"], serial);
+        assert_eq!(told["model"], model, "{serial}");
+        assert_eq!(told["size"], SIZE, "{serial}");
+        assert_eq!(told["sector"], sector, "{serial}");
+        assert_eq!(told["flash"], flash, "{serial}");
+        assert_eq!(told["kind"], "disk", "{serial}");
+        let path = session.ok(&format!("readlink -f {}", id(serial)));
+        assert_eq!(told["path"], path.trim(), "{serial}");
+    }
+}
+
+/// Without asking, squall does not accept names in /dev alone.
+fn unstable_names_are_refused(session: &mut GuestSession) {
+    let path = session.ok(&format!("readlink -f {}", id(USED)));
+    let path = path.trim();
+    let running = session.squall("unnamed", &format!("wipe --yes {path}"));
+    let ran = session.end(running);
+    assert_eq!(ran.status, 2);
+    let advice = format!("{path} (serial number {USED}): nothing was written");
+    assert!(ran.errors.contains(&advice), "{}", ran.errors);
+}
+
+/// Checks that [`USED`] and another drive are refused for this reason, and neither is written to. After
+/// the command `free`, it is no longer refused.
+#[track_caller]
+fn is_refused(workspace: &Workspace, session: &mut GuestSession, reason: &str, free: &str) {
+    session.ok("sync");
+    let before = workspace.medium(USED);
+    session.wipe("refused", "", &["FREE", USED]).refused(reason);
+    session.ok("sync");
+    assert!(workspace.medium(USED) == before, "{reason}");
+    assert!(workspace.is_old("FREE"), "{reason}");
+    session.ok(free);
+    session
+        .wipe("refused", "--dry-run", &["FREE", USED])
+        .success();
+}
+
+fn mapped(workspace: &Workspace, session: &mut GuestSession) {
+    session.map("part", &format!("0 1000 linear {} 100", id(USED)));
+    is_refused(
+        workspace,
+        session,
+        "is held by dm-0 (part): nothing was written",
+        "dmsetup remove part",
+    );
+}
+
+fn encrypted(workspace: &Workspace, session: &mut GuestSession) {
+    let open =
+        "cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 256 --key-file /tmp/key";
+    session.ok("head -c 32 /dev/urandom >/tmp/key");
+    session.ok(&format!("{open} {} secret", id(USED)));
+    is_refused(
+        workspace,
+        session,
+        "is held by dm-0 (secret)",
+        "cryptsetup close secret",
+    );
+}
+
+/// The file system is mounted read-only, because one that may write does so at any time.
+fn mounted_on_a_mapped(workspace: &Workspace, session: &mut GuestSession) {
+    session.map("volume", &format!("0 {SECTORS} linear {} 0", id(USED)));
+    session.ok("mke2fs /dev/mapper/volume && mount -o ro -t ext4 /dev/mapper/volume /mnt");
+    let free = "umount /mnt && dmsetup remove volume";
+    is_refused(
+        workspace,
+        session,
+        "is held by dm-0 (volume), mounted at /mnt",
+        free,
+    );
+
+    session.ok(&format!("mount -o ro -t ext4 {} /mnt", id(USED)));
+    is_refused(
+        workspace,
+        session,
+        "is mounted at /mnt: unmount it first",
+        "umount /mnt",
+    );
+}
+
+fn swapped_to(workspace: &Workspace, session: &mut GuestSession) {
+    session.ok(&format!("mkswap {0} && swapon {0}", id(USED)));
+    let free = format!("swapoff {}", id(USED));
+    is_refused(
+        workspace,
+        session,
+        "is used as swap: run `swapoff` first",
+        &free,
+    );
+}
+
+fn named_twice(workspace: &Workspace, session: &mut GuestSession) {
+    session.ok(&format!(
+        "ln -s $(readlink -f {}) {}",
+        id("FREE"),
+        id("ANOTHER")
+    ));
+    let reason = format!("the same device as {}, which is also named", id("FREE"));
+    session
+        .wipe("twice", "", &["FREE", "ANOTHER"])
+        .refused(&reason);
+    assert!(workspace.is_old("FREE"));
+    session.wipe("once", "--dry-run", &["ANOTHER"]).success();
+}
+
+/// A drive with sequential zones is refused; the same drive without zones is wiped.
+fn zoned(session: &mut GuestSession) {
+    let make = "modprobe null_blk nr_devices=1 gb=1 memory_backed=1";
+    for (zoned, status) in [(1, 2), (0, 0)] {
+        session.ok(&format!(
+            "{make} zoned={zoned} && ln -sf /dev/nullb0 {}",
+            id("NULL")
+        ));
+        let ran = session.wipe("zones", "--dry-run", &["NULL"]);
+        assert_eq!(ran.status, status, "{}", ran.errors);
+        assert_eq!(ran.errors.contains("has zones (host-managed)"), zoned == 1);
+        session.ok("rmmod null_blk");
+    }
+}

@@ -1,0 +1,448 @@
+//! A test's drives, guests in which `squall wipe` works on them, and the results of its runs.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use squall_guests::{Bus, Drive, Guest, Job, Setup, c_program};
+use squall_tools::Failure;
+
+use squall_guests::fixture;
+use squall_guests::fixture::TIMEOUT;
+
+pub const MIB: u64 = 1 << 20;
+
+/// The pause between two looks at a run's events. Each takes time of the guest's CPU.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What drives hold before they are wiped.
+pub const OLD: u8 = 0xa7;
+
+/// Guests with squall, and the drives of one test.
+pub struct Workspace {
+    guests: fixture::Workspace,
+    /// The program that gives others a terminal.
+    terminal: PathBuf,
+}
+
+impl Workspace {
+    /// Its guests run in QEMU.
+    pub fn new() -> Workspace {
+        Workspace::of(fixture::Workspace::new())
+    }
+
+    /// Its guests are processes: user-mode Linux.
+    pub fn user_mode() -> Workspace {
+        Workspace::of(fixture::Workspace::user_mode())
+    }
+
+    fn of(guests: fixture::Workspace) -> Workspace {
+        let terminal = guests.path("terminal");
+        c_program("terminal", &terminal).expect("a program");
+        Workspace { guests, terminal }
+    }
+
+    /// Creates a drive full of [`OLD`].
+    pub fn drive(&self, bus: Bus, serial: &str, sector: usize, mib: u64) -> Drive {
+        let path = self.guests.path(serial);
+        let mut file = File::create(&path).expect("a file");
+        for _ in 0..mib {
+            file.write_all(&[OLD; MIB as usize]).expect("room");
+        }
+        Drive::new(path, bus, serial, sector)
+    }
+
+    /// The path of a file of the test.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.guests.path(name)
+    }
+
+    /// The contents of a drive.
+    pub fn medium(&self, serial: &str) -> Vec<u8> {
+        fs::read(self.guests.path(serial)).expect("a drive")
+    }
+
+    /// Whether a drive still has its old contents.
+    pub fn is_old(&self, serial: &str) -> bool {
+        self.medium(serial).iter().all(|byte| *byte == OLD)
+    }
+
+    /// A guest with `drives`, which have names below /dev/disk/by-id.
+    pub fn boot(&self, modules: &[&str], drives: Vec<Drive>) -> GuestSession<'_> {
+        let serials: Vec<_> = drives.iter().map(|drive| drive.serial.clone()).collect();
+        let setup = Setup {
+            modules,
+            drives,
+            programs: &[fixture::squall(), &self.terminal],
+            ..Setup::default()
+        };
+        let guest = self.guests.factory.boot(&setup).expect("a guest");
+        let reports = "/tmp".into();
+        let mut session = GuestSession { guest, reports };
+        session.guest.write_file("/tmp/name", NAME).expect("a file");
+        session.ok("mkdir -p /dev/disk/by-id /dev/pts && mount -t devpts devpts /dev/pts");
+        for serial in serials {
+            session.name(&serial);
+        }
+        session
+    }
+}
+
+/// A script that names drives by their serial numbers, as udev does.
+const NAME: &[u8] = b"for disk in /sys/block/*; do
+    serial=$(cat $disk/serial $disk/device/serial || tail -c +5 $disk/device/vpd_pg80)
+    set -- $serial
+    [ -z \"$1\" ] || ln -sf /dev/${disk##*/} /dev/disk/by-id/$1
+done";
+
+/// The stable name of a drive.
+pub fn id(serial: &str) -> String {
+    format!("/dev/disk/by-id/{serial}")
+}
+
+/// A running guest.
+pub struct GuestSession<'w> {
+    pub guest: Guest<'w>,
+    /// The directory that contains the directories of reports.
+    pub reports: String,
+}
+
+/// A run in progress.
+pub struct Running {
+    job: Job,
+    name: String,
+}
+
+/// The result of a run.
+pub struct RunResult {
+    pub status: i32,
+    pub errors: String,
+    pub events: Vec<Value>,
+}
+
+impl GuestSession<'_> {
+    /// Runs a command, which must succeed, and returns its output.
+    #[track_caller]
+    pub fn ok(&mut self, command: &str) -> String {
+        fixture::ok(&mut self.guest, command)
+    }
+
+    /// Waits until a command succeeds.
+    #[track_caller]
+    pub fn wait_until_ok(&mut self, command: &str) {
+        fixture::wait_until_ok(&mut self.guest, command);
+    }
+
+    /// Waits for the drive with this serial number, and links it below /dev/disk/by-id.
+    #[track_caller]
+    pub fn name(&mut self, serial: &str) {
+        self.wait_until_ok(&format!("sh /tmp/name; [ -b {0} ] && : <{0}", id(serial)));
+    }
+
+    /// Plugs a drive in, and waits until it can be opened.
+    #[track_caller]
+    pub fn plug(&mut self, serial: &str) {
+        self.guest.plug(serial).expect("a drive");
+        self.name(serial);
+    }
+
+    /// Unplugs a drive, and waits until the kernel no longer shows it.
+    #[track_caller]
+    pub fn unplug(&mut self, serial: &str) {
+        let path = self.ok(&format!("readlink -f {}", id(serial)));
+        let disk = path.trim().trim_start_matches("/dev/");
+        self.guest.unplug(serial).expect("a drive");
+        self.wait_until_ok(&format!("[ ! -e /sys/block/{disk} ]"));
+        self.ok(&format!("rm -f {}", id(serial)));
+    }
+
+    /// Keeps reports on the drive with this serial number, which has a file system.
+    #[track_caller]
+    pub fn keep_reports_on(&mut self, serial: &str) {
+        self.ok(&format!("mount -t ext4 {} /mnt", id(serial)));
+        self.reports = "/mnt".into();
+    }
+
+    /// Makes a device mapper device called `name`, also below /dev/disk/by-id, with `name` as its
+    /// serial number.
+    #[track_caller]
+    pub fn map(&mut self, name: &str, table: &str) {
+        let link = format!("ln -sf /dev/mapper/{name} {}", id(name));
+        self.ok(&format!(
+            "printf '{table}' | dmsetup create {name} -u {name} && {link}"
+        ));
+    }
+
+    /// Replaces the table of a device mapper device.
+    #[track_caller]
+    pub fn remap(&mut self, name: &str, table: &str) {
+        self.ok(&format!(
+            "printf '{table}' | dmsetup load {name} && dmsetup resume {name}"
+        ));
+    }
+
+    /// Starts `squall wipe` on the drives with these names below /dev/disk/by-id. Its reports go to the
+    /// directory `name`.
+    pub fn start(&mut self, name: &str, options: &str, drives: &[&str]) -> Running {
+        let report = format!("{}/{name}", self.reports);
+        let targets: Vec<_> = drives.iter().map(|serial| id(serial)).collect();
+        let targets = targets.join(" ");
+        self.squall(
+            name,
+            &format!("wipe --yes --report {report} {options} {targets}"),
+        )
+    }
+
+    /// Starts `squall wipe --resume` for the job `name`.
+    pub fn restart(&mut self, name: &str, options: &str) -> Running {
+        let journal = self.journal(name).expect("a journal");
+        let resumed = format!("{name}-again");
+        self.squall(
+            &resumed,
+            &format!("wipe --yes --resume {journal} {options}"),
+        )
+    }
+
+    /// Starts squall with these arguments. Its output goes to files called `name`.
+    pub fn squall(&mut self, name: &str, arguments: &str) -> Running {
+        let agreed = match arguments.contains("--purge") {
+            true => "--untried-on-hardware",
+            false => "",
+        };
+        let arguments = format!("{arguments} {agreed}");
+        let command =
+            format!("exec squall {arguments} --json >/tmp/{name}.events 2>/tmp/{name}.errors");
+        Running {
+            job: self.guest.start(&command).expect("a job"),
+            name: name.into(),
+        }
+    }
+
+    /// Starts squall with these arguments on a terminal. What it shows goes to the file NAME.screen, and what is
+    /// written to NAME.keys is typed.
+    pub fn on_terminal(&mut self, name: &str, arguments: &str) -> Running {
+        self.ok(&format!("mkfifo /tmp/{name}.keys"));
+        let command =
+            format!("exec terminal squall {arguments} <>/tmp/{name}.keys >/tmp/{name}.screen");
+        Running {
+            job: self.guest.start(&command).expect("a job"),
+            name: name.into(),
+        }
+    }
+
+    /// Types `keys`, once the terminal of the run `name` has shown `words`.
+    #[track_caller]
+    pub fn type_after(&mut self, name: &str, words: &str, keys: &str) {
+        self.wait_until_ok(&format!("grep -q '{words}' /tmp/{name}.screen"));
+        self.ok(&format!("printf '{keys}' >/tmp/{name}.keys"));
+    }
+
+    /// Waits for the end of a run on a terminal. Returns its exit status, and what it has shown.
+    #[track_caller]
+    pub fn end_on_terminal(&mut self, running: Running) -> (i32, String) {
+        let output = self.guest.finish(running.job, TIMEOUT).expect("an answer");
+        let output = output.unwrap_or_else(|| panic!("{} does not end", running.name));
+        let shown = self
+            .guest
+            .read_file(&format!("/tmp/{}.screen", running.name));
+        let shown = String::from_utf8_lossy(&shown.expect("a file")).into_owned();
+        (output.status, shown)
+    }
+
+    /// Runs `squall wipe` to its end.
+    pub fn wipe(&mut self, name: &str, options: &str, drives: &[&str]) -> RunResult {
+        let running = self.start(name, options, drives);
+        self.end(running)
+    }
+
+    /// Runs `squall wipe --resume` to its end.
+    pub fn resume(&mut self, name: &str, options: &str) -> RunResult {
+        let running = self.restart(name, options);
+        self.end(running)
+    }
+
+    /// Waits for the end of a run.
+    #[track_caller]
+    pub fn end(&mut self, running: Running) -> RunResult {
+        let output = self.guest.finish(running.job, TIMEOUT).expect("an answer");
+        let output = output.unwrap_or_else(|| panic!("{} does not end", running.name));
+        RunResult {
+            status: output.status,
+            errors: self.errors(&running).expect("a file"),
+            events: self.events(&running),
+        }
+    }
+
+    /// What a run has printed as errors so far. Fails if it has not begun.
+    fn errors(&mut self, running: &Running) -> Result<String, Failure> {
+        let path = format!("/tmp/{}.errors", running.name);
+        let text = self.guest.read_file(&path)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The events of a run so far.
+    pub fn events(&mut self, running: &Running) -> Vec<Value> {
+        let path = format!("/tmp/{}.events", running.name);
+        let text = self.guest.read_file(&path).unwrap_or_default();
+        let whole = text.split_inclusive(|byte| *byte == b'\n');
+        let whole = whole.filter(|line| line.ends_with(b"\n"));
+        let event = |line| serde_json::from_slice(line).expect("one JSON object per line");
+        whole.map(event).collect()
+    }
+
+    /// Waits for an event of this drive.
+    #[track_caller]
+    pub fn until(
+        &mut self,
+        running: &Running,
+        drive: u64,
+        is_it: impl Fn(&Value) -> bool,
+    ) -> Value {
+        self.until_event(running, |event| event["drive"] == drive && is_it(event))
+    }
+
+    /// Waits for an event.
+    #[track_caller]
+    pub fn until_event(&mut self, running: &Running, is_it: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let events = self.events(running);
+            let found = events.iter().find(|event| is_it(event));
+            if let Some(event) = found {
+                return event.clone();
+            }
+            let has_ended = events.iter().any(|event| event["event"] == "end");
+            let is_refused = events.is_empty() && self.is_refused(running);
+            if has_ended || is_refused || Instant::now() >= deadline {
+                let errors = self.errors(running).unwrap_or_default();
+                panic!("{}: {:?}\n{errors}", running.name, events.last());
+            }
+            sleep(PAUSE);
+        }
+    }
+
+    /// Whether squall has refused the run: it has printed errors and no event.
+    fn is_refused(&mut self, running: &Running) -> bool {
+        let errors = self.errors(running).unwrap_or_default();
+        errors.starts_with("squall: ") && self.events(running).is_empty()
+    }
+
+    /// Waits for a remark with these words.
+    #[track_caller]
+    pub fn until_remark(&mut self, running: &Running, words: &str) {
+        self.until_event(running, |event| {
+            let text = event["text"].as_str().unwrap_or_default();
+            event["event"] == "remark" && text.contains(words)
+        });
+    }
+
+    /// Waits until the device mapper device `name` has this many writes in flight.
+    #[track_caller]
+    pub fn until_in_flight(&mut self, name: &str, writes: u32) {
+        self.wait_until_ok(&format!(
+            "number=$(dmsetup info -c --noheadings --separator : -o major,minor {name})
+            read reads writes < /sys/dev/block/$number/inflight
+            [ $writes -eq {writes} ]"
+        ));
+    }
+
+    /// Waits for a checkpoint of a drive beyond its beginning.
+    #[track_caller]
+    pub fn until_checkpoint(&mut self, running: &Running, drive: u64) -> u64 {
+        let is_it = |event: &Value| event["event"] == "checkpoint" && event["offset"] != 0;
+        let event = self.until(running, drive, is_it);
+        event["offset"].as_u64().expect("an offset")
+    }
+
+    /// The files of a job's reports with this ending.
+    fn files(&mut self, name: &str, ending: &str) -> Vec<String> {
+        let list = format!("ls {}/{name}/*.{ending} || true", self.reports);
+        self.ok(&list).lines().map(str::to_owned).collect()
+    }
+
+    /// The journal of a job, if there is one. Its name has no drive number.
+    pub fn journal(&mut self, name: &str) -> Option<String> {
+        let directory = format!("{}/{name}/", self.reports);
+        let is_journal = |path: &String| path[directory.len()..].matches('-').count() == 1;
+        self.files(name, "json").into_iter().find(is_journal)
+    }
+
+    /// The contents of a drive's report file with this ending.
+    #[track_caller]
+    pub fn report_file(&mut self, name: &str, drive: usize, ending: &str) -> Vec<u8> {
+        let number = format!("-{:02}-", drive + 1);
+        let mut files = self.files(name, ending);
+        files.retain(|path| path.contains(&number));
+        assert_eq!(files.len(), 1, "{files:?}");
+        self.guest.read_file(&files[0]).expect("a file")
+    }
+
+    /// The report on a drive.
+    #[track_caller]
+    pub fn report(&mut self, name: &str, drive: usize) -> Value {
+        let report = self.report_file(name, drive, "json");
+        let report: Value = serde_json::from_slice(&report).expect("JSON");
+        report["drives"][0].clone()
+    }
+
+    /// The bytes that a drive's last pass wrote, computed from its kept key.
+    #[track_caller]
+    pub fn keystream(&mut self, name: &str, drive: usize, size: usize) -> Vec<u8> {
+        let keys = self.report_file(name, drive, "key");
+        let line = keys
+            .split(|byte| *byte == b'\n')
+            .rfind(|line| !line.is_empty());
+        let digits = str::from_utf8(line.expect("a key")).expect("digits");
+        let byte = |at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).expect("digits");
+        let key: [u8; 32] = std::array::from_fn(byte);
+        let mut written = vec![0; size];
+        let filled = squall::Stream::new(&key).fill(&mut written);
+        filled.expect("a short stream");
+        written
+    }
+}
+
+impl RunResult {
+    /// Fails unless the run succeeded.
+    #[track_caller]
+    pub fn success(self) -> RunResult {
+        assert_eq!(self.status, 0, "{}", self.errors);
+        self
+    }
+
+    /// Fails unless the run failed (status 1) with a message that has `words`.
+    #[track_caller]
+    pub fn failure(self, words: &str) -> RunResult {
+        self.ended(1, words)
+    }
+
+    /// Fails unless the run was refused (status 2) with a message that has `words`.
+    #[track_caller]
+    pub fn refused(self, words: &str) -> RunResult {
+        self.ended(2, words)
+    }
+
+    #[track_caller]
+    fn ended(self, status: i32, words: &str) -> RunResult {
+        assert_eq!(self.status, status, "{}", self.errors);
+        assert!(self.errors.contains(words), "{words:?}: {}", self.errors);
+        self
+    }
+
+    /// The events with this name.
+    pub fn events(&self, name: &str) -> Vec<&Value> {
+        let events = self.events.iter();
+        events.filter(|event| event["event"] == name).collect()
+    }
+
+    /// The outcome of a drive.
+    #[track_caller]
+    pub fn outcome(&self, drive: u64) -> &str {
+        let ended = self.events("ended");
+        let ended = ended.into_iter().find(|event| event["drive"] == drive);
+        ended.expect("an end")["outcome"].as_str().expect("a word")
+    }
+}
