@@ -99,7 +99,7 @@ packages() {
 
 machines() {
     scripts/lab-deps.sh 6.12-arm64 6.12-arm64-16k newest-arm64 newest-arm64-16k > /dev/null || return 1
-    local required=(SQUALL_REQUIRE_ARM64=1)
+    local required=(SQUALL_TEST_ALL=1 SQUALL_REQUIRE_ARM64=1)
     # Without that kernel its test is ignored, but not in CI.
     if scripts/arm64-kernel-64k.sh; then
         required+=(SQUALL_REQUIRE_ARM64_64K=1)

@@ -14,7 +14,7 @@ source scripts/phases.sh
 
 quick=(format clippy tests thread_locals)
 # What uses one CPU runs beside research, and what compiles on all comes last.
-rest=(research first_command python wheels go packages uml arm64 complete sanitizers release documentation)
+rest=(research first_command python complete wheels go packages uml arm64 sanitizers release documentation)
 
 format() { cargo fmt --all --check && lock_files; }
 

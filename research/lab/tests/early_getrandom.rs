@@ -46,7 +46,7 @@ fn program(path: &Path) -> Vec<u8> {
 }
 
 fn a_preloaded_program_gets_the_kernels_answers() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let program = program(&workspace.path("draws"));
     let [preload, _] = vm::libraries().expect("squall's libraries");
     let preload = fs::read(preload).expect("a library");

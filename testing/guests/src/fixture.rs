@@ -37,7 +37,7 @@ pub struct Workspace {
 
 impl Workspace {
     /// Its guests run in QEMU.
-    pub fn new() -> Workspace {
+    pub fn emulated() -> Workspace {
         Workspace::with(GuestFactory::open)
     }
 

@@ -1,9 +1,12 @@
-//! What tests need of this machine: what `scripts/lab-deps.sh` fetches, and compilers.
+//! What tests with guests need of this machine: what `scripts/lab-deps.sh` fetches, compilers, and the time that only
+//! `make test-all` has.
+
+use squall_testing::needs::TEST_ALL;
+use squall_testing::suite::{self, Need};
+use squall_tools::Failure;
 
 use crate::debian::{Cache, KernelName};
-use squall_testing::suite::{self, Need};
-
-use crate::fixture::{kernel_image, message};
+use crate::fixture::message;
 
 const LAB: &str = "SQUALL_REQUIRE_LAB";
 
@@ -15,24 +18,24 @@ const REQUIRE_ARM64_64K: &str = "SQUALL_REQUIRE_ARM64_64K";
 
 /// QEMU and a kernel.
 pub const MACHINES: Need = Need {
-    check: || kernel_image().map(drop).map_err(message),
+    check: || in_cache(machines),
     required_by: LAB,
 };
 
 /// Machines with Debian's tools.
 pub const GUESTS: Need = Need {
-    check: || {
-        let tools = kernel_image().and_then(|_| Cache::open(None)?.tools());
-        tools.map(drop).map_err(message)
-    },
+    check: || in_cache(|cache| machines(cache).and_then(|()| cache.tools().map(drop))),
     required_by: LAB,
 };
 
 /// User-mode Linux with Debian's tools.
 pub const USER_MODE: Need = Need {
     check: || {
-        let kernel = Cache::open(None).and_then(|cache| cache.user_mode());
-        kernel.map_err(message).and_then(|_| (GUESTS.check)())
+        in_cache(|cache| {
+            cache.user_mode()?;
+            machines(cache)?;
+            cache.tools().map(drop)
+        })
     },
     required_by: LAB,
 };
@@ -40,22 +43,17 @@ pub const USER_MODE: Need = Need {
 /// A kernel module for machines.
 pub const MODULE: Need = Need {
     check: || {
-        let cache = Cache::open(None).map_err(message)?;
-        cache.compiler().map_err(message)?;
-        for kernel in KernelName::ALL {
-            cache.kernel(kernel).map_err(message)?;
-        }
-        Ok(())
+        in_cache(|cache| {
+            cache.compiler()?;
+            kernels(cache, &KernelName::ALL)
+        })
     },
     required_by: LAB,
 };
 
 /// nginx for machines.
 pub const NGINX: Need = Need {
-    check: || {
-        let nginx = Cache::open(None).and_then(|cache| cache.nginx());
-        nginx.map(drop).map_err(message)
-    },
+    check: || in_cache(|cache| cache.nginx().map(drop)),
     required_by: LAB,
 };
 
@@ -67,25 +65,37 @@ pub const C_COMPILER: Need = Need {
 /// Machines with arm64. Only `make test-arm64` runs their tests, which take long.
 pub const ARM64: Need = Need {
     check: || {
-        let cache = Cache::open(None).map_err(message)?;
-        cache.qemu_for_arm64().map_err(message)?;
-        for kernel in KernelName::ARM64 {
-            cache.kernel(kernel).map_err(message)?;
-        }
-        match std::env::var_os(REQUIRE_ARM64) {
-            Some(_) => Ok(()),
-            None => Err("make test-arm64 runs it".to_owned()),
-        }
+        in_cache(|cache| {
+            cache.qemu_for_arm64()?;
+            kernels(cache, &KernelName::ARM64)
+        })?;
+        std::env::var_os(REQUIRE_ARM64)
+            .map(drop)
+            .ok_or_else(|| "`make test-arm64` runs it".to_owned())
     },
     required_by: REQUIRE_ARM64,
 };
 
 /// The kernel with pages of 64 KiB, which takes long to build.
 pub const ARM64_64K: Need = Need {
-    check: || {
-        let cache = Cache::open(None).map_err(message)?;
-        let kernel = cache.kernel(KernelName::Arm64V6_12Pages64K);
-        kernel.map(drop).map_err(message)
-    },
+    check: || in_cache(|cache| kernels(cache, &[KernelName::Arm64V6_12Pages64K])),
     required_by: REQUIRE_ARM64_64K,
 };
+
+/// Fails with the reason unless `make test-all` runs, and `find` finds what it looks for.
+fn in_cache(find: fn(&Cache) -> Result<(), Failure>) -> Result<(), String> {
+    (TEST_ALL.check)()?;
+    let found = Cache::open(None).and_then(|cache| find(&cache));
+    found.map_err(message)
+}
+
+fn machines(cache: &Cache) -> Result<(), Failure> {
+    cache.qemu()?;
+    kernels(cache, &[KernelName::V6_12])
+}
+
+fn kernels(cache: &Cache, names: &[KernelName]) -> Result<(), Failure> {
+    names
+        .iter()
+        .try_for_each(|name| cache.kernel(*name).map(drop))
+}

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use squall_guests::{Bus, Drive, Setup};
 
 use squall_guests::commands::contains;
-use squall_guests::fixture::{TIMEOUT, message};
-use squall_guests::fixture::{Workspace, fails, ok, squall, wait_until_ok};
+use squall_guests::fixture::{TIMEOUT, Workspace, fails, message, ok, squall, wait_until_ok};
 use squall_guests::needs::GUESTS;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -32,7 +31,7 @@ fn bytes(len: usize) -> Vec<u8> {
 }
 
 fn commands_return_their_whole_output() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
 
     let (out, err) = (bytes(MIB), bytes(MIB + 1));
@@ -60,7 +59,7 @@ fn commands_return_their_whole_output() {
 }
 
 fn a_hung_command_is_killed_at_its_limit() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
     let limit = Duration::from_secs(2);
     let line = message(guest.sh_within("sleep infinity; true", limit).unwrap_err());
@@ -83,7 +82,7 @@ fn a_hung_command_is_killed_at_its_limit() {
 }
 
 fn a_panic_is_reported_with_its_message() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
     let line = message(guest.sh("echo c > /proc/sysrq-trigger").unwrap_err());
     contains(
@@ -94,7 +93,7 @@ fn a_panic_is_reported_with_its_message() {
 }
 
 fn device_mapper_injects_errors_as_configured() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let setup = Setup {
         modules: &["dm-mod", "dm-flakey", "dm-delay", "brd"],
         ..Setup::default()
@@ -143,7 +142,7 @@ fn read(device: &str, page: usize) -> String {
 }
 
 fn scsi_debug_emulates_drives_with_4096_byte_sectors() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let setup = Setup {
         modules: &["scsi_debug", "sd_mod"],
         ..Setup::default()
@@ -169,7 +168,7 @@ fn scsi_debug_emulates_drives_with_4096_byte_sectors() {
 }
 
 fn drives_have_the_requested_properties_and_can_be_unplugged() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let medium = |name| workspace.medium(name, 16 * MIB as u64);
     let setup = Setup {
         drives: vec![
@@ -219,7 +218,7 @@ fn drives_have_the_requested_properties_and_can_be_unplugged() {
 }
 
 fn flushed_data_survives_a_power_cut() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let setup = Setup {
         drives: vec![Drive::new(
             workspace.medium("a", MIB as u64),
@@ -246,7 +245,7 @@ fn flushed_data_survives_a_power_cut() {
 }
 
 fn squall_runs_in_a_guest() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let setup = Setup {
         programs: &[squall()],
         ..Setup::default()
@@ -258,7 +257,7 @@ fn squall_runs_in_a_guest() {
 }
 
 fn invalid_setups_are_reported() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let refused = |setup: Setup| message(workspace.factory.boot(&setup).unwrap_err());
     let setup = Setup {
         modules: &["no-such-module"],

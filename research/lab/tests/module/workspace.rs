@@ -4,13 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use squall_guests::debian::{Cache, KernelName};
+use squall_guests::fixture::{TIMEOUT, Turn, ok, required};
 use squall_guests::{Guest, GuestFactory, Setup, Snapshot};
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
 use crate::common::turn;
-use squall_guests::fixture::ok;
-use squall_guests::fixture::{TIMEOUT, Turn, required};
 
 /// The module's file in a guest.
 pub const MODULE: &str = "/root/squall_vmgenid.ko";

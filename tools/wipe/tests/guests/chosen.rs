@@ -23,7 +23,7 @@ const FREE: [(&str, Bus); 4] = [
 ];
 
 fn only_drives_that_nobody_uses_are_chosen() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let used = ["SYSTEM", "HELD"].map(|serial| (serial, Bus::VirtioBlk));
     let drives = used.into_iter().chain(FREE);
     let drives = drives.map(|(serial, bus)| workspace.drive(bus, serial, 512, 8));

@@ -15,7 +15,7 @@ pub const TESTS: &[Test] = tests![
 const SIZE: u64 = 8;
 
 fn reports_have_what_drives_say() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = vec![
         workspace.drive(Bus::Nvme, "NVME", 512, SIZE),
         workspace.drive(Bus::Sata, "SATA", 512, SIZE),

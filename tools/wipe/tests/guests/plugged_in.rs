@@ -16,7 +16,7 @@ pub const TESTS: &[Test] = tests![
 const SIZE: usize = 8 * MIB as usize;
 
 fn drives_that_are_plugged_in_later_are_wiped() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = [
         ("PRESENT", Bus::VirtioBlk),
         ("USED", Bus::VirtioBlk),
@@ -107,7 +107,7 @@ fn by_a_question(workspace: &Workspace, session: &mut GuestSession) {
 /// What is plugged in again is new to the kernel, and may have another name. NVMe drives have a worldwide identifier,
 /// and virtio's have none.
 fn drives_that_were_left_out_stay_left_out() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = [
         ("EXCEPTED", Bus::VirtioScsi, 8),
         ("NEW", Bus::VirtioScsi, 1),
@@ -161,7 +161,7 @@ fn drives_that_were_left_out_stay_left_out() {
 /// The place of the reports is read-only while a drive is plugged in, which cannot be recorded then. The next drive has
 /// its number.
 fn a_drive_that_cannot_be_recorded_shifts_no_other() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = ["PRESENT", "LOST", "NEXT"];
     let drives = drives.map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 8));
     let mut session = workspace.boot(&[], drives.to_vec());

@@ -17,7 +17,7 @@ const SIZE: usize = 16 * MIB as usize;
 const DRIVES: [&str; 2] = ["CUT-BLK", "CUT-NVME"];
 
 fn a_job_continues_after_a_power_cut() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, DRIVES[0], 512, 16),
         workspace.drive(Bus::Nvme, DRIVES[1], 4096, 16),

@@ -25,7 +25,7 @@ const REACHED: usize = 16 * MIB as usize;
 const SLOWLY: &str = "--rate-limit 128KiB --checkpoint 1";
 
 fn a_namespace_erases_only_itself() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = vec![
         workspace.drive(Bus::Nvme, "ERASED", 512, SIZE),
         workspace.drive(Bus::Nvme, "LARGE", 4096, SIZE),

@@ -18,7 +18,7 @@ const SIZE: u64 = 8 * MIB;
 const SECTORS: u64 = SIZE / 512;
 
 fn refused_and_changed_sectors_are_recorded_exactly() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, "SMALL", 512, 8),
         workspace.drive(Bus::VirtioBlk, "LARGE", 4096, 8),

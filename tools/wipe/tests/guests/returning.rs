@@ -29,7 +29,7 @@ const WATCH: &str = "wipe --yes --all --bus virtio --watch --count 1";
 
 /// It was mounted when the run began. Its mount goes with the old device, so only what the run remembers spares it.
 fn a_mounted_drive_that_returns_is_not_taken() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = ["PRESENT", "MOUNTED"];
     let drives = drives.map(|serial| workspace.drive(Bus::VirtioScsi, serial, 512, 1));
     let mut session = workspace.boot(&["ext4"], drives.to_vec());
@@ -60,7 +60,7 @@ fn a_mounted_drive_that_returns_is_not_taken() {
 /// Somebody mounts two drives before the run looks at them: one that is new to it, and one of its job that vanished.
 /// The first is spared for its mount, the second because the run knows it.
 fn drives_that_are_mounted_when_they_are_plugged_in_are_not_taken() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = ["VANISHING", "LATER"];
     let drives = drives.map(|serial| workspace.drive(Bus::VirtioScsi, serial, 512, 12));
     let mut session = workspace.boot(&["ext4"], drives.to_vec());
@@ -105,7 +105,7 @@ fn drives_that_are_mounted_when_they_are_plugged_in_are_not_taken() {
 
 /// The job cannot be resumed while somebody has the drive.
 fn a_drive_that_returns_in_use_is_not_resumed() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drive = workspace.drive(Bus::VirtioScsi, "GONE", 512, 12);
     let mut session = workspace.boot(&["dm-mod"], vec![drive]);
     let running = session.start("gone", &format!("--keep-key {SLOWLY}"), &["GONE"]);

@@ -465,7 +465,7 @@ fn refused(session: &mut Session, how: &str, why: &str) {
 /// QEMU's drives have no sanitize commands. The kernel's translation tells that one is an ATA drive, and passes
 /// IDENTIFY DEVICE on; the other one does not report which commands it has.
 fn qemus_drives_are_refused() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = vec![
         workspace.drive(Bus::Sata, "SATA", 512, SIZE),
         workspace.drive(Bus::VirtioScsi, "SCSI", 512, SIZE),

@@ -20,7 +20,7 @@ const SECTORS: u64 = SIZE / 512;
 const USED: &str = "USED";
 
 fn drives_in_use_are_refused_and_unchanged() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, USED, 512, 12),
         workspace.drive(Bus::VirtioScsi, "FREE", 4096, 12),

@@ -21,7 +21,7 @@ const SLOWLY: &str = "--keep-key --rate-limit 256KiB --checkpoint 1";
 const GONE: [&str; 3] = ["BLK-GONE", "SCSI-GONE", "NVME-GONE"];
 
 fn a_drive_that_vanishes_can_be_resumed_when_it_is_back() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let gone = [Bus::VirtioBlk, Bus::VirtioScsi, Bus::Nvme];
     let gone = gone.into_iter().zip(GONE);
     let mut drives: Vec<Drive> = gone
@@ -109,7 +109,7 @@ fn pulled(session: &mut GuestSession) -> Vec<u64> {
 }
 
 fn a_deleted_drive_can_be_resumed_when_it_is_found_again() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let stays = workspace.drive(Bus::VirtioBlk, "STAYS", 512, 1);
     let mut session = workspace.boot(&["scsi_debug", "sd_mod"], vec![stays]);
     session.ok("modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=12 opts=0");

@@ -7,11 +7,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use squall_guests::fixture::{self, TIMEOUT};
 use squall_guests::{Bus, Drive, Guest, Job, Setup, c_program};
 use squall_tools::Failure;
-
-use squall_guests::fixture;
-use squall_guests::fixture::TIMEOUT;
 
 pub const MIB: u64 = 1 << 20;
 
@@ -30,8 +28,8 @@ pub struct Workspace {
 
 impl Workspace {
     /// Its guests run in QEMU.
-    pub fn new() -> Workspace {
-        Workspace::of(fixture::Workspace::new())
+    pub fn emulated() -> Workspace {
+        Workspace::of(fixture::Workspace::emulated())
     }
 
     /// Its guests are processes: user-mode Linux.

@@ -32,7 +32,7 @@ const BEGIN: &str = "0000000a";
 const LEAVE_FAILURE: &str = "00000001";
 
 pub fn an_nvme_drive_sanitizes_itself() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let mut session = workspace.boot(&["nvme_tcp"], Vec::new());
     connect(&workspace, &mut session);
     refused_unless_all_are_named(&mut session);
@@ -43,7 +43,7 @@ pub fn an_nvme_drive_sanitizes_itself() {
 
 /// The power fails while the drive is at work. It goes on, and the resumed job waits for it.
 pub fn an_nvme_drive_goes_on_after_a_power_cut() {
-    let workspace = Workspace::new();
+    let workspace = Workspace::emulated();
     let kept = vec![workspace.drive(Bus::VirtioBlk, KEPT, 512, 3 * SIZE)];
     let mut session = workspace.boot(&["nvme_tcp", "ext4"], kept.clone());
     connect(&workspace, &mut session);
