@@ -342,11 +342,11 @@ CHANGES = [
             freshness::set_signal_address(signal.address());
         }""",
      "clone/vmclock/published-whole"),
-    ("device: it is opened before it is identified", "guard/misc_device.rs",
-     """    check(&File::open(path, libc::O_PATH).ok()?, is_expected_name)?;
+    ("device: it is opened before it is identified", "guard/clone_signal/misc_device.rs",
+     """    check(&File::open(path, libc::O_PATH).ok()?, device)?;
     let file = File::open(path, libc::O_NONBLOCK).ok()?;""",
      """    let file = File::open(path, libc::O_NONBLOCK).ok()?;
-    check(&File::open(path, libc::O_PATH).ok()?, is_expected_name)?;""",
+    check(&File::open(path, libc::O_PATH).ok()?, device)?;""",
      "clone/vmclock/device"),
     ("vdso: a place is read before it is known to be readable", "guard/vdso.rs",
      """    if !is_readable(place.cast()) || !is_readable(ready.cast()) {
@@ -382,10 +382,10 @@ CHANGES = [
     ("buffered: the tag is stored after the buffer is filled", "buffered.rs",
      """        page.set_freshness_tag(addresses.tag());
         page.with_buffer(CAPACITY, |buffer| {
-            crate::fill_with(RequestKind::Simulation, buffer);
+            thread_generator::fill(RequestKind::Simulation, buffer);
         });""",
      """        page.with_buffer(CAPACITY, |buffer| {
-            crate::fill_with(RequestKind::Simulation, buffer);
+            thread_generator::fill(RequestKind::Simulation, buffer);
         });
         page.set_freshness_tag(addresses.tag());""",
      "buffered/drop/in-a-refill"),

@@ -134,7 +134,7 @@ pub struct StreamArguments {
     #[arg(long, value_name = "N", value_parser = number::of("threads", 1..=MAX_THREADS))]
     pub threads: Option<usize>,
 
-    /// Engine to use: vaes512, vaes256, aesni, arm-aes, chacha20 or portable [default: the best]
+    /// Engine to use, of those that squall status lists [default: the best]
     ///
     /// All engines but chacha20 compute AES and make the same bytes from a seed; chacha20 accepts no
     /// seed.

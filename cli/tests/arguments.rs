@@ -33,7 +33,10 @@ fn wrong_values() {
     }
     refused(
         "stream --engine foo",
-        "--engine: no engine \"foo\": use one of vaes512, vaes256, aesni, arm-aes, chacha20, portable",
+        &format!(
+            "--engine: no engine \"foo\": use one of {}",
+            squall::Engine::ALL.map(squall::Engine::name).join(", ")
+        ),
     );
     refused(
         "stream --format octal",

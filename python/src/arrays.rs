@@ -1,7 +1,7 @@
 //! Arrays of numbers from the thread's generator.
 
 use pyo3::prelude::*;
-use squall::hazmat::below_u64;
+use squall::internal::below_u64;
 
 use crate::buffer::Writable;
 use crate::elements::Kind;

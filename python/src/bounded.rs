@@ -4,7 +4,7 @@
 
 use core::convert::Infallible;
 
-use squall::hazmat::{below_u32, below_u64};
+use squall::internal::{below_u32, below_u64};
 
 use crate::bit_generator::Words;
 

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList};
-use squall::hazmat::below_u64;
+use squall::internal::below_u64;
 
 use crate::bytes::NewBytes;
 use crate::no_randomness;

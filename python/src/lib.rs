@@ -54,7 +54,7 @@ mod _squall {
     fn status() -> PyResult<String> {
         // The library's function would end the program without a source of randomness.
         squall::try_fill(&mut [0; 2]).map_err(no_randomness)?;
-        let facts = squall_bindings::facts::Facts::from(&squall::status());
+        let facts = squall_bindings::facts::Facts::from(squall::status());
         Ok(serde_json::to_string(&facts).expect("names and numbers"))
     }
 }

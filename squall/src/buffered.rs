@@ -8,7 +8,7 @@ use crate::failpoint::{self, Failpoint};
 use crate::guard::freshness::TagAddresses;
 use crate::guard::page::{CAPACITY, Page, Word};
 use crate::guard::policy::Policy;
-use crate::thread_generator::RequestKind;
+use crate::thread_generator::{self, RequestKind};
 
 /// Numbers for simulations, sampling and jitter, from a buffer of 3584 bytes that belongs to this value:
 /// the fastest generator here for many numbers in a row.
@@ -98,7 +98,7 @@ impl BufferedSimulationRng {
                 return word;
             }
         }
-        crate::word(RequestKind::Simulation)
+        thread_generator::word(RequestKind::Simulation)
     }
 
     /// Fills the buffer; `false` if comparing the tag is not enough to tell whether it may be used, or if
@@ -115,7 +115,7 @@ impl BufferedSimulationRng {
         // Before the bytes are generated: what happens meanwhile makes them stale.
         page.set_freshness_tag(addresses.tag());
         page.with_buffer(CAPACITY, |buffer| {
-            crate::fill_with(RequestKind::Simulation, buffer);
+            thread_generator::fill(RequestKind::Simulation, buffer);
         });
         self.left = CAPACITY;
         true

@@ -14,7 +14,6 @@ use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 pub(crate) struct Features(u32);
 
 impl Features {
-    pub const NONE: Features = Features(0);
     pub const SSSE3: Features = Features(1 << 0);
     pub const AES: Features = Features(1 << 1);
     pub const RDRAND: Features = Features(1 << 2);

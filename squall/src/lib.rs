@@ -77,11 +77,10 @@ pub use buffered::BufferedSimulationRng;
 pub use engine::{Engine, UnknownEngine};
 pub use error::Error;
 use error::abort;
-use guard::page::Word;
 pub use rng::{Rng, SimulationRng};
 pub use status::{CloneGuard, ForkGuard, MemoryKind, NoiseSource, ReseedGuard, Status};
 pub use stream::Stream;
-use thread_generator::{RequestKind, SlowPath};
+use thread_generator::RequestKind;
 pub use uniform::{Integer, below, range, shuffle};
 
 #[cfg(not(target_os = "linux"))]
@@ -120,22 +119,7 @@ compile_error!(
 /// the keystream of AES-256 in counter mode under a second key.
 #[inline]
 pub fn fill(out: &mut [u8]) {
-    fill_with(RequestKind::Unique, out);
-}
-
-#[inline(always)]
-fn fill_with(kind: RequestKind, out: &mut [u8]) {
-    if let Err(slow_path) = thread_generator::fill_fast(kind, out) {
-        serve_or_abort(slow_path, kind, out);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn serve_or_abort(slow_path: SlowPath, kind: RequestKind, out: &mut [u8]) {
-    if let Err(error) = thread_generator::serve(slow_path, kind, out) {
-        abort(error);
-    }
+    thread_generator::fill(RequestKind::Unique, out);
 }
 
 /// Fills `out` with random bytes, or returns an error.
@@ -195,31 +179,16 @@ pub fn try_fill_fresh(out: &mut [u8]) -> Result<(), Error> {
     thread_generator::fill_fresh(out)
 }
 
-#[inline(always)]
-fn word<W: Word>(kind: RequestKind) -> W {
-    thread_generator::word_fast(kind).unwrap_or_else(|slow_path| word_slowly(slow_path, kind))
-}
-
-#[cold]
-#[inline(never)]
-fn word_slowly<W: Word>(slow_path: SlowPath, kind: RequestKind) -> W {
-    let mut bytes = W::default().to_bytes();
-    serve_or_abort(slow_path, kind, bytes.as_mut());
-    let word = W::from_bytes(&bytes);
-    secret::wipe(bytes.as_mut());
-    word
-}
-
 /// A random number below 2^32. Same as [`fill`] in everything else.
 #[inline]
 pub fn u32() -> u32 {
-    word(RequestKind::Unique)
+    thread_generator::word(RequestKind::Unique)
 }
 
 /// A random number below 2^64. Same as [`fill`] in everything else.
 #[inline]
 pub fn u64() -> u64 {
-    word(RequestKind::Unique)
+    thread_generator::word(RequestKind::Unique)
 }
 
 /// The protections of this process and the work of its generator so far.
@@ -236,17 +205,7 @@ pub fn status() -> Status {
 pub mod hazmat {
     pub use crate::drbg::{CtrDrbg, FastKeyErasure, MAX_REQUEST};
     pub use crate::engine::{Aes128, Aes256, Cipher, Keystream, Stores};
-    #[doc(hidden)]
-    pub use crate::entropy::kernel::request as getrandom;
-    #[doc(hidden)]
-    pub use crate::file::stat;
-    #[doc(hidden)]
-    pub use crate::guard::errno::keep as keep_errno;
-    #[doc(hidden)]
-    pub use crate::guard::vmclock::layout as vmclock_layout;
     use crate::guard::{freshness, policy};
-    #[doc(hidden)]
-    pub use crate::uniform::{below_u32, below_u64};
     use crate::{Engine, Error, thread_generator};
 
     /// Creates the thread key that reports the end of a thread, ahead of the process's first draw.
@@ -300,16 +259,25 @@ pub mod hazmat {
     }
 }
 
+/// What squall's own bindings and command share with the library. It may change in any version.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::entropy::kernel::request as getrandom;
+    pub use crate::file::stat;
+    pub use crate::guard::clone_signal::vmclock::layout as vmclock_layout;
+    pub use crate::guard::errno::keep as keep_errno;
+    pub use crate::uniform::{below_u32, below_u64};
+}
+
 /// Switches for tests; needs the feature `testing`.
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing {
     pub use crate::failpoint::{Failpoint, activate as activate_for_testing};
     pub use crate::guard::clock::advance as advance_clock_for_testing;
+    pub use crate::guard::clone_signal::replace_device as clone_device_for_testing;
     pub use crate::guard::stop::set_gap as set_gap_for_testing;
     pub use crate::guard::vdso::watch_replacement as watch_generation_at_for_testing;
-    pub use crate::guard::vmclock::replace_device as vmclock_for_testing;
-    pub use crate::guard::vmgenid_page::replace_device as vmgenid_page_for_testing;
     pub use crate::thread_generator::testing::KEY_OFFSETS as KEY_OFFSETS_FOR_TESTING;
     pub use crate::thread_generator::testing::events as events_for_testing;
     pub use crate::thread_generator::testing::generations as generations_for_testing;

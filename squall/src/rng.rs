@@ -2,7 +2,7 @@
 
 use crate::BufferedSimulationRng;
 use crate::guard::page::Word;
-use crate::thread_generator::RequestKind;
+use crate::thread_generator::{self, RequestKind};
 
 /// A zero-sized handle to this thread's generator: every `Rng` is the same generator as
 /// [`fill`](crate::fill).
@@ -64,7 +64,7 @@ impl Words for Rng {
 
     #[inline(always)]
     fn word<W: Word>(&mut self) -> W {
-        crate::word(Self::KIND)
+        thread_generator::word(Self::KIND)
     }
 }
 
@@ -73,7 +73,7 @@ impl Words for SimulationRng {
 
     #[inline(always)]
     fn word<W: Word>(&mut self) -> W {
-        crate::word(Self::KIND)
+        thread_generator::word(Self::KIND)
     }
 }
 
@@ -103,7 +103,7 @@ macro_rules! generators {
 
             #[inline]
             fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
-                crate::fill_with(Self::KIND, out);
+                thread_generator::fill(Self::KIND, out);
                 Ok(())
             }
         }
@@ -122,7 +122,7 @@ macro_rules! generators {
 
             #[inline]
             fn fill_bytes(&mut self, out: &mut [u8]) {
-                crate::fill_with(Self::KIND, out);
+                thread_generator::fill(Self::KIND, out);
             }
         }
     )*};

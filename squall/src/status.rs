@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 
 use crate::engine::Engine;
 pub use crate::entropy::cpu::NoiseSource;
-use crate::guard::clone_signal::Kind;
+pub use crate::guard::clone_signal::CloneGuard;
 use crate::guard::freshness;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
@@ -18,7 +18,11 @@ use crate::guard::vdso::Watch;
 use crate::{entropy, thread_generator};
 
 /// The protections of this process and the work of its generator so far.
+///
+/// With the feature `serde` it can be serialized: `squall status --json` has these keys. New ones may be added, none
+/// are removed.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Status {
     /// The engine that every thread's generator uses.
@@ -75,26 +79,6 @@ pub enum ForkGuard {
     NoState,
 }
 
-/// What keeps a VM clone from repeating its sibling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CloneGuard {
-    /// No hypervisor announces itself, and there is no vmgenid or vmclock.
-    NotAVm,
-    /// vmclock's generation counter, which changes before a clone runs.
-    VmClock,
-    /// vmgenid's page, which squall's kernel module shows and which changes before a clone runs.
-    VmgenidPage,
-    /// vmgenid: the kernel reseeds when it is notified of the clone, milliseconds after the clone runs.
-    /// Until then, requests are made different in each clone.
-    Vmgenid,
-    /// There is no signal, or none that the program relies on ([`distrust_clone_signals`]): requests are
-    /// always made different in each clone.
-    ///
-    /// [`distrust_clone_signals`]: crate::hazmat::distrust_clone_signals
-    NoSignal,
-}
-
 /// How a reseed of the kernel's RNG is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -114,7 +98,7 @@ impl Status {
         crate::try_fill(&mut [0; 1])?;
         crate::try_fill(&mut [0; 1])?;
         let policy = Policy::get();
-        let signal = policy.signal_kind();
+        let has_device = |path| policy.signal.is_some_and(|signal| signal.device == path);
         let generation = freshness::mapped_generation();
         let memory = line().page().map_or(MemoryKind::None, |_| memory::kind());
         Ok(Status {
@@ -125,7 +109,7 @@ impl Status {
                 MemoryKind::Plain => ForkGuard::ProcessId,
                 _ => ForkGuard::Wiped,
             },
-            clone_guard: clone_guard(&policy),
+            clone_guard: policy.clone_guard(),
             reseed_guard: match policy::watch() {
                 Watch::Mapped => ReseedGuard::MappedGeneration,
                 Watch::Probe => ReseedGuard::VdsoProbe,
@@ -137,25 +121,13 @@ impl Status {
             bootstraps: thread_generator::root::BOOTSTRAPS.load(Ordering::Relaxed),
             is_vm: policy.is_vm,
             has_vmgenid: policy.has_vmgenid,
-            has_vmclock: matches!(signal, Some(Kind::VmClock | Kind::DisruptionMarker)),
-            has_vmgenid_page: signal == Some(Kind::VmgenidPage),
+            has_vmclock: has_device(c"/dev/vmclock0"),
+            has_vmgenid_page: has_device(c"/dev/squall-vmgenid"),
             counter_shows_stops: policy.is_vm && CounterMethod::find() != CounterMethod::None,
             has_vdso_getrandom: policy.vdso.is_some(),
             reseeds: thread_generator::RESEEDS.load(Ordering::Relaxed),
             bytes_discarded: thread_generator::DISCARDED.load(Ordering::Relaxed),
         })
-    }
-}
-
-fn clone_guard(policy: &Policy) -> CloneGuard {
-    if !policy.notices_clones() {
-        return CloneGuard::NoSignal;
-    }
-    match policy.signal_kind() {
-        Some(Kind::VmClock) => CloneGuard::VmClock,
-        Some(Kind::VmgenidPage) => CloneGuard::VmgenidPage,
-        _ if policy.is_vm => CloneGuard::Vmgenid,
-        _ => CloneGuard::NotAVm,
     }
 }
 
@@ -180,18 +152,6 @@ impl fmt::Display for ForkGuard {
     }
 }
 
-impl fmt::Display for CloneGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            CloneGuard::NotAVm => "not-a-vm",
-            CloneGuard::VmClock => "vmclock",
-            CloneGuard::VmgenidPage => "vmgenid-page",
-            CloneGuard::Vmgenid => "vmgenid",
-            CloneGuard::NoSignal => "no-signal",
-        })
-    }
-}
-
 impl fmt::Display for ReseedGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -200,4 +160,30 @@ impl fmt::Display for ReseedGuard {
             ReseedGuard::Time => "time",
         })
     }
+}
+
+/// What has a name is serialized as it.
+#[cfg(feature = "serde")]
+mod serialize {
+    use serde::{Serialize, Serializer};
+
+    use super::*;
+
+    macro_rules! by_name {
+        ($($named:ty),*) => {
+            $(impl Serialize for $named {
+                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.collect_str(self)
+                }
+            })*
+        };
+    }
+    by_name!(
+        Engine,
+        MemoryKind,
+        ForkGuard,
+        CloneGuard,
+        ReseedGuard,
+        NoiseSource
+    );
 }

@@ -31,6 +31,7 @@ use crate::Error;
 use crate::drbg::MAX_REQUEST;
 use crate::engine::{Engine, Stores, registers};
 use crate::entropy;
+use crate::error::abort;
 use crate::failpoint::{self, Failpoint};
 use crate::guard::errno;
 use crate::guard::freshness;
@@ -41,7 +42,7 @@ use crate::guard::stop::Reading;
 use crate::guard::thread;
 use crate::guard::thread_line::{SMALL, ThreadLine, line};
 use crate::per_thread::{ZeroAtStart, per_thread};
-use crate::secret::{in_separate_frame, wipe_stack_below};
+use crate::secret::{in_separate_frame, wipe, wipe_stack_below};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
 use root::Event;
@@ -103,7 +104,7 @@ pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
 
 /// Passed from the fast path to [`serve`]: the number that taking the lock gave. The lock is still to be
 /// released.
-pub(crate) struct SlowPath {
+struct SlowPath {
     left: usize,
 }
 
@@ -116,15 +117,12 @@ pub(crate) enum RequestKind {
     Simulation,
 }
 
-/// Fills `out` from the buffer, if the fast path can serve it.
+/// Fills `out`, or aborts the program.
 #[inline(always)]
-pub(crate) fn fill_fast(kind: RequestKind, out: &mut [u8]) -> Result<(), SlowPath> {
-    let len = out.len();
-    let take = |page: Page, at| {
-        page.take(at, out);
-        out
-    };
-    draw(kind, len, take, request_pad::apply).map(drop)
+pub(crate) fn fill(kind: RequestKind, out: &mut [u8]) {
+    if let Err(slow_path) = fill_fast(kind, out) {
+        serve_or_abort(slow_path, kind, out);
+    }
 }
 
 #[inline(always)]
@@ -133,9 +131,44 @@ pub(crate) fn try_fill(out: &mut [u8]) -> Result<(), Error> {
         .or_else(|slow_path| serve(slow_path, RequestKind::Unique, out))
 }
 
+/// A random word; aborts the program where [`fill`] does.
+#[inline(always)]
+pub(crate) fn word<W: Word>(kind: RequestKind) -> W {
+    word_fast(kind).unwrap_or_else(|slow_path| word_slowly(slow_path, kind))
+}
+
+#[cold]
+#[inline(never)]
+fn word_slowly<W: Word>(slow_path: SlowPath, kind: RequestKind) -> W {
+    let mut bytes = W::default().to_bytes();
+    serve_or_abort(slow_path, kind, bytes.as_mut());
+    let word = W::from_bytes(&bytes);
+    wipe(bytes.as_mut());
+    word
+}
+
+#[cold]
+#[inline(never)]
+fn serve_or_abort(slow_path: SlowPath, kind: RequestKind, out: &mut [u8]) {
+    if let Err(error) = serve(slow_path, kind, out) {
+        abort(error);
+    }
+}
+
+/// Fills `out` from the buffer, if the fast path can serve it.
+#[inline(always)]
+fn fill_fast(kind: RequestKind, out: &mut [u8]) -> Result<(), SlowPath> {
+    let len = out.len();
+    let take = |page: Page, at| {
+        page.take(at, out);
+        out
+    };
+    draw(kind, len, take, request_pad::apply).map(drop)
+}
+
 /// A random word from the buffer, if the fast path can serve it.
 #[inline(always)]
-pub(crate) fn word_fast<W: Word>(kind: RequestKind) -> Result<W, SlowPath> {
+fn word_fast<W: Word>(kind: RequestKind) -> Result<W, SlowPath> {
     draw(
         kind,
         size_of::<W>(),
@@ -228,7 +261,7 @@ fn left_after_pause(line: &ThreadLine, now: Reading, left: usize) -> usize {
 /// Fills `out`, whatever the state of the thread. Makes system calls, and preserves `errno`.
 #[cold]
 #[inline(never)]
-pub(crate) fn serve(slow_path: SlowPath, kind: RequestKind, out: &mut [u8]) -> Result<(), Error> {
+fn serve(slow_path: SlowPath, kind: RequestKind, out: &mut [u8]) -> Result<(), Error> {
     wiping_stack_and_registers(|has_seeded| {
         errno::keep(|| serve_slowly(slow_path, kind, out, has_seeded))
     })

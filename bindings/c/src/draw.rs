@@ -99,7 +99,7 @@ pub extern "C" fn squall_uniform(bound: u64) -> u64 {
         counters::served(Door::Library, size_of::<u64>());
         Ok::<_, core::convert::Infallible>(u64::from_ne_bytes(squall::array()))
     };
-    let Ok(number) = squall::hazmat::below_u64(bound, draw);
+    let Ok(number) = squall::internal::below_u64(bound, draw);
     number
 }
 

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn squall_status_json(out: *mut c_char, len: usize) -> c_i
     if let Err(error) = squall::try_fill(&mut [0]) {
         return code(error);
     }
-    let facts = Facts::from(&squall::status());
+    let facts = Facts::from(squall::status());
     let text = serde_json::to_string(&facts).expect("names and numbers");
     if let Some(space) = out.len().checked_sub(1) {
         let written = space.min(text.len());

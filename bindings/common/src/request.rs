@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::{self, NonNull};
 
-use squall::hazmat::keep_errno;
+use squall::internal::keep_errno;
 
 /// All flags of getrandom(2): 1, 2 and 4.
 pub const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
@@ -58,7 +58,7 @@ pub fn is_plausible(address: usize) -> bool {
 /// bytes, whose flags it checks as those of any other (`random.c` of Linux 5.6 and later). Keeps `errno`.
 pub fn kernel_accepts(flags: c_uint) -> bool {
     // SAFETY: no bytes are requested. A raw call, which is no cancellation point.
-    keep_errno(|| unsafe { squall::hazmat::getrandom(ptr::null_mut(), 0, flags) }).is_ok()
+    keep_errno(|| unsafe { squall::internal::getrandom(ptr::null_mut(), 0, flags) }).is_ok()
 }
 
 /// Draws twice, after which squall has made all its decisions for the process. Then no later draw opens a device,
@@ -87,7 +87,7 @@ pub fn make_one_time_decisions() {
 /// `buffer` is writable for `length` bytes, or an address that is nobody's.
 pub unsafe fn getrandom_of_kernel(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
     // SAFETY: the caller's promise.
-    match unsafe { squall::hazmat::getrandom(buffer.cast(), length, flags) } {
+    match unsafe { squall::internal::getrandom(buffer.cast(), length, flags) } {
         Ok(count) => count as isize,
         Err(error) => {
             set_errno(error);

@@ -36,7 +36,7 @@ unsafe extern "C-unwind" fn arc4random_buf(buffer: *mut c_void, length: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random_uniform(bound: u32) -> u32 {
     let mut all_are_served = true;
-    let Ok(number) = squall::hazmat::below_u64(bound.into(), || {
+    let Ok(number) = squall::internal::below_u64(bound.into(), || {
         let (bytes, is_served) = draw_word();
         all_are_served &= is_served;
         Ok::<_, core::convert::Infallible>(u64::from_ne_bytes(bytes))

@@ -17,7 +17,7 @@
 use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use squall::hazmat::keep_errno;
+use squall::internal::keep_errno;
 
 use crate::sandbox;
 
@@ -43,7 +43,7 @@ pub(crate) fn is_random(fd: c_int) -> bool {
     if sandbox::is_entered() {
         return false;
     }
-    let Some(stat) = keep_errno(|| squall::hazmat::stat(fd)) else {
+    let Some(stat) = keep_errno(|| squall::internal::stat(fd)) else {
         return false;
     };
     let is_random = stat.st_mode & libc::S_IFMT == libc::S_IFCHR

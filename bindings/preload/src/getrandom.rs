@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
-use squall::hazmat::keep_errno;
+use squall::internal::keep_errno;
 use squall_bindings::counters::{self, Door};
 use squall_bindings::request;
 
@@ -83,7 +83,8 @@ pub(crate) unsafe fn fill_from_kernel(buffer: *mut c_void, length: usize) -> c_i
     while filled < length {
         let rest = buffer.wrapping_byte_add(filled).cast();
         // SAFETY: the caller's promise, for the rest of the buffer.
-        let answer = keep_errno(|| unsafe { squall::hazmat::getrandom(rest, length - filled, 0) });
+        let answer =
+            keep_errno(|| unsafe { squall::internal::getrandom(rest, length - filled, 0) });
         match answer {
             Ok(count) if count > 0 => filled += count,
             Err(libc::EINTR) => {}

@@ -23,7 +23,7 @@ pub(crate) fn read<T: Copy, const N: usize>(
         iov_base: address.cast_mut().cast(),
         iov_len: len,
     };
-    squall::hazmat::keep_errno(|| {
+    squall::internal::keep_errno(|| {
         // SAFETY: asks for the process id, then writes at most `len` bytes to `values`. The kernel checks `address`.
         let copied = unsafe {
             let process = libc::syscall(libc::SYS_getpid);

@@ -64,35 +64,6 @@ pub(crate) fn enters_sandbox(option: c_int, second: c_ulong) -> bool {
     }
 }
 
-/// arch_prctl(2).
-///
-/// # Safety
-/// As arch_prctl(2).
-#[cfg(target_arch = "x86_64")]
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C-unwind" fn arch_prctl(operation: c_int, argument: c_ulong) -> c_int {
-    /// Linux arch/x86/include/uapi/asm/prctl.h.
-    const ARCH_SET_CPUID: c_int = 0x1012;
-    // SAFETY: the caller's promise. A direct call, because not every C library has this function.
-    let call = || unsafe {
-        crate::syscall::call_next(
-            libc::SYS_arch_prctl,
-            operation as c_ulong,
-            argument,
-            0,
-            0,
-            0,
-            0,
-        )
-    };
-    let result = if operation == ARCH_SET_CPUID && argument == 0 {
-        enter(call, |result| result == 0)
-    } else {
-        call()
-    };
-    result as c_int
-}
-
 /// Makes a call that may enter a sandbox; `has_entered` decides by the result whether it did.
 pub(crate) fn enter(
     call: impl FnOnce() -> c_long,

@@ -21,7 +21,7 @@ use crate::{agreement, getrandom, memory, sandbox};
 #[cfg(target_arch = "aarch64")]
 use aarch64::call_next;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use x86_64::call_next;
+use x86_64::call_next;
 
 /// The least size of clone3(2)'s structure in bytes; the kernel refuses smaller ones
 /// (`CLONE_ARGS_SIZE_VER0` of Linux include/uapi/linux/sched.h).

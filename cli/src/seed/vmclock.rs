@@ -1,7 +1,7 @@
 //! vmclock's counter, which changes before a restored VM runs again: the generation counter, or, if
 //! there is none, the disruption marker, which live migration changes too.
 //!
-//! The library maps the same page (`guard/vmclock.rs`); this command waits for it to change. It reads
+//! The library maps the same page (`guard/clone_signal/vmclock.rs`); this command waits for it to change. It reads
 //! the page with pread(2), which the driver has always supported (Linux 6.13).
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use squall::hazmat::vmclock_layout::{HEAD_LEN, count_at};
+use squall::internal::vmclock_layout::{HEAD_LEN, count_at};
 
 pub const PATH: &str = "/dev/vmclock0";
 
@@ -81,7 +81,7 @@ fn read_count(file: &File) -> io::Result<Option<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use squall::hazmat::vmclock_layout::*;
+    use squall::internal::vmclock_layout::*;
 
     /// A file that imitates the device's page, removed when dropped.
     struct Page(std::path::PathBuf, File);

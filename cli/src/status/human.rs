@@ -1,11 +1,12 @@
 //! The report for people: one fact per line with its meaning, then warnings with advice.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
-use squall::{CloneGuard, ForkGuard, MemoryKind, ReseedGuard};
+use squall::{CloneGuard, Engine, ForkGuard, MemoryKind, ReseedGuard};
 
 use super::report::Report;
 use super::warnings::Warning;
+use crate::engine_names;
 
 const NAME_WIDTH: usize = 18;
 
@@ -30,22 +31,23 @@ fn section(text: &mut String, title: &str, facts: &[Fact]) {
 }
 
 fn machine(report: &Report) -> [Fact; 9] {
+    let status = &report.facts.status;
     let or_unknown = |name: &Option<String>| name.clone().unwrap_or("unknown".to_owned());
     [
         ("Kernel", format!("Linux {}", report.kernel_release)),
         ("CPU", or_unknown(&report.cpu_model)),
         ("Hypervisor", or_unknown(&report.hypervisor)),
-        ("vDSO getrandom", yes_or_no(report.facts.has_vdso_getrandom)),
-        ("vmgenid", yes_or_no(report.facts.has_vmgenid)),
-        ("vmgenid's page", yes_or_no(report.facts.has_vmgenid_page)),
-        ("vmclock", yes_or_no(report.facts.has_vmclock)),
-        ("CPU random words", report.facts.cpu_random.clone()),
-        ("Cycle counter", report.facts.cycle_counter.clone()),
+        ("vDSO getrandom", yes_or_no(status.has_vdso_getrandom)),
+        ("vmgenid", yes_or_no(status.has_vmgenid)),
+        ("vmgenid's page", yes_or_no(status.has_vmgenid_page)),
+        ("vmclock", yes_or_no(status.has_vmclock)),
+        ("CPU random words", status.cpu_random.to_string()),
+        ("Cycle counter", status.cycle_counter.to_string()),
     ]
 }
 
 fn protection(report: &Report) -> [Fact; 4] {
-    let status = &report.status;
+    let status = &report.facts.status;
     let memory = match status.memory {
         MemoryKind::Droppable => "the kernel may drop it, never swaps it, wipes it on fork",
         MemoryKind::WipeOnFork => "the kernel wipes it on fork",
@@ -59,12 +61,13 @@ fn protection(report: &Report) -> [Fact; 4] {
     };
     let clone = match status.clone_guard {
         CloneGuard::NotAVm => "no sign of a virtual machine",
-        CloneGuard::VmClock => "a counter changes before a clone runs",
-        CloneGuard::VmgenidPage => "vmgenid's page changes before a clone runs",
         CloneGuard::Vmgenid => {
             "the kernel reseeds when notified of a clone; until then each request is made unique"
         }
-        _ => "no signal: cycle counter and CPU random words make each request unique",
+        CloneGuard::NoSignal => {
+            "no signal: cycle counter and CPU random words make each request unique"
+        }
+        _ => "a value in memory changes before a clone runs",
     };
     let reseed = match status.reseed_guard {
         ReseedGuard::MappedGeneration => "every request compares the kernel's generation",
@@ -72,36 +75,34 @@ fn protection(report: &Report) -> [Fact; 4] {
         _ => "not noticed: state is reseeded at intervals",
     };
     [
-        ("Memory of state", explain(&report.facts.memory, memory)),
-        ("Fork", explain(&report.facts.fork_guard, fork)),
-        ("Clone of the VM", explain(&report.facts.clone_guard, clone)),
-        ("Kernel reseed", explain(&report.facts.reseed_guard, reseed)),
+        ("Memory of state", explain(&status.memory, memory)),
+        ("Fork", explain(&status.fork_guard, fork)),
+        ("Clone of the VM", explain(&status.clone_guard, clone)),
+        ("Kernel reseed", explain(&status.reseed_guard, reseed)),
     ]
 }
 
 fn generator(report: &Report) -> [Fact; 6] {
-    let generation = match report.facts.kernel_generation {
+    let status = &report.facts.status;
+    let generation = match status.kernel_generation {
         Some(generation) => generation.to_string(),
         None => "unknown".to_owned(),
     };
     [
-        ("Engine", report.facts.engine.to_owned()),
-        ("Engines here", report.facts.engines_available.join(", ")),
+        ("Engine", status.engine.to_string()),
+        ("Engines here", engine_names::list(Engine::available())),
         ("Kernel generation", generation),
         (
             "Seeded",
-            format!("{} in this process", count(report.facts.reseeds, "time")),
+            format!("{} in this process", count(status.reseeds, "time")),
         ),
         (
             "Bootstrapped",
-            format!("{} in this process", count(report.facts.bootstraps, "time")),
+            format!("{} in this process", count(status.bootstraps, "time")),
         ),
         (
             "Discarded (stale)",
-            format!(
-                "{} in this process",
-                count(report.facts.bytes_discarded, "byte")
-            ),
+            format!("{} in this process", count(status.bytes_discarded, "byte")),
         ),
     ]
 }
@@ -131,7 +132,7 @@ fn yes_or_no(is_there: bool) -> String {
     if is_there { "yes" } else { "no" }.to_owned()
 }
 
-fn explain(name: &str, meaning: &str) -> String {
+fn explain(name: &dyn Display, meaning: &str) -> String {
     format!("{name}: {meaning}")
 }
 

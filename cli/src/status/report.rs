@@ -1,7 +1,6 @@
 //! The facts that `--json` prints. Keys are stable: new ones may be added, none are removed.
 
 use serde::Serialize;
-use squall::Status;
 use squall_bindings::facts::Facts;
 use squall_tools::Failure;
 
@@ -22,9 +21,6 @@ pub struct Report {
     pub warnings: Vec<Warning>,
     /// Things worth knowing where no protection is missing.
     pub notes: Vec<Warning>,
-    /// The status that `facts` was made from.
-    #[serde(skip)]
-    pub status: Status,
 }
 
 impl Report {
@@ -44,13 +40,12 @@ impl Report {
             Some("none".to_owned())
         };
         Ok(Report {
-            facts: Facts::from(&status),
             kernel_release,
             cpu_model: machine::cpu_model(),
             hypervisor,
             warnings,
             notes: warnings::notes(&status, visibility),
-            status,
+            facts: Facts::from(status),
         })
     }
 }

@@ -50,7 +50,7 @@ fn status_facts() -> Result<squall_bench::View, Failure> {
     let report = Report::now()?;
     let shown = report.warnings.iter().chain(&report.notes);
     Ok(squall_bench::View {
-        hypervisor: report.hypervisor.filter(|_| report.facts.is_vm),
+        hypervisor: report.hypervisor.filter(|_| report.facts.status.is_vm),
         warnings: shown.map(|warning| warning.code.to_owned()).collect(),
     })
 }

@@ -18,7 +18,7 @@ func Now() Status {
 		Engine:            aes256.Best().String(),
 		Memory:            allShards.Load().kind.String(),
 		ForkGuard:         "wiped",
-		CloneGuard:        cloneGuard(policy),
+		CloneGuard:        policy.CloneGuard(),
 		ReseedGuard:       reseedGuard(policy),
 		KernelGeneration:  policy.Generation(),
 		IsVM:              policy.IsVM,
@@ -29,21 +29,6 @@ func Now() Status {
 		HasVDSOGetrandom:  policy.HasVDSO(),
 		Reseeds:           Reseeds.Load(),
 		BytesDiscarded:    Discarded.Load(),
-	}
-}
-
-func cloneGuard(policy *guard.Policy) string {
-	switch {
-	case !policy.NoticesClones():
-		return "no-signal"
-	case policy.HasVMGenIDPage():
-		return "vmgenid-page"
-	case policy.HasImmediateSignal():
-		return "vmclock"
-	case policy.IsVM:
-		return "vmgenid"
-	default:
-		return "not-a-vm"
 	}
 }
 

@@ -4,8 +4,11 @@ package guard
 
 import (
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
@@ -13,56 +16,79 @@ import (
 // The signal of clones is a value in this VM's memory that changes before a restored VM runs again:
 // vmclock's count, or vmgenid's identifier. It is never entropy: sibling clones may see the same new value.
 
-type signalKind int
+// device is a device of the kernel that shows a signal in a page.
+type device struct {
+	// path is where the device is; a test replaces it.
+	path string
+	// isNamed reports whether the device's driver gives it this name.
+	isNamed func(name string) bool
+	// signal returns the signal that the open device shows; nil if it shows none.
+	signal func(file int) *cloneSignal
+}
 
-const (
-	// vmClock is vmclock's VM generation counter.
-	vmClock signalKind = iota
-	// disruptionMarker is vmclock's other count, which changes when clocks are disrupted. The specification
-	// does not promise that a restore is such a disruption, so it is checked and never relied on.
-	disruptionMarker
-	// vmgenidPage is vmgenid's identifier, in the page that squall's kernel module shows.
-	vmgenidPage
-)
+// devices lists them, the most preferred first.
+var devices = []*device{&vmClock, &vmgenidPage}
 
 // cloneSignal is a mapped page with the signal in it. The page is read-only, and stays mapped.
 type cloneSignal struct {
-	kind signalKind
-	page unsafe.Pointer
+	device *device
+	// guard is what the status calls it; "" if not every restore of this VM changes the signal, which is then
+	// checked and never relied on.
+	guard string
+	page  unsafe.Pointer
 	// first and last are the signal's words, and equal if there is only one.
 	first, last *uint64
 }
 
-// openCloneSignal opens the machine's best signal that this process may read; nil if there is none.
+// openCloneSignal opens the best signal that this process may read: the first that every restore changes, or else
+// the first that is only checked; nil if there is none.
 func openCloneSignal() *cloneSignal {
 	if failpoint.HideCloneSignal.IsActive() {
 		return nil
 	}
-	clock := openVMClock()
-	if clock.isImmediate() {
-		return clock
+	var additional *cloneSignal
+	for _, device := range devices {
+		signal := device.open()
+		switch {
+		case signal.isImmediate():
+			if additional != nil {
+				unmap(additional.page, PageSize)
+			}
+			return signal
+		case signal != nil && additional == nil:
+			additional = signal
+		case signal != nil:
+			unmap(signal.page, PageSize)
+		}
 	}
-	page := openVMGenIDPage()
-	if page == nil {
-		return clock
+	return additional
+}
+
+func (d *device) open() *cloneSignal {
+	file, ok := openDevice(d.path, d.isNamed)
+	if !ok {
+		return nil
 	}
-	if clock != nil {
-		unmap(clock.page, PageSize)
+	defer unix.Close(file)
+	signal := d.signal(file)
+	if signal != nil {
+		signal.device = d
 	}
-	return page
+	return signal
 }
 
 // mayHaveCloneSignal reports whether there is a device that may have a signal but cannot be identified, for
 // example without /sys. The device is not used, and the machine counts as a VM.
 func mayHaveCloneSignal() bool {
-	return !failpoint.HideCloneSignal.IsActive() && (isUnidentified(vmClockPath) || isUnidentified(vmgenidPagePath))
+	isUnidentified := func(d *device) bool { return isUnidentified(d.path) }
+	return !failpoint.HideCloneSignal.IsActive() && slices.ContainsFunc(devices, isUnidentified)
 }
 
-// is reports whether the signal is of this kind.
-func (s *cloneSignal) is(kind signalKind) bool { return s != nil && s.kind == kind }
+// isOf reports whether this is the device's signal.
+func (s *cloneSignal) isOf(device *device) bool { return s != nil && s.device == device }
 
 // isImmediate reports whether every restore of this VM changes the signal before the VM runs.
-func (s *cloneSignal) isImmediate() bool { return s.is(vmClock) || s.is(vmgenidPage) }
+func (s *cloneSignal) isImmediate() bool { return s != nil && s.guard != "" }
 
 // watch makes the fast path compare the signal.
 func (s *cloneSignal) watch() {

@@ -20,15 +20,15 @@ import (
 func useTestDevices(t *testing.T) {
 	t.Helper()
 	directory := t.TempDir()
-	drivers, links, clock, page := vmgenidDrivers, sysfsDevices, vmClockPath, vmgenidPagePath
+	drivers, links, clock, page := vmgenidDrivers, sysfsDevices, vmClock.path, vmgenidPage.path
 	t.Cleanup(func() {
-		vmgenidDrivers, sysfsDevices, vmClockPath, vmgenidPagePath = drivers, links, clock, page
+		vmgenidDrivers, sysfsDevices, vmClock.path, vmgenidPage.path = drivers, links, clock, page
 		hypervisorAnnounced = hasHypervisor
 	})
 	hypervisorAnnounced = func() bool { return false }
 	vmgenidDrivers = nil
-	vmClockPath = filepath.Join(directory, "vmclock0")
-	vmgenidPagePath = filepath.Join(directory, "squall-vmgenid")
+	vmClock.path = filepath.Join(directory, "vmclock0")
+	vmgenidPage.path = filepath.Join(directory, "squall-vmgenid")
 }
 
 // acceptFiles makes regular files count as devices.
@@ -104,7 +104,7 @@ func TestOnlyTheKernelsDevicesAreAccepted(t *testing.T) {
 	useTestDevices(t)
 	directory := t.TempDir()
 	at := func(name string) string { return filepath.Join(directory, name) }
-	place := func(name string) { vmClockPath, vmgenidPagePath = at(name), at(name) }
+	place := func(name string) { vmClock.path, vmgenidPage.path = at(name), at(name) }
 	write(t, at("clock"), vmclockPage(112, hasGeneration, 5, 7))
 	write(t, at("page"), pageOfVMGenID(40))
 	write(t, at("empty"), nil)
@@ -124,22 +124,22 @@ func TestOnlyTheKernelsDevicesAreAccepted(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	for name, kind := range map[string]signalKind{
-		"clock": vmClock, "clock's link": vmClock, "page": vmgenidPage, "page's link": vmgenidPage,
+	for name, device := range map[string]*device{
+		"clock": &vmClock, "clock's link": &vmClock, "page": &vmgenidPage, "page's link": &vmgenidPage,
 	} {
 		place(name)
 		if openCloneSignal() != nil {
 			t.Errorf("%s: accepted", name)
 		}
 		acceptFiles(t)
-		if !openCloneSignal().is(kind) {
+		if !openCloneSignal().isOf(device) {
 			t.Errorf("%s: refused although files are accepted: the test proves nothing", name)
 		}
 		isDevice = isMiscDevice
 	}
 	acceptFiles(t)
 	place("empty")
-	if !faults(func() { openVMClock() }) {
+	if !faults(func() { vmClock.open() }) {
 		t.Error("a truncated file can be read: the test proves nothing")
 	}
 }
@@ -221,28 +221,28 @@ func miscDevices(t *testing.T) string {
 func TestVMClock(t *testing.T) {
 	useTestDevices(t)
 	acceptFiles(t)
-	if openVMClock() != nil {
+	if vmClock.open() != nil {
 		t.Error("there is one where there is none")
 	}
 	wrong := vmclockPage(112, hasGeneration, 5, 7)
 	wrong[0]++
 	cases := []struct {
-		name string
-		page []byte
-		kind signalKind
-		is   bool
+		name  string
+		page  []byte
+		guard string
+		is    bool
 		// count stands in the page.
 		count uint64
 	}{
-		{"with a counter", vmclockPage(112, hasGeneration, 5, 7), vmClock, true, 7},
-		{"with a marker only", vmclockPage(104, 0, 5, 7), disruptionMarker, true, 5},
-		{"too short for its counter", vmclockPage(104, hasGeneration, 5, 7), disruptionMarker, true, 5},
-		{"another's magic", wrong, vmClock, false, 0},
+		{"with a counter", vmclockPage(112, hasGeneration, 5, 7), "vmclock", true, 7},
+		{"with a marker only", vmclockPage(104, 0, 5, 7), "", true, 5},
+		{"too short for its counter", vmclockPage(104, hasGeneration, 5, 7), "", true, 5},
+		{"another's magic", wrong, "", false, 0},
 	}
 	for _, c := range cases {
-		write(t, vmClockPath, c.page)
-		clock := openVMClock()
-		if clock.is(c.kind) != c.is {
+		write(t, vmClock.path, c.page)
+		clock := vmClock.open()
+		if (clock != nil) != c.is || c.is && clock.guard != c.guard {
 			t.Errorf("%s: %+v", c.name, clock)
 		}
 		if !c.is {
@@ -251,8 +251,8 @@ func TestVMClock(t *testing.T) {
 		if clock.value() != fold(c.count, c.count)+1 {
 			t.Errorf("%s: the value is %#x", c.name, clock.value())
 		}
-		overwrite(t, vmClockPath, 104, 100)
-		overwrite(t, vmClockPath, 16, 100)
+		overwrite(t, vmClock.path, 104, 100)
+		overwrite(t, vmClock.path, 16, 100)
 		if clock.value() != fold(100, 100)+1 {
 			t.Errorf("%s: a change is not seen: %#x", c.name, clock.value())
 		}
@@ -263,36 +263,36 @@ func TestVMClock(t *testing.T) {
 func TestVMGenIDPage(t *testing.T) {
 	useTestDevices(t)
 	acceptFiles(t)
-	if openVMGenIDPage() != nil {
+	if vmgenidPage.open() != nil {
 		t.Error("there is one where there is none")
 	}
 	const idLen = 16
 	for _, at := range []uint64{40, 1000, PageSize - idLen} {
-		write(t, vmgenidPagePath, pageOfVMGenID(at))
-		page := openVMGenIDPage()
-		if !page.is(vmgenidPage) {
+		write(t, vmgenidPage.path, pageOfVMGenID(at))
+		page := vmgenidPage.open()
+		if !page.isImmediate() {
 			t.Fatalf("at %d: %+v", at, page)
 		}
 		before := page.value()
 		for i := at - 8; i < min(at+idLen+8, PageSize); i++ {
 			isIdentifier := i >= at && i < at+idLen
 			for bit := range 8 {
-				overwrite(t, vmgenidPagePath, int64(i), 1<<bit)
+				overwrite(t, vmgenidPage.path, int64(i), 1<<bit)
 				if (page.value() != before) != isIdentifier {
 					t.Errorf("at %d, byte %d, bit %d", at, i, bit)
 				}
 			}
-			overwrite(t, vmgenidPagePath, int64(i), 0)
+			overwrite(t, vmgenidPage.path, int64(i), 0)
 		}
 	}
 	for _, at := range []uint64{4, 41, PageSize - 8, PageSize, 1 << 63, ^uint64(0) - 7} {
-		write(t, vmgenidPagePath, pageOfVMGenID(at))
-		if openVMGenIDPage() != nil {
+		write(t, vmgenidPage.path, pageOfVMGenID(at))
+		if vmgenidPage.open() != nil {
 			t.Errorf("at %d: accepted", at)
 		}
 	}
-	write(t, vmgenidPagePath, bytes.Repeat([]byte{0}, 23))
-	if openVMGenIDPage() != nil {
+	write(t, vmgenidPage.path, bytes.Repeat([]byte{0}, 23))
+	if vmgenidPage.open() != nil {
 		t.Error("a short read: accepted")
 	}
 }
@@ -301,16 +301,16 @@ func TestVMGenIDPage(t *testing.T) {
 func TestTheBestSignalIsUsed(t *testing.T) {
 	useTestDevices(t)
 	acceptFiles(t)
-	write(t, vmgenidPagePath, pageOfVMGenID(40))
-	write(t, vmClockPath, vmclockPage(112, hasGeneration, 5, 7))
+	write(t, vmgenidPage.path, pageOfVMGenID(40))
+	write(t, vmClock.path, vmclockPage(112, hasGeneration, 5, 7))
 	if policy := detectPolicy(); !policy.HasVMClock() || policy.HasVMGenIDPage() || !policy.HasImmediateSignal() {
 		t.Errorf("with a vmclock that counts: %+v", policy.signal)
 	}
-	write(t, vmClockPath, vmclockPage(104, 0, 5, 7))
+	write(t, vmClock.path, vmclockPage(104, 0, 5, 7))
 	if policy := detectPolicy(); policy.HasVMClock() || !policy.HasVMGenIDPage() || !policy.HasImmediateSignal() {
 		t.Errorf("with a vmclock that does not: %+v", policy.signal)
 	}
-	write(t, vmgenidPagePath, pageOfVMGenID(41))
+	write(t, vmgenidPage.path, pageOfVMGenID(41))
 	if policy := detectPolicy(); !policy.HasVMClock() || policy.HasVMGenIDPage() || policy.HasImmediateSignal() {
 		t.Errorf("with that alone: %+v", policy.signal)
 	}
@@ -336,12 +336,12 @@ func TestADeviceProvesAVM(t *testing.T) {
 	}
 	vmgenidDrivers = nil
 	acceptFiles(t)
-	write(t, vmgenidPagePath, pageOfVMGenID(40))
+	write(t, vmgenidPage.path, pageOfVMGenID(40))
 	if policy := detectPolicy(); !policy.IsVM || !policy.NoticesClones() {
 		t.Errorf("with vmgenid's page: %+v", policy)
 	}
-	vmgenidPagePath += ".none"
-	write(t, vmClockPath, vmclockPage(104, 0, 5, 7))
+	vmgenidPage.path += ".none"
+	write(t, vmClock.path, vmclockPage(104, 0, 5, 7))
 	if policy := detectPolicy(); !policy.IsVM || policy.NoticesClones() {
 		t.Errorf("with a vmclock that counts no generations: %+v", policy)
 	}
@@ -350,7 +350,7 @@ func TestADeviceProvesAVM(t *testing.T) {
 // A device that may have a signal, but is not in sysfs, is not used, but it proves a VM too: otherwise a
 // hypervisor that hides itself would not be noticed. The control is a sysfs that knows the device by another name.
 func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
-	for minor, path := range map[uint32]*string{254: &vmClockPath, 255: &vmgenidPagePath} {
+	for minor, path := range map[uint32]*string{254: &vmClock.path, 255: &vmgenidPage.path} {
 		t.Run(filepath.Base(*path), func(t *testing.T) {
 			useTestDevices(t)
 			if err := unix.Mknod(*path, unix.S_IFCHR|0o600, int(unix.Mkdev(10, minor))); err != nil {
@@ -381,8 +381,8 @@ func TestASignalIsWatched(t *testing.T) {
 		// at are bytes of the signal.
 		at []int64
 	}{
-		{"vmclock", &vmClockPath, vmclockPage(112, hasGeneration, 5, 7), []int64{104}},
-		{"vmgenid's page", &vmgenidPagePath, pageOfVMGenID(40), []int64{40, 55}},
+		{"vmclock", &vmClock.path, vmclockPage(112, hasGeneration, 5, 7), []int64{104}},
+		{"vmgenid's page", &vmgenidPage.path, pageOfVMGenID(40), []int64{40, 55}},
 	}
 	for _, c := range cases {
 		for _, at := range c.at {

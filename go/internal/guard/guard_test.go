@@ -224,12 +224,12 @@ func TestPoliciesThatNoticeClones(t *testing.T) {
 		{Policy{IsVM: true, HasVMGenID: true}, Mapped, true, true, true, true},
 		{Policy{IsVM: true, HasVMGenID: true}, Probe, true, false, true, true},
 		{Policy{IsVM: true, HasVMGenID: true}, NotWatched, false, false, true, true},
-		{Policy{IsVM: true, signal: &cloneSignal{kind: vmClock}}, Mapped, true, true, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmClock}}, Mapped, true, true, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmgenidPage}}, Mapped, true, true, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmgenidPage}}, NotWatched, true, false, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: disruptionMarker}}, Mapped, true, true, true, true},
-		{Policy{IsVM: true, signal: &cloneSignal{kind: disruptionMarker}}, Mapped, false, true, false, true},
+		{Policy{IsVM: true, signal: &cloneSignal{guard: "vmclock"}}, Mapped, true, true, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{guard: "vmclock"}}, Mapped, true, true, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{guard: "vmgenid-page"}}, Mapped, true, true, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{guard: "vmgenid-page"}}, NotWatched, true, false, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{}}, Mapped, true, true, true, true},
+		{Policy{IsVM: true, signal: &cloneSignal{}}, Mapped, false, true, false, true},
 	}
 	for _, c := range cases {
 		setWatch(c.watch, generation)

@@ -76,11 +76,25 @@ func (p *Policy) NoticesClones() bool {
 // HasImmediateSignal reports whether a signal changes before a clone of this VM runs.
 func (p *Policy) HasImmediateSignal() bool { return p.signal.isImmediate() }
 
+// CloneGuard returns what keeps a clone of this VM from repeating its sibling.
+func (p *Policy) CloneGuard() string {
+	switch {
+	case !p.NoticesClones():
+		return "no-signal"
+	case p.HasImmediateSignal():
+		return p.signal.guard
+	case p.IsVM:
+		return "vmgenid"
+	default:
+		return "not-a-vm"
+	}
+}
+
 // HasVMClock reports whether a vmclock is used, with or without a count of restores.
-func (p *Policy) HasVMClock() bool { return p.signal.is(vmClock) || p.signal.is(disruptionMarker) }
+func (p *Policy) HasVMClock() bool { return p.signal.isOf(&vmClock) }
 
 // HasVMGenIDPage reports whether vmgenid's page is shown and used.
-func (p *Policy) HasVMGenIDPage() bool { return p.signal.is(vmgenidPage) }
+func (p *Policy) HasVMGenIDPage() bool { return p.signal.isOf(&vmgenidPage) }
 
 // HasVDSO reports whether the kernel has getrandom in the vDSO.
 func (p *Policy) HasVDSO() bool { return p.vdso != nil }

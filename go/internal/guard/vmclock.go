@@ -6,22 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // vmclock has a count that changes before a restored VM runs again: the VM generation counter if the device
 // has one, otherwise the disruption marker. Linux's include/uapi/linux/vmclock-abi.h specifies the page.
 
-// vmClockPath is the path of the device; a test replaces it.
-var vmClockPath = "/dev/vmclock0"
+var vmClock = device{path: "/dev/vmclock0", isNamed: isVMClockName, signal: vmClockSignal}
 
-func openVMClock() *cloneSignal {
-	file, ok := openDevice(vmClockPath, isVMClockName)
-	if !ok {
-		return nil
-	}
-	defer unix.Close(file)
+func vmClockSignal(file int) *cloneSignal {
 	page := mapDevice(file)
 	if page == nil {
 		return nil
@@ -56,10 +48,11 @@ func findCount(page unsafe.Pointer) *cloneSignal {
 	if word(magicAt) != magic || uint16(word(versionAt)) != 1 || !has(markerAt) {
 		return nil
 	}
-	kind, at := disruptionMarker, markerAt
+	// The specification does not promise that a restore disrupts the clocks.
+	guard, at := "", markerAt
 	if word(flagsAt)&flagHasGeneration != 0 && has(generationAt) {
-		kind, at = vmClock, generationAt
+		guard, at = "vmclock", generationAt
 	}
 	count := (*uint64)(unsafe.Add(page, at))
-	return &cloneSignal{kind: kind, page: page, first: count, last: count}
+	return &cloneSignal{guard: guard, page: page, first: count, last: count}
 }

@@ -13,15 +13,13 @@ import (
 // writes a new identifier before the guest continues ("Virtual Machine Generation ID", Microsoft, 2012); only the
 // interrupt, which Linux waits for, comes later.
 
-// vmgenidPagePath is the path of the device; a test replaces it.
-var vmgenidPagePath = "/dev/squall-vmgenid"
+var vmgenidPage = device{
+	path:    "/dev/squall-vmgenid",
+	isNamed: func(name string) bool { return name == "squall-vmgenid" },
+	signal:  vmgenidPageSignal,
+}
 
-func openVMGenIDPage() *cloneSignal {
-	file, ok := openDevice(vmgenidPagePath, func(name string) bool { return name == "squall-vmgenid" })
-	if !ok {
-		return nil
-	}
-	defer unix.Close(file)
+func vmgenidPageSignal(file int) *cloneSignal {
 	at, ok := identifierAt(file)
 	if !ok {
 		return nil
@@ -31,7 +29,7 @@ func openVMGenIDPage() *cloneSignal {
 		return nil
 	}
 	return &cloneSignal{
-		kind:  vmgenidPage,
+		guard: "vmgenid-page",
 		page:  page,
 		first: (*uint64)(unsafe.Add(page, at)),
 		last:  (*uint64)(unsafe.Add(page, at+8)),

@@ -5,8 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use squall::testing::{
-    Failpoint, activate_for_testing, set_gap_for_testing, vmclock_for_testing,
-    vmgenid_page_for_testing,
+    Failpoint, activate_for_testing, clone_device_for_testing, set_gap_for_testing,
 };
 use squall_probe::{Mode, Source};
 
@@ -116,8 +115,8 @@ pub fn is_emulated() -> bool {
 
 /// Makes squall look for the clone notification devices in places where they are not.
 fn hide_devices() {
-    vmclock_for_testing(c"/dev/null");
-    vmgenid_page_for_testing(c"/dev/null");
+    clone_device_for_testing(c"/dev/vmclock0", c"/dev/null");
+    clone_device_for_testing(c"/dev/squall-vmgenid", c"/dev/null");
 }
 
 /// Forks the processes whose guards are off. This process must not have drawn before.

@@ -62,14 +62,11 @@ impl Engine {
     pub fn is_available(self) -> bool {
         match self {
             Engine::Portable | Engine::ChaCha20 => true,
-            #[cfg(target_arch = "x86_64")]
-            Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => cpuid::has(self.features()),
             #[cfg(target_arch = "aarch64")]
             Engine::ArmAes => super::aarch64::is_available(),
-            #[allow(
-                unreachable_patterns,
-                reason = "which engines are left over depends on the CPU's architecture"
-            )]
+            #[cfg(target_arch = "x86_64")]
+            engine => engine.features().is_some_and(cpuid::has),
+            #[cfg(not(target_arch = "x86_64"))]
             _ => false,
         }
     }
@@ -91,16 +88,16 @@ impl Engine {
         }
     }
 
-    /// The CPU features that the engine needs.
+    /// The CPU features that the engine's instructions need; `None` if it has none of this architecture.
     #[cfg(target_arch = "x86_64")]
-    fn features(self) -> Features {
+    fn features(self) -> Option<Features> {
         let aes = Features::AES.and(Features::SSSE3);
         let vaes = aes.and(Features::VAES);
         match self {
-            Engine::Vaes512 => vaes.and(Features::AVX512F).and(Features::AVX512BW),
-            Engine::Vaes256 => vaes.and(Features::AVX2),
-            Engine::AesNi => aes,
-            Engine::ArmAes | Engine::Portable | Engine::ChaCha20 => Features::NONE,
+            Engine::Vaes512 => Some(vaes.and(Features::AVX512F).and(Features::AVX512BW)),
+            Engine::Vaes256 => Some(vaes.and(Features::AVX2)),
+            Engine::AesNi => Some(aes),
+            _ => None,
         }
     }
 }

@@ -201,13 +201,11 @@ impl<C: Cipher> ExpandedKey<C> {
     #[inline]
     pub fn empty(engine: Engine) -> Self {
         match engine {
-            #[cfg(target_arch = "x86_64")]
-            Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => {
-                ExpandedKey::Instructions(cpu::Expanded::empty(engine))
-            }
-            #[cfg(target_arch = "aarch64")]
-            Engine::ArmAes => ExpandedKey::Instructions(cpu::Expanded::empty()),
-            _ => ExpandedKey::Portable(None),
+            Engine::Portable => ExpandedKey::Portable(None),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            engine => ExpandedKey::Instructions(cpu::Expanded::empty(engine)),
+            #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+            engine => unreachable!("this CPU has no engine {engine}"),
         }
     }
 

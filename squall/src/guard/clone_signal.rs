@@ -1,53 +1,114 @@
 //! The signal of clones: a value in this VM's memory that changes before a restored VM runs again,
-//! vmclock's count or vmgenid's identifier.
+//! such as vmclock's count or vmgenid's identifier.
 //!
-//! The value is a signal, never entropy: sibling clones may see the same new value.
+//! The value is a signal, never entropy: sibling clones may see the same new value. A file below describes each
+//! device that has one; [`DEVICES`] lists them.
 
+mod misc_device;
+pub mod vmclock;
+mod vmgenid_page;
+
+use core::ffi::CStr;
+use core::fmt;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::memory;
 use super::signal_address::{SignalAddress, fold};
+use crate::file::File;
+pub(super) use misc_device::is_unidentified;
 
-/// The kinds of signal.
+/// A device of the kernel that shows a signal.
+trait Device {
+    /// Where the device is.
+    fn path(&self) -> &'static CStr;
+
+    /// Whether the device's driver gives it this name.
+    fn is_named(&self, name: &[u8]) -> bool;
+
+    /// The signal that the open device shows; `None` if it shows none.
+    fn signal(&self, file: &File) -> Option<CloneSignal>;
+}
+
+/// The most preferred first.
+const DEVICES: [&dyn Device; 2] = [&vmclock::VmClock, &vmgenid_page::VmgenidPage];
+
+/// What keeps a VM clone from repeating its sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// vmclock's VM generation counter.
+#[non_exhaustive]
+pub enum CloneGuard {
+    /// No hypervisor announces itself, and there is no vmgenid or vmclock.
+    NotAVm,
+    /// vmclock's generation counter, which changes before a clone runs.
     VmClock,
-    /// vmclock's disruption marker: an additional signal, which is checked but never relied on.
-    /// Hypervisors change it with a restore, but the device's specification does not require that.
-    DisruptionMarker,
-    /// vmgenid's identifier, in the page that squall's kernel module shows.
+    /// vmgenid's page, which squall's kernel module shows and which changes before a clone runs.
     VmgenidPage,
+    /// vmgenid: the kernel reseeds when it is notified of the clone, milliseconds after the clone runs.
+    /// Until then, requests are made different in each clone.
+    Vmgenid,
+    /// There is no signal, or none that the program relies on ([`distrust_clone_signals`]): requests are
+    /// always made different in each clone.
+    ///
+    /// [`distrust_clone_signals`]: crate::hazmat::distrust_clone_signals
+    NoSignal,
+}
+
+impl fmt::Display for CloneGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CloneGuard::NotAVm => "not-a-vm",
+            CloneGuard::VmClock => "vmclock",
+            CloneGuard::VmgenidPage => "vmgenid-page",
+            CloneGuard::Vmgenid => "vmgenid",
+            CloneGuard::NoSignal => "no-signal",
+        })
+    }
 }
 
 /// A mapped page with the signal in it. The page is read-only, and stays mapped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloneSignal {
-    kind: Kind,
+    /// The guard that it is; `None` if not every restore of this VM changes it. It is then an additional signal,
+    /// which is checked but never relied on.
+    pub guard: Option<CloneGuard>,
+    /// Where the device is.
+    pub device: &'static CStr,
     page: NonNull<u8>,
     /// Offset of the signal in the page, in bytes.
     at: usize,
+    /// Bytes from the signal's first word to its last: 0 if there is only one.
+    to_last: u16,
 }
 
 impl CloneSignal {
-    /// The signal of this kind, at this offset of a mapped page.
-    pub fn new(kind: Kind, page: NonNull<u8>, at: usize) -> CloneSignal {
-        CloneSignal { kind, page, at }
-    }
-
-    pub fn kind(self) -> Kind {
-        self.kind
+    /// The best of the machine's signals that this process may read: the first that every restore changes, or else
+    /// the first that is only checked.
+    pub fn find() -> Option<CloneSignal> {
+        let mut additional: Option<CloneSignal> = None;
+        for (number, device) in DEVICES.into_iter().enumerate() {
+            let Some(signal) = open(number, device) else {
+                continue;
+            };
+            if signal.is_relied_on() {
+                additional.inspect(CloneSignal::unmap);
+                return Some(signal);
+            }
+            match additional {
+                None => additional = Some(signal),
+                Some(_) => signal.unmap(),
+            }
+        }
+        additional
     }
 
     /// Unmaps the page of a signal that is not going to be used.
-    pub fn unmap(self) {
+    fn unmap(&self) {
         memory::unmap(self.page);
     }
 
     /// Whether every restore of this VM changes the signal.
-    pub fn is_relied_on(self) -> bool {
-        self.kind != Kind::DisruptionMarker
+    pub fn is_relied_on(&self) -> bool {
+        self.guard.is_some()
     }
 
     /// The signal's value plus one: 0 stands for no signal.
@@ -66,12 +127,32 @@ impl CloneSignal {
         SignalAddress {
             // SAFETY: `at` is within the page.
             first: unsafe { self.page.add(self.at) }.cast().as_ptr(),
-            to_last: match self.kind {
-                Kind::VmgenidPage => size_of::<u64>() as u16,
-                Kind::VmClock | Kind::DisruptionMarker => 0,
-            },
+            to_last: self.to_last,
         }
     }
+}
+
+/// The signal of the device with this number in [`DEVICES`].
+fn open(number: usize, device: &dyn Device) -> Option<CloneSignal> {
+    let path = device.path();
+    #[cfg(feature = "testing")]
+    let path = *REPLACEMENTS[number].get().unwrap_or(&path);
+    #[cfg(not(feature = "testing"))]
+    let _ = number;
+    device.signal(&misc_device::open(device, path)?)
+}
+
+#[cfg(feature = "testing")]
+static REPLACEMENTS: [std::sync::OnceLock<&'static CStr>; DEVICES.len()] =
+    [const { std::sync::OnceLock::new() }; DEVICES.len()];
+
+/// Looks for `device` at `path` instead. A file there that imitates the device's page is used only with
+/// [`Failpoint::SkipCloneDeviceCheck`](crate::failpoint::Failpoint::SkipCloneDeviceCheck).
+#[cfg(feature = "testing")]
+pub fn replace_device(device: &CStr, path: &'static CStr) {
+    let number = DEVICES.iter().position(|known| known.path() == device);
+    let replacement = &REPLACEMENTS[number.expect("a device of the list")];
+    replacement.set(path).expect("it is replaced once");
 }
 
 // SAFETY: the page is read-only, never unmapped once in use, and read by atomic loads.
@@ -130,12 +211,23 @@ pub(super) mod tests {
     const WORD: usize = size_of::<u64>();
 
     /// A signal in ordinary memory, at offset 104 of its page.
-    pub(in crate::guard) fn imitation(kind: Kind) -> CloneSignal {
+    pub(in crate::guard) fn imitation(guard: Option<CloneGuard>) -> CloneSignal {
         /// Addresses of pages that are never freed, so that AddressSanitizer sees no leak.
         static PAGES: std::sync::Mutex<Vec<usize>> = std::sync::Mutex::new(Vec::new());
         let page = NonNull::from(Box::leak(Box::new([0u64; 4096 / WORD])));
         PAGES.lock().unwrap().push(page.addr().get());
-        CloneSignal::new(kind, page.cast(), 104)
+        let words = if guard == Some(CloneGuard::VmgenidPage) {
+            2
+        } else {
+            1
+        };
+        CloneSignal {
+            guard,
+            device: c"/dev/imitation",
+            page: page.cast(),
+            at: 104,
+            to_last: ((words - 1) * WORD) as u16,
+        }
     }
 
     fn set(signal: CloneSignal, at: usize, word: u64) {
@@ -147,8 +239,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_count_is_one_word() {
-        for kind in [Kind::VmClock, Kind::DisruptionMarker] {
-            let signal = imitation(kind);
+        for guard in [Some(CloneGuard::VmClock), None] {
+            let signal = imitation(guard);
             let before = signal.value();
             assert_ne!(before, 0);
             for at in [96, 112] {
@@ -157,13 +249,13 @@ pub(super) mod tests {
             }
             set(signal, 104, 7);
             assert_ne!(signal.value(), before);
-            assert_eq!(signal.is_relied_on(), kind == Kind::VmClock);
+            assert_eq!(signal.is_relied_on(), guard.is_some());
         }
     }
 
     #[test]
     fn an_identifier_is_two_words() {
-        let signal = imitation(Kind::VmgenidPage);
+        let signal = imitation(Some(CloneGuard::VmgenidPage));
         let before = signal.value();
         for (at, changes) in [(96, false), (104, true), (112, true), (120, false)] {
             for bit in 0..64 {

@@ -136,16 +136,19 @@ unsafe fn gnu_symbol_count(table: *const u32) -> usize {
 mod tests {
     use super::*;
 
+    /// The vDSO's address; `None` if the kernel has mapped none.
     fn vdso() -> Option<usize> {
         // SAFETY: getauxval has no preconditions.
         let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("this process's mappings");
+        assert_eq!(base != 0, maps.contains("[vdso]"));
         (base != 0).then_some(base)
     }
 
     #[test]
     fn finds_what_every_vdso_has() {
         let Some(base) = vdso() else {
-            return assert!(!crate::status().has_vdso_getrandom);
+            return;
         };
         let name = if IS_VDSO_PREFIXED {
             c"__vdso_clock_gettime"
@@ -162,7 +165,7 @@ mod tests {
     #[test]
     fn both_hash_tables_count_the_same_symbols() {
         let Some(base) = vdso() else {
-            return assert!(!crate::status().has_vdso_getrandom);
+            return;
         };
         // SAFETY: the kernel gave the address of a whole image.
         unsafe {

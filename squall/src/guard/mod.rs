@@ -13,7 +13,6 @@ pub(crate) mod fork;
 pub(crate) mod freshness;
 pub(crate) mod lock;
 pub(crate) mod memory;
-mod misc_device;
 pub(crate) mod page;
 pub(crate) mod policy;
 pub(crate) mod shared;
@@ -22,9 +21,7 @@ pub(crate) mod stop;
 pub(crate) mod thread;
 pub(crate) mod thread_line;
 pub(crate) mod vdso;
-pub(crate) mod vmclock;
 mod vmgenid;
-pub(crate) mod vmgenid_page;
 
 /// What must be unchanged for state to be usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

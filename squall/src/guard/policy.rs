@@ -7,11 +7,11 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use super::clone_signal::{self, CloneSignal, Kind};
+use super::clone_signal::{self, CloneGuard, CloneSignal};
 use super::memory::{self, MemoryKind};
 use super::page::Page;
 use super::vdso::{self, Vdso, Watch};
-use super::{Epoch, fork, freshness, misc_device, vmclock, vmgenid, vmgenid_page};
+use super::{Epoch, fork, freshness, vmgenid};
 use crate::failpoint::{self, Failpoint};
 
 /// The protections of this process.
@@ -87,10 +87,10 @@ impl Policy {
 
     fn decide() -> Policy {
         let provisional = Self::provisional();
-        let signal = best_clone_signal();
+        let signal = CloneSignal::find();
         Policy {
             signal,
-            is_vm: provisional.is_vm || signal.is_some() || misc_device::is_unidentified(),
+            is_vm: provisional.is_vm || signal.is_some() || clone_signal::is_unidentified(),
             is_provisional: false,
             ..provisional
         }
@@ -111,12 +111,17 @@ impl Policy {
 
     /// Whether a signal changes before a clone of this VM runs.
     pub fn has_immediate_signal(&self) -> bool {
-        self.signal.is_some_and(CloneSignal::is_relied_on)
+        self.signal.is_some_and(|signal| signal.is_relied_on())
     }
 
-    /// The kind of the signal of clones.
-    pub fn signal_kind(&self) -> Option<Kind> {
-        self.signal.map(CloneSignal::kind)
+    /// What keeps a clone of this VM from repeating its sibling.
+    pub fn clone_guard(&self) -> CloneGuard {
+        match self.signal.and_then(|signal| signal.guard) {
+            _ if !self.notices_clones() => CloneGuard::NoSignal,
+            Some(guard) => guard,
+            None if self.is_vm => CloneGuard::Vmgenid,
+            None => CloneGuard::NotAVm,
+        }
     }
 
     /// Whether this machine may have been cloned between two epochs. Without an immediate signal, any
@@ -212,19 +217,6 @@ struct Slot(UnsafeCell<MaybeUninit<Policy>>);
 // SAFETY: `Policy::get` lets one thread write, once, before any reads.
 unsafe impl Sync for Slot {}
 
-/// The best of the machine's signals of clones that this process may read.
-fn best_clone_signal() -> Option<CloneSignal> {
-    let clock = vmclock::open();
-    if clock.is_some_and(CloneSignal::is_relied_on) {
-        return clock;
-    }
-    let page = vmgenid_page::open();
-    if let (Some(clock), Some(_)) = (clock, page) {
-        clock.unmap();
-    }
-    page.or(clock)
-}
-
 /// Whether the kernel's vmgenid driver has a device.
 fn has_vmgenid() -> bool {
     !failpoint::is_active(Failpoint::HideVmgenid) && vmgenid::is_bound()
@@ -244,7 +236,7 @@ fn has_hypervisor_announcement() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clone_signal::Kind::{DisruptionMarker, VmClock, VmgenidPage};
+    use super::super::clone_signal::CloneGuard::{VmClock, VmgenidPage};
     use super::super::clone_signal::tests::imitation;
     use super::*;
 
@@ -265,9 +257,12 @@ mod tests {
         ..VM
     };
 
-    fn with_signal(vm: Policy, kind: Kind) -> Policy {
+    /// vmclock's disruption marker: no restore has to change it.
+    const DISRUPTION_MARKER: Option<CloneGuard> = None;
+
+    fn with_signal(vm: Policy, guard: impl Into<Option<CloneGuard>>) -> Policy {
         Policy {
-            signal: Some(imitation(kind)),
+            signal: Some(imitation(guard.into())),
             ..vm
         }
     }
@@ -293,11 +288,11 @@ mod tests {
             (VM, false),
             (VMGENID, can_see_generation),
             (with_signal(VM, VmClock), true),
-            (with_signal(VM, DisruptionMarker), false),
+            (with_signal(VM, DISRUPTION_MARKER), false),
             (with_signal(VMGENID, VmClock), true),
             (with_signal(VM, VmgenidPage), true),
             (with_signal(VMGENID, VmgenidPage), true),
-            (with_signal(VMGENID, DisruptionMarker), can_see_generation),
+            (with_signal(VMGENID, DISRUPTION_MARKER), can_see_generation),
         ] {
             assert_eq!(policy.has_clone_signal(), notices_clones, "{policy:?}");
             assert_eq!(policy.notices_clones(), notices_clones, "{policy:?}");
@@ -317,11 +312,11 @@ mod tests {
             (VM, true),
             (VMGENID, true),
             (with_signal(VM, VmClock), false),
-            (with_signal(VM, DisruptionMarker), true),
+            (with_signal(VM, DISRUPTION_MARKER), true),
             (with_signal(VMGENID, VmClock), false),
             (with_signal(VM, VmgenidPage), false),
             (with_signal(VMGENID, VmgenidPage), false),
-            (with_signal(VMGENID, DisruptionMarker), true),
+            (with_signal(VMGENID, DISRUPTION_MARKER), true),
         ] {
             // No kernel reaches this generation, so no clone is unsettled under it.
             assert_eq!(
@@ -344,11 +339,11 @@ mod tests {
             (VM, false),
             (VMGENID, true),
             (with_signal(VM, VmClock), false),
-            (with_signal(VM, DisruptionMarker), false),
+            (with_signal(VM, DISRUPTION_MARKER), false),
             (with_signal(VMGENID, VmClock), false),
             (with_signal(VM, VmgenidPage), false),
             (with_signal(VMGENID, VmgenidPage), false),
-            (with_signal(VMGENID, DisruptionMarker), true),
+            (with_signal(VMGENID, DISRUPTION_MARKER), true),
         ] {
             assert_eq!(
                 policy.has_delayed_notification(),
@@ -373,7 +368,7 @@ mod tests {
             (VMGENID, [false, true, true]),
             (with_signal(VM, VmClock), [false, false, true]),
             (with_signal(VMGENID, VmgenidPage), [false, false, true]),
-            (with_signal(VM, DisruptionMarker), [false, true, true]),
+            (with_signal(VM, DISRUPTION_MARKER), [false, true, true]),
         ] {
             let may_be =
                 [epoch(5, 7), epoch(6, 7), epoch(5, 8)].map(|now| policy.may_be_clone(before, now));

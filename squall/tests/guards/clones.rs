@@ -13,8 +13,7 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use squall::CloneGuard;
 use squall::testing::Failpoint::SkipCloneDeviceCheck;
 use squall::testing::{
-    KEY_OFFSETS_FOR_TESTING, activate_for_testing, set_gap_for_testing, vmclock_for_testing,
-    vmgenid_page_for_testing,
+    KEY_OFFSETS_FOR_TESTING, activate_for_testing, clone_device_for_testing, set_gap_for_testing,
 };
 
 use crate::Verdict;
@@ -90,8 +89,8 @@ pub fn without_signal() {
 }
 
 fn look_for_signals_at(vmclock: &'static CStr, vmgenid_page: &'static CStr) {
-    vmclock_for_testing(vmclock);
-    vmgenid_page_for_testing(vmgenid_page);
+    clone_device_for_testing(c"/dev/vmclock0", vmclock);
+    clone_device_for_testing(c"/dev/squall-vmgenid", vmgenid_page);
 }
 
 /// Before the kernel has handled vmgenid's interrupt, requests of every size differ.

@@ -165,24 +165,25 @@ enum Expect {
 use Expect::{Broken, Held};
 
 struct Case {
-    name: &'static str,
-    scenario: fn() -> Verdict,
+    name: String,
+    scenario: Box<dyn Fn() -> Verdict + Send + Sync>,
     failpoints: &'static [Failpoint],
     expect: Expect,
-    needs: &'static [Need],
+    needs: Vec<Need>,
     /// Whether the case makes the kernel reseed: it then runs alone, as this would disturb other cases.
     reseeds_kernel: bool,
 }
 
 impl Case {
-    const fn reseeds_kernel(self) -> Case {
+    fn reseeds_kernel(self) -> Case {
         Case {
             reseeds_kernel: true,
             ..self
         }
     }
 
-    const fn needs(self, needs: &'static [Need]) -> Case {
+    fn needs(self, needs: &[Need]) -> Case {
+        let needs = needs.to_vec();
         Case { needs, ..self }
     }
 
@@ -194,18 +195,18 @@ impl Case {
     }
 }
 
-const fn case(
-    name: &'static str,
-    scenario: fn() -> Verdict,
+fn case(
+    name: &str,
+    scenario: impl Fn() -> Verdict + Send + Sync + 'static,
     failpoints: &'static [Failpoint],
     expect: Expect,
 ) -> Case {
     Case {
-        name,
-        scenario,
+        name: name.to_owned(),
+        scenario: Box::new(scenario),
         failpoints,
         expect,
-        needs: &[],
+        needs: Vec::new(),
         reseeds_kernel: false,
     }
 }
@@ -282,8 +283,31 @@ const BURST_STEPS: &[Need] = &[
     Need::Steps,
 ];
 
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
+    let engines = Engine::ALL.into_iter().flat_map(engine_cases);
+    let mut cases: Vec<Case> = engines.collect();
+    cases.extend(machine_cases());
+    cases
+});
+
+/// What must hold for an engine.
+fn engine_cases(engine: Engine) -> [Case; 2] {
+    let name = format!("stack/no-keys-left/{engine}");
+    let scenario = move || stack::no_keys_left(engine);
+    [
+        case(&name, scenario, WITH_PAD, Held),
+        case(
+            &format!("{name}/control"),
+            scenario,
+            WITH_PAD_UNWIPED,
+            Broken,
+        ),
+    ]
+    .map(|case| case.needs(&[Need::Engine(engine)]))
+}
+
 #[rustfmt::skip]
-const CASES: &[Case] = &[
+fn machine_cases() -> Vec<Case> { Vec::from([
     case("fork/children", forks::children, STRICT, Held),
     case("fork/children/wipe-on-fork", forks::children, WIPED, Held),
     case("fork/children/plain-memory", forks::children, PLAIN, Held),
@@ -485,18 +509,6 @@ const CASES: &[Case] = &[
     case("health/stuck-counter", seeds::stuck_counter, &[FreezeCycleCounter], Held),
     case("health/stuck-counter/control", seeds::stuck_counter, &[FreezeCycleCounter, PassHealthTests], Broken),
     case("health/good-sources", seeds::good_sources, &[], Held),
-    case("stack/no-keys-left/portable", || stack::no_keys_left(Engine::Portable), WITH_PAD, Held).needs(&[Need::Engine(Engine::Portable)]),
-    case("stack/no-keys-left/portable/control", || stack::no_keys_left(Engine::Portable), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Portable)]),
-    case("stack/no-keys-left/aesni", || stack::no_keys_left(Engine::AesNi), WITH_PAD, Held).needs(&[Need::Engine(Engine::AesNi)]),
-    case("stack/no-keys-left/aesni/control", || stack::no_keys_left(Engine::AesNi), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
-    case("stack/no-keys-left/vaes256", || stack::no_keys_left(Engine::Vaes256), WITH_PAD, Held).needs(&[Need::Engine(Engine::Vaes256)]),
-    case("stack/no-keys-left/vaes256/control", || stack::no_keys_left(Engine::Vaes256), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes256)]),
-    case("stack/no-keys-left/vaes512", || stack::no_keys_left(Engine::Vaes512), WITH_PAD, Held).needs(&[Need::Engine(Engine::Vaes512)]),
-    case("stack/no-keys-left/vaes512/control", || stack::no_keys_left(Engine::Vaes512), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes512)]),
-    case("stack/no-keys-left/arm-aes", || stack::no_keys_left(Engine::ArmAes), WITH_PAD, Held).needs(&[Need::Engine(Engine::ArmAes)]),
-    case("stack/no-keys-left/arm-aes/control", || stack::no_keys_left(Engine::ArmAes), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ArmAes)]),
-    case("stack/no-keys-left/chacha20", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD, Held).needs(&[Need::Engine(Engine::ChaCha20)]),
-    case("stack/no-keys-left/chacha20/control", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ChaCha20)]),
     case("stack/no-seeds-left", stack::no_seeds_left, &[ZeroKernelBytes, ZeroRootBytes], Held),
     case("stack/no-seeds-left/control", stack::no_seeds_left, &[ZeroKernelBytes, ZeroRootBytes, SkipWiping], Broken),
     case("stack/no-counters-left", stack::no_counters_left, WITH_PAD, Held).needs(&[Need::Engine(NATIVE)]),
@@ -539,7 +551,7 @@ const CASES: &[Case] = &[
     case("sandbox/no-source-aborts", sandbox::no_source_aborts, &[], Held),
     case("sandbox/no-source-aborts/stderr-locked", sandbox::no_source_aborts_with_stderr_locked, &[], Held).needs(&[Need::ChildsCalls]),
     case("sandbox/no-source-aborts/stderr-locked/control", sandbox::eprintln_with_stderr_locked, &[], Broken).needs(&[Need::ChildsCalls]),
-];
+]) }
 
 const SCENARIO: &str = "SQUALL_GUARD_CASE";
 const BROKEN: i32 = 10;
@@ -553,7 +565,7 @@ fn main() -> ExitCode {
         .iter()
         .map(|case| {
             let lacking = case.lacking();
-            Trial::ignorable_test(case.name, move || match lacking {
+            Trial::ignorable_test(&case.name, move || match lacking {
                 Some(why) => Ok(Completion::ignored_with(why)),
                 None => run_case(case).map(|()| Completion::Completed),
             })
@@ -628,7 +640,7 @@ fn run_case(case: &'static Case) -> Result<(), libtest_mimic::Failed> {
     }
     let program = std::env::current_exe().expect("a test knows its program");
     let output = Command::new(program)
-        .env(SCENARIO, case.name)
+        .env(SCENARIO, &case.name)
         .output()
         .expect("it runs");
     let message = String::from_utf8_lossy(&output.stderr);

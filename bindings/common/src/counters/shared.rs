@@ -148,7 +148,7 @@ fn make(path: &CStr) {
 }
 
 fn map_descriptor(fd: i32) -> Option<&'static Contents> {
-    let stat = squall::hazmat::stat(fd)?;
+    let stat = squall::internal::stat(fd)?;
     let is_file = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
     if !is_file || stat.st_size != LEN as i64 {
         return None;

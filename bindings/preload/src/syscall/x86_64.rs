@@ -96,9 +96,37 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
 ///
 /// # Safety
 /// As arch_prctl(2).
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn arch_prctl(operation: c_int, argument: c_ulong) -> c_int {
+    /// Linux arch/x86/include/uapi/asm/prctl.h.
+    const ARCH_SET_CPUID: c_int = 0x1012;
+    // SAFETY: the caller's promise. A direct call, because not every C library has this function.
+    let call = || unsafe {
+        call_next(
+            libc::SYS_arch_prctl,
+            operation as c_ulong,
+            argument,
+            0,
+            0,
+            0,
+            0,
+        )
+    };
+    let result = if operation == ARCH_SET_CPUID && argument == 0 {
+        sandbox::enter(call, |result| result == 0)
+    } else {
+        call()
+    };
+    result as c_int
+}
+
+/// arch_prctl(2), asked for by its number.
+///
+/// # Safety
+/// As arch_prctl(2).
 unsafe extern "C-unwind" fn arch_prctl_by_number(operation: c_int, argument: c_ulong) -> c_long {
     // SAFETY: the caller's promise. The kernel uses 32 bits of the operation.
-    unsafe { sandbox::arch_prctl(operation, argument) }.into()
+    unsafe { arch_prctl(operation, argument) }.into()
 }
 
 /// The next library's syscall(2); or the instruction, used as in the C library, if there is none or

@@ -13,7 +13,7 @@ pub(super) mod schedule;
 
 use core::arch::aarch64::*;
 
-use super::{BLOCK, Stores};
+use super::{BLOCK, Engine, Stores};
 use crate::hwcap::{Features, has};
 use crate::secret::wipe;
 
@@ -34,8 +34,11 @@ pub struct Expanded {
 impl Expanded {
     /// Zeroed round keys.
     #[inline]
-    pub fn empty() -> Expanded {
-        assert!(is_available(), "this CPU lacks AES instructions");
+    pub fn empty(engine: Engine) -> Expanded {
+        assert!(
+            engine == Engine::ArmAes && is_available(),
+            "this CPU lacks the instructions of engine {engine}"
+        );
         Expanded {
             keys: [[0; BLOCK]; 15],
         }

@@ -8,18 +8,19 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::Write;
 
-use super::memory::page_size;
+use super::Device;
 use crate::failpoint::{self, Failpoint};
 use crate::file::{self, File};
+use crate::guard::memory::page_size;
 
-/// Opens the misc device at `path` for reading, if `is_expected_name` accepts the kernel's name for it.
-/// The device is identified by its number, not by its path.
-pub(super) fn open(path: &CStr, is_expected_name: fn(&[u8]) -> bool) -> Option<File> {
+/// Opens `device` at `path` for reading, if the kernel's name for what is there is the device's: it is identified by
+/// its number, not by its path.
+pub(super) fn open(device: &dyn Device, path: &CStr) -> Option<File> {
     // Opening another device could have an effect, and opening a FIFO could block the draw: O_PATH
     // opens neither.
-    check(&File::open(path, libc::O_PATH).ok()?, is_expected_name)?;
+    check(&File::open(path, libc::O_PATH).ok()?, device)?;
     let file = File::open(path, libc::O_NONBLOCK).ok()?;
-    check(&file, is_expected_name)?;
+    check(&file, device)?;
     Some(file)
 }
 
@@ -57,13 +58,13 @@ enum Identity {
 static IS_UNIDENTIFIED: AtomicBool = AtomicBool::new(false);
 
 /// Whether [`open`] has found a device that it could not identify.
-pub(super) fn is_unidentified() -> bool {
+pub(in crate::guard) fn is_unidentified() -> bool {
     IS_UNIDENTIFIED.load(Ordering::Relaxed)
 }
 
 /// `None` if this is not the device, or cannot be identified.
-fn check(file: &File, is_expected_name: fn(&[u8]) -> bool) -> Option<()> {
-    match identify(file, is_expected_name) {
+fn check(file: &File, device: &dyn Device) -> Option<()> {
+    match identify(file, |name| device.is_named(name)) {
         Identity::Expected => Some(()),
         Identity::Unidentified => {
             IS_UNIDENTIFIED.store(true, Ordering::Relaxed);
@@ -74,7 +75,7 @@ fn check(file: &File, is_expected_name: fn(&[u8]) -> bool) -> Option<()> {
 }
 
 /// Identifies a misc device by its number.
-fn identify(file: &File, is_expected_name: fn(&[u8]) -> bool) -> Identity {
+fn identify(file: &File, is_expected_name: impl Fn(&[u8]) -> bool) -> Identity {
     /// The major number of misc devices (Linux Documentation/admin-guide/devices.txt).
     const MISC: u32 = 10;
     let Some(stat) = file::stat(file.descriptor()) else {
@@ -92,7 +93,7 @@ fn identify(file: &File, is_expected_name: fn(&[u8]) -> bool) -> Identity {
 }
 
 /// Identifies a misc device by the target of its link in sysfs, which ends in its name.
-fn identity_from_link(target: Option<&[u8]>, is_expected_name: fn(&[u8]) -> bool) -> Identity {
+fn identity_from_link(target: Option<&[u8]>, is_expected_name: impl Fn(&[u8]) -> bool) -> Identity {
     let Some(target) = target else {
         return Identity::Unidentified;
     };

@@ -8,10 +8,9 @@
 
 use core::ffi::CStr;
 
-use super::clone_signal::{CloneSignal, Kind};
-use super::memory::page_size;
-use super::misc_device;
+use super::{CloneGuard, CloneSignal, Device, misc_device};
 use crate::file::File;
+use crate::guard::memory::page_size;
 
 /// Bytes of the identifier.
 const ID_LEN: usize = 16;
@@ -19,23 +18,27 @@ const ID_LEN: usize = 16;
 /// Length of a read from the device: the identifier, then its offset in the page.
 const HEAD_LEN: usize = ID_LEN + size_of::<u64>();
 
-/// The page that the module shows; `None` if there is no module, or this process may not read it.
-pub(super) fn open() -> Option<CloneSignal> {
-    #[cfg(feature = "testing")]
-    if let Some(path) = REPLACEMENT.get() {
-        return open_at(path);
-    }
-    open_at(c"/dev/squall-vmgenid")
-}
+pub(super) struct VmgenidPage;
 
-fn open_at(path: &CStr) -> Option<CloneSignal> {
-    let file = misc_device::open(path, |name| name == b"squall-vmgenid")?;
-    let at = id_at(&read_head(&file)?)?;
-    Some(CloneSignal::new(
-        Kind::VmgenidPage,
-        misc_device::map(&file)?,
-        at,
-    ))
+impl Device for VmgenidPage {
+    fn path(&self) -> &'static CStr {
+        c"/dev/squall-vmgenid"
+    }
+
+    fn is_named(&self, name: &[u8]) -> bool {
+        name == b"squall-vmgenid"
+    }
+
+    fn signal(&self, file: &File) -> Option<CloneSignal> {
+        let at = id_at(&read_head(file)?)?;
+        Some(CloneSignal {
+            guard: Some(CloneGuard::VmgenidPage),
+            device: self.path(),
+            page: misc_device::map(file)?,
+            at,
+            to_last: size_of::<u64>() as u16,
+        })
+    }
 }
 
 fn read_head(file: &File) -> Option<[u8; HEAD_LEN]> {
@@ -49,16 +52,6 @@ fn id_at(head: &[u8; HEAD_LEN]) -> Option<usize> {
     let at = usize::try_from(u64::from_ne_bytes(*offset)).ok()?;
     let last = page_size() - ID_LEN;
     (at % size_of::<u64>() == 0 && at <= last).then_some(at)
-}
-
-#[cfg(feature = "testing")]
-static REPLACEMENT: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
-
-/// Looks for the device at `path` instead. A file there that imitates the device's page is used
-/// only with [`Failpoint::SkipCloneDeviceCheck`](crate::failpoint::Failpoint::SkipCloneDeviceCheck).
-#[cfg(feature = "testing")]
-pub fn replace_device(path: &'static CStr) {
-    REPLACEMENT.set(path).expect("the device is replaced once");
 }
 
 #[cfg(test)]
