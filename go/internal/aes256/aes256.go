@@ -7,8 +7,6 @@
 // before they use anything else.
 package aes256
 
-//go:generate go -C ../asmgen run . -out ../aes256/aes256_amd64.s -stubs ../aes256/stubs_amd64.go -pkg aes256
-
 const (
 	// BlockSize is the length of an AES block, in bytes (FIPS 197 table 3).
 	BlockSize = 16
