@@ -159,20 +159,20 @@ fn stop() {
     }
 }
 
-/// What a copy tells: its stop, whether the interrupted request was past its last reading and had taken its
+/// What a copy reports: its stop, whether the interrupted request was past its last reading and had taken its
 /// bytes out of the page, and what it drew.
-struct Told {
+struct Report {
     stop: u64,
     was_served: bool,
     drawn: [Words; COMPARED],
 }
 
-impl Told {
-    /// Goes on after the interrupted request, and tells.
-    fn by_this_copy(interrupted: Words) -> Told {
+impl Report {
+    /// Goes on after the interrupted request, and reports.
+    fn by_this_copy(interrupted: Words) -> Report {
         let readings = READINGS.load(Ordering::Relaxed);
         let (stop, page_then) = &*STOP.lock().unwrap();
-        Told {
+        Report {
             stop: *stop,
             was_served: readings == 0 && !has(page_then, interrupted),
             drawn: std::array::from_fn(|number| match number {
@@ -194,10 +194,10 @@ impl Told {
         })
     }
 
-    fn from_draws(draws: &[Draw; 1 + COMPARED]) -> Told {
+    fn from_draws(draws: &[Draw; 1 + COMPARED]) -> Report {
         let words = draws
             .map(|draw| [0, 8].map(|at| u64::from_ne_bytes(*draw[at..].first_chunk().unwrap())));
-        Told {
+        Report {
             stop: words[0][0],
             was_served: words[0][1] != 0,
             drawn: std::array::from_fn(|at| words[1 + at]),
@@ -216,7 +216,7 @@ pub fn stop_in_a_burst() -> Verdict {
         let interrupted;
         (interrupted, is_unpadded) = request(stop_at);
         if IS_CHILD.load(Ordering::Relaxed) {
-            send(&writer, &Told::by_this_copy(interrupted).to_draws());
+            send(&writer, &Report::by_this_copy(interrupted).to_draws());
             // SAFETY: ends the process.
             unsafe { libc::_exit(0) }
         }
@@ -226,14 +226,14 @@ pub fn stop_in_a_burst() -> Verdict {
     judge_copies(&collector.join().unwrap())
 }
 
-fn judge_copies(told: &[Draw]) -> Verdict {
-    let mut told: Vec<Told> = told.as_chunks().0.iter().map(Told::from_draws).collect();
-    told.sort_by_key(|told| told.stop);
-    let (copies, []) = told.as_chunks::<2>() else {
-        panic!("{} copies", told.len())
+fn judge_copies(reports: &[Draw]) -> Verdict {
+    let mut reports: Vec<Report> = reports.as_chunks().0.iter().map(Report::from_draws).collect();
+    reports.sort_by_key(|report| report.stop);
+    let (copies, []) = reports.as_chunks::<2>() else {
+        panic!("{} copies", reports.len())
     };
     assert!(copies.len() > 50, "{} stops", copies.len());
-    let repeats = |copies: &&[Told; 2]| {
+    let repeats = |copies: &&[Report; 2]| {
         let [one, other] = copies;
         assert_eq!(one.stop, other.stop);
         let was_served = usize::from(one.was_served && other.was_served);
