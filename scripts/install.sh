@@ -25,7 +25,7 @@ if [ "${PROFILE:-release}" = test ]; then
 else
     # The command is built separately, because the libraries access thread-local variables differently.
     build --release -p squall-cli --features tools
-    cargo build --quiet --release -p squall-ffi -p squall-preload -p squall-openssl
+    cargo build --quiet --release -p squall-c -p squall-preload -p squall-openssl
 fi
 
 # Everything is staged in a temporary folder first, so that nothing is installed that the list lacks.
@@ -48,10 +48,10 @@ install -d "$prefix/lib/systemd/system"
 for unit in systemd/*.service; do
     sed "s|/usr/local/bin|$root/bin|" "$unit" > "$prefix/lib/systemd/system/${unit##*/}"
 done
-install -D -m 644 "$target/libsquall_ffi.so" "$libraries/libsquall.so.$version"
+install -D -m 644 "$target/libsquall_c.so" "$libraries/libsquall.so.$version"
 ln -s "libsquall.so.$version" "$libraries/libsquall.so.${version%%.*}"
 ln -s "libsquall.so.${version%%.*}" "$libraries/libsquall.so"
-install -D -m 644 "$target/libsquall_ffi.a" "$libraries/libsquall.a"
+install -D -m 644 "$target/libsquall_c.a" "$libraries/libsquall.a"
 install -d "$prefix/include" "$libraries/pkgconfig"
 install -m 644 bindings/c/include/*.h "$prefix/include"
 sed "s|@PREFIX@|$root|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \

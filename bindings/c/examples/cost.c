@@ -4,7 +4,7 @@
  * Alone:
  *   cc -O2 cost.c $(pkg-config --cflags --libs squall) && echo "u32 100000000" | ./a.out
  * In turns with the same calls from Rust, with medians:
- *   cargo run --release -p squall-ffi --no-default-features --example cost
+ *   cargo run --release -p squall-c --no-default-features --example cost
  */
 
 #define _POSIX_C_SOURCE 200809L

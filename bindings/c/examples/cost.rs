@@ -1,6 +1,6 @@
 //! Measures calls of libsquall from C, in turns with the same calls from Rust.
 //!
-//! `cargo run --release -p squall-ffi --no-default-features --example cost [SECONDS]` measures each
+//! `cargo run --release -p squall-c --no-default-features --example cost [SECONDS]` measures each
 //! call for that time (5 by default). It prints medians in nanoseconds, and the median and quartiles
 //! of what C takes more in the same round. Without `--no-default-features`, Rust accesses thread-local
 //! variables as a shared library does. The C side is `cost.c`, compiled against the installed

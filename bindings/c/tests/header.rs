@@ -40,7 +40,7 @@ fn the_committed_header_is_up_to_date() {
     assert!(
         committed == generated,
         "include/squall.h differs from what cbindgen generates from src/, first here: {changed:?}\n\
-         To update it: {UPDATE}=1 cargo test -p squall-ffi --test integration header"
+         To update it: {UPDATE}=1 cargo test -p squall-c --test integration header"
     );
 }
 

@@ -66,7 +66,7 @@ fn build(profile: &str, configuration: &[&str]) -> PathBuf {
         .env_remove("RUSTFLAGS");
     succeed(&mut cargo);
     let folder = if profile == "dev" { "debug" } else { profile };
-    target.join(folder).join("libsquall_ffi.a")
+    target.join(folder).join("libsquall_c.a")
 }
 
 pub const TESTS: &[Test] = tests![
