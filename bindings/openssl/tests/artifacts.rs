@@ -1,5 +1,5 @@
-//! Modules that the tests and the program `targets` load: the installed provider and the control
-//! provider of `tests/programs/control.c`, in one folder.
+//! Modules that the tests load: the installed provider and the control provider of `tests/programs/control.c`, in one
+//! folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
