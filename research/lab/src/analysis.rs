@@ -1,30 +1,24 @@
 //! Analyses the records of many machines: which outputs repeated, how long clones shared state, and how
 //! much entropy an accumulator's inputs had.
 //!
-//! Traces are combined into an [`Experiment`], which gives a [`Verdict`], tables and plots.
+//! Traces are combined into an [`Experiment`], which gives a [`Verdict`], tables and a plot.
 
 mod alpha;
-mod experiment;
 mod markdown;
 mod plot;
-mod recurrence;
 mod repeats;
 mod report;
 mod runs;
-mod seeds;
-mod summary;
 #[cfg(test)]
 mod synthetic;
 mod uncertainty;
-mod uniformity;
 mod verdict;
 mod window;
 
 pub use alpha::Alpha;
 pub use markdown::markdown;
-pub use plot::{plot_uncertainty, plot_window};
+pub use plot::plot_uncertainty;
 pub use repeats::Repeats;
 pub use report::{Campaign, Experiment, Kind, Setup, SourceReport, Validity, Verdict};
-pub use summary::Summary;
 pub use uncertainty::{Bootstrap, OutputTime, OutputUncertainty, Uncertainty};
-pub use window::Window;
+pub use window::{Summary, Window};

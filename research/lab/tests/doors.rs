@@ -74,7 +74,10 @@ fn clones_of_programs_repeat_only_output_that_squall_did_not_serve() {
     let output = workspace.path("output");
     let read = |name: &str| fs::read_to_string(output.join(name)).expect("a report");
     assert_eq!(read("reset-doors.json"), printed);
-    contains(&read("reset-doors.md"), &["| nginx_squall ", "| valid "]);
+    contains(
+        &read("reset-doors.md"),
+        &["| nginx_squall ", "All experiments are valid"],
+    );
     assert!(files(&workspace.path("tmp")).is_empty());
     assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }

@@ -261,7 +261,10 @@ fn a_report_that_cannot_be_written_is_printed() {
     assert_eq!(output.status.code(), Some(1), "{errors}");
     let last = errors.lines().next_back().expect("a line");
     contains(last, &["squall-lab: ", "/output/boot.", "No space left"]);
-    contains(&String::from_utf8_lossy(&output.stdout), &["| valid "]);
+    contains(
+        &String::from_utf8_lossy(&output.stdout),
+        &["All experiments are valid"],
+    );
     assert_eq!(
         files(&workspace.path("output")),
         [workspace.path("output/other")]

@@ -70,7 +70,10 @@ fn clones_of_a_go_program_repeat_only_what_it_buffers() {
     let output = workspace.path("output");
     let read = |name: &str| fs::read_to_string(output.join(name)).expect("a report");
     assert_eq!(read("reset-go.json"), printed);
-    contains(&read("reset-go.md"), &["| go_squall ", "| valid "]);
+    contains(
+        &read("reset-go.md"),
+        &["| go_squall ", "All experiments are valid"],
+    );
     assert!(files(&workspace.path("tmp")).is_empty());
     assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }

@@ -1,29 +1,39 @@
-//! Writes a campaign as Markdown: tables of resets, of boots, and of uncertainty.
+//! Writes a campaign as Markdown: for each scenario, tables with a row for each source and a column for
+//! each machine; then the uncertainty of Whirlwind's inputs.
+
+use std::collections::BTreeSet;
+
+use squall_probe::Source;
 
 use super::repeats::Repeats;
-use super::report::Validity;
-use super::report::{Campaign, Experiment, Kind, SourceReport};
-use super::summary::Summary;
+use super::report::{Campaign, Experiment, Kind, SourceReport, Validity};
 use super::uncertainty::{OutputTime, Uncertainty};
-use super::window::Window;
+use super::window::{Summary, Window};
 
 /// Shown where there is no figure.
 const NONE: &str = "–";
 
-const RESETS: &str = "\
-Repeated: equal to an earlier output or word, of any clone or from before the snapshot. Window: requests of a clone before its first output that shares no word with another clone.
-New state: the time of that output. Notice: the time of the first record with another generation. Later repeats: requests after that output with a word that was also returned elsewhere.
-";
-
-const BOOTS: &str = "\
-Repeated: equal to an earlier output or word, of the same boot or another.
-Boots that repeat: boots with a word that another boot has too.
-";
-
-const UNCERTAINTY: &str = "\
-Unpredictable bits by the paper's method, and in parentheses the number of bits that pass without a gap. κ: the paper's count for an output.
-Fast, both: bits in the fast seed, or in both seeds, when an output is computed. Each count is that of the run in which it is lowest. –: not reached within the first 400 inputs.
-";
+/// How to read the tables, each with the title of those that it explains.
+const LEGENDS: [(&str, &str); 3] = [
+    (
+        "Repeats",
+        "outputs that equal an earlier one, of any machine or from before a snapshot, of all outputs; \
+         then the machines that have a word of another one.",
+    ),
+    (
+        "Requests with common state",
+        "requests of a clone before its first output that shares no word with another clone, the time \
+         of that output, and the time of the first record with another generation: medians, and in \
+         parentheses the maximum. Sources without such requests are left out.",
+    ),
+    (
+        "Uncertainty",
+        "unpredictable bits by the paper's method, and in parentheses the number of bits that pass \
+         without a gap. κ: the paper's count for an output. Fast, both: bits in the fast seed, or in \
+         both seeds, when an output is computed. Each count is that of the run in which it is lowest. \
+         –: not reached within the first 400 inputs.",
+    ),
+];
 
 /// The report as Markdown.
 pub fn markdown(campaign: &Campaign) -> String {
@@ -31,136 +41,121 @@ pub fn markdown(campaign: &Campaign) -> String {
     let versions = versions.map(|(name, version)| format!(", {name} {version}"));
     let mut text = format!("{}{}\n", campaign.date, versions.collect::<String>());
     let experiments = &campaign.experiments;
-    section(
-        &mut text,
-        "Experiments",
-        &experiments_table(experiments),
-        "",
-    );
-    section(&mut text, "Resets", &resets_table(experiments), RESETS);
-    section(&mut text, "Boots", &boots_table(experiments), BOOTS);
-    let uncertainty = uncertainty_table(experiments);
-    section(&mut text, "Uncertainty", &uncertainty, UNCERTAINTY);
+    text += &verdicts(experiments);
+    text += &machines(experiments).section("Machines");
+    for scenario in scenarios(experiments) {
+        text += &scenario_text(&scenario);
+    }
+    text += &uncertainties(experiments).section("Uncertainty");
     text + &notes(experiments)
 }
 
-/// A table: its column names and its lines.
-struct Table {
-    columns: &'static [&'static str],
-    lines: Vec<Vec<String>>,
+/// What is wrong with each experiment, or that nothing is.
+fn verdicts(experiments: &[Experiment]) -> String {
+    let mut lines = String::new();
+    for experiment in experiments {
+        let setup = &experiment.setup;
+        let mut add = |what: &str| {
+            lines += &format!("- {}, {}: {what}\n", setup.machine, setup.mode);
+        };
+        if let Validity::Invalid(reason) = &experiment.verdict.validity {
+            add(&format!("invalid: {reason}"));
+        }
+        let violated = experiment.verdict.violated.iter();
+        violated.for_each(|claim| add(&format!("a claim is wrong: {claim}")));
+    }
+    if lines.is_empty() && !experiments.is_empty() {
+        lines = "All experiments are valid, and every claim held.\n".into();
+    }
+    format!("\n{lines}")
 }
 
-fn experiments_table(experiments: &[Experiment]) -> Table {
-    let line = |experiment: &Experiment| {
-        let verdict = &experiment.verdict;
-        let validity = match &verdict.validity {
-            Validity::Valid => "valid".into(),
-            Validity::Invalid(reason) => format!("invalid: {reason}"),
-        };
-        let violated = if verdict.violated.is_empty() {
-            "none".into()
-        } else {
-            verdict.violated.join("; ")
-        };
-        let setup = &experiment.setup;
-        let runs = experiment.runs.to_string();
+fn machines(experiments: &[Experiment]) -> Table {
+    let mut table = Table::new(["machine", "kernel", "QEMU"]);
+    for Experiment { setup, .. } in experiments {
         let qemu = format!("{}, {}", setup.qemu, setup.accelerator);
-        vec![runs, setup.kernel.clone(), qemu, validity, violated]
+        let line = vec![setup.machine.clone(), setup.kernel.clone(), qemu];
+        if !table.lines.contains(&line) {
+            table.lines.push(line);
+        }
+    }
+    table
+}
+
+/// The experiments of each scenario, in the order in which they were run.
+fn scenarios(experiments: &[Experiment]) -> Vec<Vec<&Experiment>> {
+    let mut scenarios: Vec<Vec<&Experiment>> = Vec::new();
+    for experiment in experiments {
+        let is_same = |other: &Experiment| {
+            (other.kind, &other.setup.mode) == (experiment.kind, &experiment.setup.mode)
+        };
+        match scenarios.iter_mut().find(|scenario| is_same(scenario[0])) {
+            Some(scenario) => scenario.push(experiment),
+            None => scenarios.push(vec![experiment]),
+        }
+    }
+    scenarios
+}
+
+fn scenario_text(experiments: &[&Experiment]) -> String {
+    let Experiment {
+        kind, setup, runs, ..
+    } = experiments[0];
+    let (what, machines) = match kind {
+        Kind::Boot => ("Boots", "boots"),
+        Kind::Reset => ("Resets", "clones"),
     };
-    Table {
-        columns: &[
-            "machine",
-            "mode",
-            "kind",
-            "runs",
-            "kernel",
-            "QEMU",
-            "verdict",
-            "claims violated",
-        ],
-        lines: experiments
-            .iter()
-            .map(|experiment| [name(experiment), line(experiment)].concat())
-            .collect(),
+    let columns = experiments.iter().map(|other| other.setup.machine.as_str());
+    let columns = || ["source"].into_iter().chain(columns.clone());
+    let sources = experiments.iter().flat_map(|other| &other.sources);
+    let sources: BTreeSet<Source> = sources.map(|report| report.source).collect();
+    let (mut repeated, mut windows) = (Table::new(columns()), Table::new(columns()));
+    for source in sources {
+        let cells = |cell: fn(&SourceReport) -> Option<String>| {
+            let of = |experiment: &&Experiment| {
+                let mut reports = experiment.sources.iter();
+                cell(reports.find(|report| report.source == source)?)
+            };
+            experiments.iter().map(of).collect::<Vec<_>>()
+        };
+        repeated.add(
+            source.name(),
+            cells(|report| Some(repeats(&report.repeats))),
+        );
+        let shared = cells(|report| window(report.window.as_ref()?));
+        if shared.iter().any(Option::is_some) {
+            windows.add(source.name(), shared);
+        }
+    }
+    let together = |other: &&Experiment| Some(repeats(&other.guarded_together));
+    repeated.add("all guarded", experiments.iter().map(together).collect());
+    let title = format!(
+        "{what}, {}: repeats in {runs} {machines} of each machine",
+        setup.mode
+    );
+    let shared = format!("{what}, {}: requests with common state", setup.mode);
+    repeated.section(&title) + &windows.section(&shared)
+}
+
+fn repeats(repeats: &Repeats) -> String {
+    let Repeats {
+        repeated_outputs,
+        outputs,
+        machines_with_repeats,
+        ..
+    } = repeats;
+    match machines_with_repeats {
+        0 => format!("{repeated_outputs} of {outputs}"),
+        machines => format!("{repeated_outputs} of {outputs}, {machines}"),
     }
 }
 
-fn resets_table(experiments: &[Experiment]) -> Table {
-    let line = |source: &SourceReport| {
-        let window = source.window.as_ref();
-        [
-            repeats(source.source.name(), &source.repeats),
-            window.map_or(vec![NONE.into(); 4], window_cells),
-        ]
-        .concat()
-    };
-    Table {
-        columns: &[
-            "machine",
-            "mode",
-            "source",
-            "repeated outputs",
-            "repeated words",
-            "clones that repeat",
-            "window, median (max)",
-            "new state, median (max)",
-            "notice, median (max)",
-            "later repeats",
-        ],
-        lines: lines_of(experiments, Kind::Reset, line),
-    }
-}
-
-fn boots_table(experiments: &[Experiment]) -> Table {
-    let line = |source: &SourceReport| repeats(source.source.name(), &source.repeats);
-    Table {
-        columns: &[
-            "machine",
-            "mode",
-            "source",
-            "repeated outputs",
-            "repeated words",
-            "boots that repeat",
-        ],
-        lines: lines_of(experiments, Kind::Boot, line),
-    }
-}
-
-/// A line for each source of each experiment of this kind, and one for all guarded sources together.
-fn lines_of(
-    experiments: &[Experiment],
-    kind: Kind,
-    line: impl Fn(&SourceReport) -> Vec<String>,
-) -> Vec<Vec<String>> {
-    let experiments = experiments.iter().filter(|e| e.kind == kind);
-    let lines = experiments.flat_map(|experiment| {
-        let setup = &experiment.setup;
-        let machine = [&setup.machine, &setup.mode].map(String::clone);
-        let together = repeats("all guarded", &experiment.guarded_together);
-        let sources = experiment.sources.iter().map(&line).chain([together]);
-        let lines = sources.map(move |line| [machine.to_vec(), line].concat());
-        lines.collect::<Vec<_>>()
-    });
-    lines.collect()
-}
-
-fn repeats(source: &str, repeats: &Repeats) -> Vec<String> {
-    vec![
-        source.into(),
-        format!("{} of {}", repeats.repeated_outputs, repeats.outputs),
-        repeats.repeated_words.to_string(),
-        repeats.machines_with_repeats.to_string(),
-    ]
-}
-
-fn window_cells(window: &Window) -> Vec<String> {
+/// A window's figures. None if no clone made a request with common state.
+fn window(window: &Window) -> Option<String> {
     let Summary { median, max, .. } = window.requests;
-    vec![
-        format!("{median} ({max})"),
-        time(window.us_to_new_state, window.clones_without_new_state),
-        time(window.us_to_notice, window.clones_without_notice),
-        window.repeats_after_new_state.to_string(),
-    ]
+    let new_state = time(window.us_to_new_state, window.clones_without_new_state);
+    let notice = time(window.us_to_notice, window.clones_without_notice);
+    (max > 0).then(|| format!("{median} ({max}); {new_state}; {notice}"))
 }
 
 /// A time in milliseconds, and the number of clones in which the event never came.
@@ -173,27 +168,30 @@ fn time(us: Option<Summary<f64>>, never: usize) -> String {
     }
 }
 
-fn uncertainty_table(experiments: &[Experiment]) -> Table {
-    let lines = experiments.iter().filter_map(|experiment| {
-        let uncertainty = experiment.uncertainty.as_ref()?;
-        Some([name(experiment), uncertainty_cells(uncertainty)].concat())
-    });
-    Table {
-        columns: &[
-            "machine",
-            "mode",
-            "kind",
-            "runs",
-            "first event",
-            "bootstrap",
-            "κ of the first",
-            "fast, both of the first",
-            "κ is 1024",
-            "fast has 512",
-            "both have 1024",
-        ],
-        lines: lines.collect(),
+fn uncertainties(experiments: &[Experiment]) -> Table {
+    let mut table = Table::new([
+        "machine",
+        "mode",
+        "runs",
+        "first event",
+        "bootstrap",
+        "κ of the first",
+        "fast, both of the first",
+        "κ is 1024",
+        "fast has 512",
+        "both have 1024",
+    ]);
+    for Experiment {
+        setup, uncertainty, ..
+    } in experiments
+    {
+        if let Some(uncertainty) = uncertainty {
+            let names = [&setup.machine, &setup.mode].map(String::clone);
+            let line = [&names[..], &uncertainty_cells(uncertainty)].concat();
+            table.lines.push(line);
+        }
     }
+    table
 }
 
 fn uncertainty_cells(uncertainty: &Uncertainty) -> Vec<String> {
@@ -219,12 +217,6 @@ fn output_time(at: Option<OutputTime>) -> String {
     at.map_or(NONE.into(), text)
 }
 
-fn name(experiment: &Experiment) -> Vec<String> {
-    let setup = &experiment.setup;
-    let kind = experiment.kind.name();
-    vec![setup.machine.clone(), setup.mode.clone(), kind.into()]
-}
-
 fn ms(ms: f64) -> String {
     match ms {
         100.0.. => format!("{ms:.0}"),
@@ -234,9 +226,10 @@ fn ms(ms: f64) -> String {
     }
 }
 
-/// All notes, each once.
+/// How to read the tables, and all notes, each once.
 fn notes(experiments: &[Experiment]) -> String {
-    let mut notes: Vec<&String> = Vec::new();
+    let legends = LEGENDS.map(|(title, text)| format!("{title}: {text}"));
+    let mut notes: Vec<&String> = legends.iter().collect();
     for note in experiments.iter().flat_map(|e| &e.notes) {
         if !notes.contains(&note) {
             notes.push(note);
@@ -246,35 +239,45 @@ fn notes(experiments: &[Experiment]) -> String {
     format!("\n### Notes\n\n{}", lines.collect::<String>())
 }
 
-/// Writes a table with aligned columns and its legend. An empty table is left out.
-fn section(text: &mut String, title: &str, table: &Table, legend: &str) {
-    if table.lines.is_empty() {
-        return;
-    }
-    let columns = table.columns.iter().enumerate();
-    let widths = columns.map(|(column, name)| {
-        let cells = table.lines.iter().filter_map(|line| line.get(column));
-        let widths = cells.map(|cell| cell.chars().count());
-        widths.chain([name.chars().count()]).max().unwrap_or(0)
-    });
-    let widths: Vec<usize> = widths.collect();
-    let header: Vec<String> = table.columns.iter().map(|&name| name.into()).collect();
-    let rule: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
-    *text += &format!("\n### {title}\n\n");
-    for line in [&header, &rule].into_iter().chain(&table.lines) {
-        *text += &aligned(line, &widths);
-    }
-    if !legend.is_empty() {
-        *text += &format!("\n{legend}");
-    }
+/// A table: its column names and its lines.
+struct Table {
+    columns: Vec<String>,
+    lines: Vec<Vec<String>>,
 }
 
-fn aligned(line: &[String], widths: &[usize]) -> String {
-    let cells = widths.iter().enumerate().map(|(column, &width)| {
-        let cell = line.get(column).map_or(NONE, String::as_str);
-        format!(" {cell:width$} |")
-    });
-    format!("|{}\n", cells.collect::<String>())
+impl Table {
+    fn new<'a>(columns: impl IntoIterator<Item = &'a str>) -> Table {
+        Table {
+            columns: columns.into_iter().map(str::to_owned).collect(),
+            lines: Vec::new(),
+        }
+    }
+
+    /// Adds a line with its name in the first column.
+    fn add(&mut self, name: &str, cells: Vec<Option<String>>) {
+        let cells = cells.into_iter().map(|cell| cell.unwrap_or(NONE.into()));
+        self.lines
+            .push([name.to_owned()].into_iter().chain(cells).collect());
+    }
+
+    /// The table with aligned columns, below a title. Nothing if it is empty.
+    fn section(&self, title: &str) -> String {
+        if self.lines.is_empty() {
+            return String::new();
+        }
+        let lines = || [&self.columns].into_iter().chain(&self.lines);
+        let width = |column: usize| lines().map(move |line| line[column].chars().count()).max();
+        let widths: Vec<usize> = (0..self.columns.len()).filter_map(width).collect();
+        let rule: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
+        let lines = [&self.columns, &rule].into_iter().chain(&self.lines);
+        let lines = lines.map(|line| {
+            let cells = line.iter().zip(&widths);
+            let cells = cells.map(|(cell, &width)| format!(" {cell:width$} |"));
+            format!("|{}\n", cells.collect::<String>())
+        });
+        let lines: String = lines.collect();
+        format!("\n### {title}\n\n{lines}")
+    }
 }
 
 #[cfg(test)]
@@ -285,9 +288,16 @@ mod tests {
     #[test]
     fn tables_are_aligned_and_explained() {
         let text = markdown(&synthetic::campaign());
-        for title in ["Experiments", "Resets", "Boots", "Uncertainty", "Notes"] {
-            assert!(text.contains(&format!("### {title}\n")), "{title}");
+        for title in [
+            "Machines\n",
+            "Resets, ",
+            "Boots, ",
+            "Uncertainty\n",
+            "Notes\n",
+        ] {
+            assert!(text.contains(&format!("### {title}")), "{title}");
         }
+        assert!(text.contains("\n\nAll experiments are valid, and every claim held.\n"));
         let lines: Vec<&str> = text.lines().collect();
         let is_row = |line: &&str| line.starts_with('|');
         for table in lines.chunk_by(|one, other| is_row(one) == is_row(other)) {
@@ -299,6 +309,21 @@ mod tests {
                 .iter()
                 .any(|line| line.contains("| squall ") && line.contains("0 of 25020"))
         );
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_experiment_is_said() {
+        let mut campaign = synthetic::campaign();
+        let verdict = &mut campaign.experiments[0].verdict;
+        verdict.validity = Validity::Invalid("no control".into());
+        verdict.violated = vec!["squall repeated".into()];
+        let text = markdown(&campaign);
+        assert!(text.contains(": invalid: no control\n"), "{text}");
+        assert!(
+            text.contains(": a claim is wrong: squall repeated\n"),
+            "{text}"
+        );
+        assert!(!text.contains("All experiments are valid"));
     }
 
     #[test]

@@ -3,9 +3,8 @@
 use serde::Serialize;
 use squall_probe::{Output, Source};
 
-use super::recurrence::Recurrences;
+use super::repeats::Recurrences;
 use super::runs::Runs;
-use super::summary::Summary;
 use crate::trace::Trace;
 
 /// The window of one source, over all clones.
@@ -162,6 +161,27 @@ fn generations(output: &Output) -> [u64; 2] {
     [output.generation, output.vm_generation]
 }
 
+/// The minimum, median and maximum of some values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary<T> {
+    pub min: T,
+    /// For an even number of values, the greater of the two in the middle.
+    pub median: T,
+    pub max: T,
+}
+
+impl<T: Copy + PartialOrd> Summary<T> {
+    /// Summarises `values`, which must all be comparable. None if there are none.
+    pub(super) fn of(mut values: Vec<T>) -> Option<Summary<T>> {
+        values.sort_by(|one, other| one.partial_cmp(other).expect("values are comparable"));
+        Some(Summary {
+            min: *values.first()?,
+            median: values[values.len() / 2],
+            max: *values.last()?,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::{Random, clones, output};
@@ -251,5 +271,13 @@ mod tests {
         assert_eq!(three(window.requests), [1, 2, 2]);
         // Outputs 20, 0, 12 and 12; the other clone's window has 20.
         assert_eq!(window.repeats_after_new_state, 4);
+    }
+
+    #[test]
+    fn of_none_one_and_four() {
+        assert_eq!(Summary::<u64>::of(Vec::new()), None);
+        let of = |values| Summary::of(values).map(|s| [s.min, s.median, s.max]);
+        assert_eq!(of(vec![5]), Some([5; 3]));
+        assert_eq!(of(vec![4, 1, 3, 2]), Some([1, 3, 4]));
     }
 }

@@ -9,7 +9,7 @@ use squall_tools::failure::at;
 use squall_tools::output::{print, print_json};
 use tempfile::NamedTempFile;
 
-use crate::analysis::{Campaign, Experiment, markdown, plot_uncertainty, plot_window};
+use crate::analysis::{Campaign, Experiment, markdown, plot_uncertainty};
 
 /// More bytes than a report needs.
 const NEEDED_SPACE: usize = 1 << 20;
@@ -44,14 +44,8 @@ pub fn write(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Fa
         (format!("{name}.md"), markdown(campaign)),
     ];
     for experiment in &campaign.experiments {
-        let plots = [
-            ("window", plot_window(experiment)),
-            ("uncertainty", plot_uncertainty(experiment)),
-        ];
-        for (kind, plot) in plots {
-            let name = format!("{}-{kind}.svg", file_name(experiment));
-            files.extend(plot.map(|plot| (name, plot)));
-        }
+        let name = format!("{}-uncertainty.svg", file_name(experiment));
+        files.extend(plot_uncertainty(experiment).map(|plot| (name, plot)));
     }
     let written = files
         .into_iter()
