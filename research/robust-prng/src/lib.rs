@@ -37,21 +37,16 @@
 //! seed if the hash is ideal. That is how to read Linux's pool since 2022 (BLAKE2s) and
 //! [`Whirlwind`](squall::entropy::whirlwind): a stronger assumption instead of a seed.
 
-mod element;
 mod field;
 #[cfg(target_arch = "x86_64")]
 mod pclmul;
 mod portable;
 #[cfg(test)]
-mod reference;
-#[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
-mod vpclmul;
 
 use core::fmt;
 
-use element::{Element, Factor};
+use field::Element;
 pub use field::{Field, Gf489, Gf579, Gf705};
 use squall::Engine;
 use squall::entropy::{Accumulator, Input};
@@ -150,8 +145,8 @@ impl core::error::Error for RobustError {}
 /// # Source
 /// Dodis et al., CCS 2013 (construction, table, proof).
 pub struct Robust<F: Field = Gf489> {
-    x: Factor<F>,
-    x_prime: Factor<F>,
+    x: Element<F>,
+    x_prime: Element<F>,
     state: Element<F>,
 }
 
@@ -167,8 +162,8 @@ impl<F: Field> Robust<F> {
     /// [`RobustError::SeedLength`]; [`RobustError::ZeroSeed`].
     pub fn new(x: &[u8], x_prime: &[u8]) -> Result<Self, RobustError> {
         let mut robust = Robust {
-            x: Factor::zero(),
-            x_prime: Factor::zero(),
+            x: Element::zero(),
+            x_prime: Element::zero(),
             state: Element::zero(),
         };
         for (place, bytes) in [(&mut robust.x, x), (&mut robust.x_prime, x_prime)] {
@@ -208,7 +203,8 @@ impl<F: Field> Robust<F> {
 
     /// S = S·X + I, for an input that fits.
     fn absorb(&mut self, input: &[u8]) {
-        self.state.multiply_add(&self.x, input);
+        self.state.multiply_by(&self.x);
+        self.state.add(input);
     }
 
     /// Writes 128 bits of output and replaces the state.
@@ -234,7 +230,8 @@ impl<F: Field> Robust<F> {
     /// U, the first m bits of X'·S, with zeros behind them.
     fn extract(&self, key: &mut [u8; BLOCK]) {
         let mut product = Element::zero();
-        product.set_product(&self.state, &self.x_prime);
+        product.copy_from(&self.state);
+        product.multiply_by(&self.x_prime);
         let mask = u128::MAX >> (128 - F::KEY_BITS);
         *key = (product.low() & mask).to_le_bytes();
     }

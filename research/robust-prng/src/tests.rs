@@ -2,10 +2,12 @@
 
 mod field;
 mod game;
+mod interface;
+mod reference;
 
 use super::field::sealed::Field as Sealed;
-use super::reference::{self, Parameters, SlowRobust};
 use super::*;
+use reference::{Parameters, SlowRobust};
 use squall_testing::suite::{self, Test};
 use squall_testing::tests;
 
@@ -35,17 +37,32 @@ trait Slow: Field {
     const SLOW: Parameters;
 }
 
-impl Slow for Gf489 {
-    const SLOW: Parameters = reference::GF489;
+/// A field of the paper, and what its table says of it.
+trait Published: Slow {
+    const GAMMA: usize;
+    const BLOCKS: usize;
 }
 
-impl Slow for Gf579 {
-    const SLOW: Parameters = reference::GF579;
+macro_rules! published {
+    ($field:ty, $degree:literal, $taps:expr, $gamma:literal, $blocks:literal) => {
+        impl Slow for $field {
+            const SLOW: Parameters = Parameters {
+                degree: $degree,
+                taps: &$taps,
+                key_bits: 128,
+            };
+        }
+
+        impl Published for $field {
+            const GAMMA: usize = $gamma;
+            const BLOCKS: usize = $blocks;
+        }
+    };
 }
 
-impl Slow for Gf705 {
-    const SLOW: Parameters = reference::GF705;
-}
+published!(Gf489, 489, [83, 0], 449, 5);
+published!(Gf579, 579, [12, 9, 7, 0], 529, 6);
+published!(Gf705, 705, [17, 0], 641, 7);
 
 impl Slow for Gf7 {
     const SLOW: Parameters = Parameters {
@@ -109,20 +126,12 @@ impl<F: Field> Element<F> {
     }
 }
 
-impl<F: Field> Factor<F> {
-    fn from_bytes(bytes: &[u8]) -> Self {
-        let mut factor = Factor::zero();
-        factor.set(bytes);
-        factor
-    }
-}
-
 impl<F: Field> Robust<F> {
     /// A copy with the same seed and state, as an attacker has it after a compromise.
     fn stolen(&self) -> Self {
         Robust {
-            x: Factor::from_bytes(&self.x.element().to_bytes()),
-            x_prime: Factor::from_bytes(&self.x_prime.element().to_bytes()),
+            x: Element::from_bytes(&self.x.to_bytes()),
+            x_prime: Element::from_bytes(&self.x_prime.to_bytes()),
             state: Element::from_bytes(&self.state.to_bytes()),
         }
     }
@@ -164,10 +173,13 @@ fn every_field_agrees_with_the_slow_generator() {
     agrees_with_the_slow_one::<Gf7>();
 }
 
-fn an_output_takes_five_six_or_seven_blocks() {
-    assert_eq!(Robust::<Gf489>::KEYSTREAM_LEN, 5 * BLOCK);
-    assert_eq!(Robust::<Gf579>::KEYSTREAM_LEN, 6 * BLOCK);
-    assert_eq!(Robust::<Gf705>::KEYSTREAM_LEN, 7 * BLOCK);
+fn an_output_takes_the_blocks_of_the_table() {
+    fn check<F: Published>() {
+        assert_eq!(Robust::<F>::KEYSTREAM_LEN, F::BLOCKS * BLOCK);
+    }
+    check::<Gf489>();
+    check::<Gf579>();
+    check::<Gf705>();
 }
 
 /// Whether a stolen state reveals an output, either directly or in its next output.
@@ -212,11 +224,17 @@ fn dropping_it_wipes_everything() {
 
 const TESTS: &[Test] = tests![
     every_field_agrees_with_the_slow_generator,
-    an_output_takes_five_six_or_seven_blocks,
+    an_output_takes_the_blocks_of_the_table,
     a_state_stolen_after_an_output_does_not_give_it_back,
     dropping_it_wipes_everything,
 ];
 
 pub fn main() -> std::process::ExitCode {
-    suite::main(&[TESTS, field::TESTS, field::TESTS_OF_X86_64, game::TESTS])
+    suite::main(&[
+        TESTS,
+        field::TESTS,
+        field::TESTS_OF_X86_64,
+        game::TESTS,
+        interface::TESTS,
+    ])
 }

@@ -135,8 +135,8 @@ fn the_bound_holds_exactly_over_every_seed() {
             for number in 0..1u8 << entropy {
                 // Zero seeds, which `new` refuses, are among those the lemma counts.
                 let mut robust = Robust::<Gf7> {
-                    x: Factor::from_bytes(&[x]),
-                    x_prime: Factor::from_bytes(&[x_prime]),
+                    x: Element::from_bytes(&[x]),
+                    x_prime: Element::from_bytes(&[x_prime]),
                     state: Element::from_bytes(&[0x55]),
                 };
                 for input in [number >> 2 & 0b110, 0x3c, number & 0b111] {
@@ -194,7 +194,7 @@ fn inputs_that_depend_on_the_seed_may_be_worth_nothing() {
     let mut keys = [0, 0];
     for number in 0..1 << 12 {
         let mut times_x = Element::<Gf23>::from_bytes(&bytes(number));
-        times_x.multiply_add(&robust.x, &[]);
+        times_x.multiply_by(&robust.x);
         // S·X + I with I = S·X: the same state, whatever was drawn.
         robust.state = Element::zero();
         robust.refresh(&bytes(number)).unwrap();

@@ -1,7 +1,7 @@
 //! A slow reference generator: polynomials are vectors of bits, processed one coefficient at a time,
 //! and AES is the `aes` crate's, one block at a time.
 //!
-//! The tests here and `tests/robust.rs` share this file; it must never call the code under test.
+//! It must never call the code under test.
 
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 
@@ -13,18 +13,6 @@ pub struct Parameters {
     pub taps: &'static [usize],
     pub key_bits: usize,
 }
-
-const fn parameters(degree: usize, taps: &'static [usize]) -> Parameters {
-    Parameters {
-        degree,
-        taps,
-        key_bits: 128,
-    }
-}
-
-pub const GF489: Parameters = parameters(489, &[83, 0]);
-pub const GF579: Parameters = parameters(579, &[12, 9, 7, 0]);
-pub const GF705: Parameters = parameters(705, &[17, 0]);
 
 /// The bits of `bytes`, the lowest of each byte first.
 pub fn bits(bytes: &[u8]) -> Vec<bool> {

@@ -1,56 +1,26 @@
-//! The robust generator through its public interface: what it refuses, that it agrees with a slow
-//! one, and the game of its promise at its real sizes.
+//! The robust generator through its public interface: what it refuses, and the game of its promise at
+//! its real sizes.
 
-#[path = "../src/reference.rs"]
-#[allow(dead_code, reason = "shared with the unit tests")]
-mod reference;
-
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
-use reference::{Parameters, SlowRobust};
-use squall::entropy::{Accumulator, Input};
-use squall_robust_prng::{Field, Gf489, Gf579, Gf705, Robust, RobustError};
-
-/// What a test knows of a field, besides its type.
-trait Known: Field {
-    const SLOW: Parameters;
-    const GAMMA: usize;
-    const BLOCKS: usize;
-}
-
-impl Known for Gf489 {
-    const SLOW: Parameters = reference::GF489;
-    const GAMMA: usize = 449;
-    const BLOCKS: usize = 5;
-}
-
-impl Known for Gf579 {
-    const SLOW: Parameters = reference::GF579;
-    const GAMMA: usize = 529;
-    const BLOCKS: usize = 6;
-}
-
-impl Known for Gf705 {
-    const SLOW: Parameters = reference::GF705;
-    const GAMMA: usize = 641;
-    const BLOCKS: usize = 7;
-}
+use super::*;
 
 /// Runs a test for every field.
 macro_rules! for_every_field {
-    ($($name:ident => $test:ident),* $(,)?) => {$(
-        #[test]
-        fn $name() {
+    ($($name:ident => $test:ident),* $(,)?) => {
+        $(fn $name() {
             $test::<Gf489>();
             $test::<Gf579>();
             $test::<Gf705>();
-        }
-    )*};
+        })*
+
+        pub const TESTS: &[Test] = tests![
+            $($name),*,
+            bits_of_a_seed_beyond_n_are_ignored,
+            zeros_alone_leave_a_new_generator_as_it_is,
+        ];
+    };
 }
 
 for_every_field! {
-    it_agrees_with_the_slow_generator => agrees_with_the_slow_one,
-    an_output_takes_the_blocks_of_the_table => takes_the_blocks_of_the_table,
     other_lengths_of_a_seed_are_refused => refuses_other_seeds,
     inputs_that_do_not_fit_are_refused => refuses_inputs_that_do_not_fit,
     short_inputs_have_zeros_behind_them => pads_short_inputs,
@@ -61,17 +31,10 @@ for_every_field! {
     unknown_bits_in_small_portions_are_lost => small_portions_are_lost,
 }
 
-fn random_bytes(len: usize, rng: &mut StdRng) -> Vec<u8> {
-    let mut bytes = vec![0; len];
-    rng.fill_bytes(&mut bytes);
-    bytes
-}
-
 /// A seed, made the same way in every run.
 fn seed<F: Field>() -> (Vec<u8>, Vec<u8>) {
-    let mut rng = StdRng::seed_from_u64(Robust::<F>::ELEMENT_LEN as u64);
-    let mut element = || random_bytes(Robust::<F>::ELEMENT_LEN, &mut rng);
-    (element(), element())
+    let mut numbers = Numbers(Robust::<F>::ELEMENT_LEN as u64);
+    (numbers.element::<F>(), numbers.element::<F>())
 }
 
 fn robust<F: Field>() -> Robust<F> {
@@ -79,43 +42,14 @@ fn robust<F: Field>() -> Robust<F> {
     Robust::new(&x, &x_prime).expect("a random seed is not zero")
 }
 
-fn output<F: Field>(robust: &mut Robust<F>) -> [u8; 16] {
-    let mut out = [0; 16];
-    robust.next(&mut out);
-    out
-}
-
 /// Two generators with the same state give the same output.
 fn same<F: Field>(a: &mut Robust<F>, b: &mut Robust<F>) -> bool {
-    output(a) == output(b)
+    a.output() == b.output()
 }
 
-fn agrees_with_the_slow_one<F: Known>() {
-    let mut rng = StdRng::seed_from_u64(1);
-    let (x, x_prime) = seed::<F>();
-    let mut fast = robust::<F>();
-    let mut slow = SlowRobust::new(F::SLOW, &x, &x_prime);
-    for round in 0..60 {
-        let len = rng.next_u32() as usize % Robust::<F>::ELEMENT_LEN;
-        let input = random_bytes(len, &mut rng);
-        fast.refresh(&input).unwrap();
-        slow.refresh(&input);
-        for _ in 0..round % 3 {
-            assert_eq!(output(&mut fast), slow.next(), "round {round}");
-        }
-    }
-}
-
-fn takes_the_blocks_of_the_table<F: Known>() {
-    let (x, x_prime) = seed::<F>();
-    let mut slow = SlowRobust::new(F::SLOW, &x, &x_prime);
-    assert_eq!(output(&mut robust::<F>()), slow.next());
-    assert_eq!(slow.blocks, F::BLOCKS);
-}
-
-fn refuses_other_seeds<F: Known>() {
+fn refuses_other_seeds<F: Published>() {
     let required = Robust::<F>::ELEMENT_LEN;
-    assert_eq!(required, F::SLOW.degree.div_ceil(8));
+    assert_eq!(required, F::DEGREE.div_ceil(8));
     let element = vec![1; required];
     for given in (0..required).chain(required + 1..required + 70) {
         let wrong = Some(RobustError::SeedLength { required, given });
@@ -123,7 +57,7 @@ fn refuses_other_seeds<F: Known>() {
         assert_eq!(Robust::<F>::new(&element, &vec![1; given]).err(), wrong);
     }
     let mut only_beyond_n = vec![0; required];
-    only_beyond_n[required - 1] = 0xff << (F::SLOW.degree % 8);
+    only_beyond_n[required - 1] = 0xff << (F::DEGREE % 8);
     for zero in [vec![0; required], only_beyond_n] {
         let wrong = Some(RobustError::ZeroSeed);
         assert_eq!(Robust::<F>::new(&zero, &element).err(), wrong);
@@ -131,7 +65,6 @@ fn refuses_other_seeds<F: Known>() {
     }
 }
 
-#[test]
 fn bits_of_a_seed_beyond_n_are_ignored() {
     let output_of = |x_bits: u8, x_prime_bits: u8| {
         let (mut x, mut x_prime) = seed::<Gf489>();
@@ -140,7 +73,7 @@ fn bits_of_a_seed_beyond_n_are_ignored() {
         let mut robust = Robust::<Gf489>::new(&x, &x_prime).unwrap();
         robust.refresh(&[3; 60]).unwrap();
         robust.refresh(&[4; 60]).unwrap();
-        output(&mut robust)
+        robust.output()
     };
     assert_eq!(output_of(0xfe, 0x80), output_of(0, 0));
     // The control: bit 488 counts.
@@ -148,17 +81,17 @@ fn bits_of_a_seed_beyond_n_are_ignored() {
     assert_ne!(output_of(0, 1), output_of(0, 0));
 }
 
-fn refuses_inputs_that_do_not_fit<F: Known>() {
+fn refuses_inputs_that_do_not_fit<F: Published>() {
     let allowed = Robust::<F>::ELEMENT_LEN;
     let (mut robust, mut untouched) = (robust::<F>(), robust::<F>());
     for given in allowed + 1..allowed + 70 {
         let wrong = Err(RobustError::InputTooLong { allowed, given });
         assert_eq!(robust.refresh(&vec![0; given]), wrong);
     }
-    for bit in F::SLOW.degree..8 * allowed {
+    for bit in F::DEGREE..8 * allowed {
         let mut input = vec![0; allowed];
         input[bit / 8] |= 1 << (bit % 8);
-        let allowed = F::SLOW.degree;
+        let allowed = F::DEGREE;
         assert_eq!(
             robust.refresh(&input),
             Err(RobustError::InputTooWide { allowed })
@@ -170,13 +103,13 @@ fn refuses_inputs_that_do_not_fit<F: Known>() {
     );
     // The control: the last bit that fits.
     let mut input = vec![0; allowed];
-    input[allowed - 1] = 1 << ((F::SLOW.degree - 1) % 8);
+    input[allowed - 1] = 1 << ((F::DEGREE - 1) % 8);
     robust.refresh(&input).unwrap();
     untouched.refresh(&[]).unwrap();
     assert!(!same(&mut robust, &mut untouched));
 }
 
-fn pads_short_inputs<F: Known>() {
+fn pads_short_inputs<F: Published>() {
     let (mut short, mut padded) = (robust::<F>(), robust::<F>());
     for len in 0..Robust::<F>::ELEMENT_LEN {
         let mut input = vec![0xa7; len];
@@ -188,15 +121,15 @@ fn pads_short_inputs<F: Known>() {
 }
 
 /// Zeros, ones, and the same again and again: no output repeats, and nothing panics.
-fn takes_dull_inputs<F: Known>() {
+fn takes_dull_inputs<F: Published>() {
     let mut ones = vec![0xff; Robust::<F>::ELEMENT_LEN];
-    *ones.last_mut().unwrap() = 0xff >> (8 * ones.len() - F::SLOW.degree);
+    *ones.last_mut().unwrap() = 0xff >> (8 * ones.len() - F::DEGREE);
     for input in [vec![], vec![0; ones.len()], ones, vec![0x5a; 16]] {
         let mut robust = robust::<F>();
         let mut outputs = Vec::new();
         for _ in 0..500 {
             robust.refresh(&input).unwrap();
-            outputs.push(output(&mut robust));
+            outputs.push(robust.output());
         }
         outputs.sort_unstable();
         outputs.dedup();
@@ -206,7 +139,6 @@ fn takes_dull_inputs<F: Known>() {
 
 /// Nothing but zeros leaves the state zero, which X cannot change: as documented, a new generator
 /// is as predictable as its inputs.
-#[test]
 fn zeros_alone_leave_a_new_generator_as_it_is() {
     let (mut fresh, mut refreshed) = (robust::<Gf489>(), robust::<Gf489>());
     for _ in 0..1000 {
@@ -215,7 +147,7 @@ fn zeros_alone_leave_a_new_generator_as_it_is() {
     assert!(same(&mut fresh, &mut refreshed));
 }
 
-fn is_the_same_as_an_accumulator<F: Known>() {
+fn is_the_same_as_an_accumulator<F: Published>() {
     for len in [0, 1, 15, 16, 17, 31, 32, 100] {
         let (mut accumulator, mut robust) = (robust::<F>(), robust::<F>());
         let input = Input::now(7, [1, 2]);
@@ -224,7 +156,7 @@ fn is_the_same_as_an_accumulator<F: Known>() {
         let mut out = vec![0; len];
         accumulator.generate(&mut out);
         let expected: Vec<u8> = (0..len.div_ceil(16))
-            .flat_map(|_| output(&mut robust))
+            .flat_map(|_| robust.output())
             .collect();
         assert_eq!(out, expected[..len]);
         assert!(
@@ -260,17 +192,17 @@ fn as_bits(number: usize, len: usize) -> Vec<bool> {
 
 /// The attacker tries all of 13 bits, spread over 7 inputs: one guess fits, and gives every later
 /// output as long as nothing else unknown comes in.
-fn few_unknown_bits_are_found<F: Known>() {
+fn few_unknown_bits_are_found<F: Published>() {
     const UNKNOWN: usize = 13;
     const SECRET: usize = 0b1_0110_0111_0001;
     let mut victim = compromised::<F>();
     refresh_with(&mut victim, &as_bits(SECRET, UNKNOWN), 2);
-    let seen = output(&mut victim);
+    let seen = victim.output();
     let mut found = Vec::new();
     for guess in 0..1 << UNKNOWN {
         let mut model = compromised::<F>();
         refresh_with(&mut model, &as_bits(guess, UNKNOWN), 2);
-        if output(&mut model) == seen {
+        if model.output() == seen {
             found.push((guess, model));
         }
     }
@@ -287,12 +219,12 @@ fn few_unknown_bits_are_found<F: Known>() {
 
 /// With γ* unknown bits, nothing of what a guess predicts comes true; with the right guess, the
 /// control, all of it.
-fn gamma_bits_are_not_guessed<F: Known>() {
+fn gamma_bits_are_not_guessed<F: Published>() {
     const BITS_AN_INPUT: usize = 60;
     const GUESSES: usize = 4000;
-    let mut rng = StdRng::seed_from_u64(F::GAMMA as u64);
+    let mut numbers = Numbers(F::GAMMA as u64);
     let mut draw = || {
-        let mut bits = reference::bits(&random_bytes(F::GAMMA.div_ceil(8), &mut rng));
+        let mut bits = reference::bits(&numbers.element::<F>());
         bits.truncate(F::GAMMA);
         bits
     };
@@ -300,7 +232,7 @@ fn gamma_bits_are_not_guessed<F: Known>() {
     let predict = |bits: &[bool]| {
         let mut model = compromised::<F>();
         refresh_with(&mut model, bits, BITS_AN_INPUT);
-        [(); 3].map(|()| output(&mut model))
+        [(); 3].map(|()| model.output())
     };
     let outputs = predict(&secret);
     assert_eq!(predict(&secret), outputs);
@@ -320,28 +252,28 @@ fn gamma_bits_are_not_guessed<F: Known>() {
 
 /// What it does not promise: γ* bits in portions of 8 with an output behind each are followed by
 /// an attacker who tries 256 guesses an output.
-fn small_portions_are_lost<F: Known>() {
+fn small_portions_are_lost<F: Published>() {
     const PORTION: usize = 8;
     let mut victim = compromised::<F>();
     let mut known = compromised::<F>();
     let mut history: Vec<Vec<bool>> = Vec::new();
-    let mut rng = StdRng::seed_from_u64(3);
+    let mut numbers = Numbers(3);
     for _ in 0..F::GAMMA.div_ceil(PORTION) {
-        let secret = as_bits(rng.next_u32() as usize, PORTION);
+        let secret = as_bits(numbers.next() as usize, PORTION);
         refresh_with(&mut victim, &secret, PORTION);
-        let seen = output(&mut victim);
+        let seen = victim.output();
         let found = (0..1 << PORTION).find(|&guess| {
             let mut model = compromised::<F>();
             for portion in &history {
                 refresh_with(&mut model, portion, PORTION);
-                output(&mut model);
+                model.output();
             }
             refresh_with(&mut model, &as_bits(guess, PORTION), PORTION);
-            output(&mut model) == seen
+            model.output() == seen
         });
         let portion = as_bits(found.expect("one of them fits"), PORTION);
         refresh_with(&mut known, &portion, PORTION);
-        output(&mut known);
+        known.output();
         history.push(portion);
     }
     assert!(same(&mut known, &mut victim));
