@@ -1,13 +1,366 @@
-//! Experiments with machines that are booted, or resumed from one snapshot, many times.
+//! Experiments with machines that are booted, or resumed from one snapshot, many times: runs them one after
+//! the other, and reports on all of them.
 
 mod args;
-mod campaign;
 mod experiment;
 mod machine;
 mod output;
-mod scenario;
 
-pub use args::{BootArguments, ResetArguments};
-pub use campaign::{boot, reset};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+use squall_guests::debian::{Architecture, Cache, Kernel};
+use squall_guests::emulator;
+use squall_probe::Mode;
+use squall_tools::{Failure, Interrupt};
+
+use crate::analysis::{Campaign, Experiment, Setup, Validity};
+use crate::vm::{self, Accelerator, Contents, Cpu, Doors, Host, Page, Platform, Signals, Spec};
+use args::LabArguments;
+
+pub use args::{BootArguments, ResetArguments, Scenario};
 pub use machine::Machine;
-pub use scenario::Scenario;
+
+/// Boots machines and reports on their outputs.
+pub fn boot(options: &BootArguments) -> Result<(), Failure> {
+    let lab = Lab::open(&options.lab, &[Scenario::Ticks])?;
+    let machines = options.lab.machines();
+    let boots = machines
+        .into_iter()
+        .map(|machine| lab.boots(machine, options.lab.runs));
+    lab.report(boots, "boot")
+}
+
+/// Resumes machines from snapshots and reports on their outputs.
+pub fn reset(options: &ResetArguments) -> Result<(), Failure> {
+    let lab = Lab::open(&options.lab, &options.scenario)?;
+    let resets = options.scenario.iter().flat_map(|&scenario| {
+        let machines = options.lab.machines().into_iter();
+        machines.map(move |machine| (machine, scenario))
+    });
+    let resets = resets.map(|(machine, scenario)| lab.resets(machine, scenario, options.lab.runs));
+    lab.report(resets, &report_name(&options.scenario))
+}
+
+/// The file name of a report on resets.
+fn report_name(scenarios: &[Scenario]) -> String {
+    match scenarios {
+        [Scenario::Ticks] => "reset".into(),
+        others => others.iter().fold("reset".into(), |name, scenario| {
+            format!("{name}-{scenario}")
+        }),
+    }
+}
+
+/// Options, files and programs that the experiments need.
+struct Lab<'a> {
+    options: &'a LabArguments,
+    cache: Cache,
+    /// One for each kind of CPU that a machine has.
+    platforms: Vec<Platform>,
+    /// The Go program. None unless a scenario uses it.
+    go: Option<PathBuf>,
+    /// Unmodified programs and squall's libraries for them. None unless a scenario uses them.
+    doors: Option<Doors>,
+}
+
+impl<'a> Lab<'a> {
+    fn open(options: &'a LabArguments, scenarios: &[Scenario]) -> Result<Lab<'a>, Failure> {
+        if let Some(directory) = &options.output {
+            output::check_directory(directory)?;
+        }
+        let interrupt = Interrupt::watch("the machines are ended")?;
+        let cache = Cache::open(options.cache.as_deref())?;
+        let machines = options.machines();
+        machines
+            .iter()
+            .try_for_each(|&machine| check(machine, scenarios, options.accelerator))?;
+        let is_needed = |wanted: &Architecture| {
+            let mut machines = machines.iter();
+            machines.any(|machine| machine.architecture() == *wanted)
+        };
+        let needed = Architecture::ALL.into_iter().filter(is_needed);
+        for architecture in needed.clone() {
+            cache.qemu_of(architecture)?;
+        }
+        for machine in &machines {
+            cache.kernel(machine.kernel)?;
+        }
+        let timeout = Duration::from_secs(options.timeout);
+        let platforms = needed
+            .map(|architecture| Platform::open(architecture, &cache, &interrupt, timeout))
+            .collect::<Result<Vec<_>, _>>()?;
+        let host = &platforms[0].host;
+        let (go, doors) = (go_probe(host, scenarios), doors(host, &cache, scenarios));
+        // Ctrl-C on the terminal also ends the compilers.
+        interrupt.check()?;
+        Ok(Lab {
+            options,
+            cache,
+            platforms,
+            go: go?,
+            doors: doors?,
+        })
+    }
+
+    fn boots(&self, machine: Machine, runs: usize) -> Result<Experiment, Failure> {
+        let host = &self.platform(machine).host;
+        let (spec, kernel) = self.spec(machine, Scenario::Ticks.mode())?;
+        let progress = progress(&format!("{machine}: boots"), runs);
+        let mut traces = Vec::with_capacity(runs);
+        let mut facts = String::new();
+        for _ in 0..runs {
+            let (trace, reported) = experiment::boot(host, &spec).map_err(naming(machine))?;
+            facts = reported;
+            traces.push(trace);
+            progress.inc(1);
+        }
+        let setup = self.setup(machine, &kernel, Scenario::Ticks, &facts)?;
+        Ok(finish_progress(
+            &progress,
+            Experiment::of_boots(setup, &traces),
+        ))
+    }
+
+    fn resets(
+        &self,
+        machine: Machine,
+        scenario: Scenario,
+        runs: usize,
+    ) -> Result<Experiment, Failure> {
+        let host = &self.platform(machine).host;
+        let (spec, kernel) = self.spec(machine, scenario.mode())?;
+        let progress = progress(&format!("{machine}: resets, {scenario}"), runs);
+        let original = experiment::snapshot(host, &spec).map_err(naming(machine))?;
+        let advance = |done: usize| progress.set_position(done as u64);
+        let order = scenario.order();
+        let resets = experiment::resets(host, &spec, &original, order, runs, advance)
+            .map_err(naming(machine))?;
+        let setup = self.setup(machine, &kernel, scenario, &original.facts)?;
+        Ok(finish_progress(
+            &progress,
+            Experiment::of_resets(setup, &resets),
+        ))
+    }
+
+    fn platform(&self, machine: Machine) -> &Platform {
+        let has_its_cpu = |platform: &&Platform| platform.architecture == machine.architecture();
+        let found = self.platforms.iter().find(has_its_cpu);
+        found.expect("a platform for each machine")
+    }
+
+    /// The specification of a machine that runs the probe, and its kernel.
+    fn spec(&self, machine: Machine, mode: Mode) -> Result<(Spec, Kernel), Failure> {
+        let kernel = self.cache.kernel(machine.kernel)?;
+        let vmclock = kernel.module("drivers/ptp/ptp_vmclock");
+        let mut modules: Vec<_> = vmclock.into_iter().collect();
+        modules.extend(self.module(machine)?);
+        let platform = self.platform(machine);
+        let initramfs = platform.host.file("initramfs");
+        let contents = Contents {
+            probe: &platform.probe,
+            go: self.go.as_deref().filter(|_| mode.is_go()),
+            doors: self.doors.as_ref().filter(|_| mode == Mode::Doors),
+            modules: &modules,
+        };
+        vm::initramfs(&initramfs, &contents)?;
+        let spec = Spec {
+            kernel: kernel.image.clone(),
+            initramfs,
+            cpu: machine.cpu,
+            signals: machine.signals,
+            mode,
+            accelerator: self.options.accelerator,
+        };
+        Ok((spec, kernel))
+    }
+
+    /// Builds the kernel module, if the machine has it.
+    fn module(&self, machine: Machine) -> Result<Option<PathBuf>, Failure> {
+        let shows_copy = match machine.signals.page {
+            Page::Hidden => return Ok(None),
+            Page::Shown => false,
+            Page::Copied => true,
+        };
+        let path = self.platform(machine).host.file("squall_vmgenid.ko");
+        emulator::module(&self.cache, machine.kernel, shows_copy, &path)?;
+        Ok(Some(path))
+    }
+
+    /// Describes the machine. Fails if the guest did not find the devices that it was given.
+    fn setup(
+        &self,
+        machine: Machine,
+        kernel: &Kernel,
+        scenario: Scenario,
+        facts: &str,
+    ) -> Result<Setup, Failure> {
+        let facts: Value = serde_json::from_str(facts).unwrap_or(Value::Null);
+        let found = Signals {
+            vmgenid: facts["vmgenid"] == true,
+            vmclock: !facts["vmclock"].is_null(),
+            ..machine.signals
+        };
+        let shows_page = !facts["vmgenid_page"].is_null();
+        if found != machine.signals || shows_page != (found.page != Page::Hidden) {
+            let reason = "the guest did not find exactly the devices that it was given";
+            return Err(naming(machine)(Failure::Runtime(reason.into())));
+        }
+        if (facts["cpu_flags"]["rng"] == true) != (machine.cpu == Cpu::Arm64Max) {
+            let reason = "the guest's CPU is not the one that it was given";
+            return Err(naming(machine)(Failure::Runtime(reason.into())));
+        }
+        Ok(Setup {
+            machine: machine.to_string(),
+            kernel: kernel.release.clone(),
+            qemu: self.platform(machine).qemu.clone(),
+            accelerator: self.options.accelerator.name().into(),
+            mode: scenario.to_string(),
+            probe: scenario.mode(),
+            page: machine.signals.page,
+            facts,
+        })
+    }
+
+    /// Versions of the programs that take part, by name.
+    fn versions(&self) -> BTreeMap<String, String> {
+        let nginx = self.doors.as_ref().map(Doors::version);
+        let known = [
+            ("nginx", nginx),
+            ("qemu", Some(self.platforms[0].qemu.as_str())),
+            ("squall", Some(env!("CARGO_PKG_VERSION"))),
+        ];
+        let known = known.into_iter();
+        known
+            .filter_map(|(name, version)| Some((name.into(), version?.into())))
+            .collect()
+    }
+
+    /// Runs the experiments, and prints and writes their report. Fails if one is invalid or disproves a
+    /// claim. If one cannot be run, the report covers those before it.
+    fn report(
+        &self,
+        results: impl Iterator<Item = Result<Experiment, Failure>>,
+        name: &str,
+    ) -> Result<(), Failure> {
+        let mut experiments = Vec::new();
+        let mut failed = Ok(());
+        for experiment in results {
+            match experiment {
+                Ok(experiment) => experiments.push(experiment),
+                Err(failure) => {
+                    failed = Err(failure);
+                    break;
+                }
+            }
+        }
+        if experiments.is_empty() {
+            return failed;
+        }
+        let campaign = Campaign {
+            date: jiff::Timestamp::now().strftime("%F").to_string(),
+            versions: self.versions(),
+            experiments,
+        };
+        let written = match &self.options.output {
+            Some(directory) => output::write(&campaign, directory, name),
+            None => Ok(()),
+        };
+        // Show the results, which took an hour, even if they cannot be written to a file.
+        output::show(&campaign, self.options.json)?;
+        written?;
+        failed?;
+        campaign.experiments.iter().try_for_each(check_verdict)
+    }
+}
+
+/// Adds the machine's name to a failure.
+fn naming(machine: Machine) -> impl Fn(Failure) -> Failure {
+    move |failure| match failure {
+        Failure::Runtime(message) => Failure::Runtime(format!("{machine}: {message}")),
+        other => other,
+    }
+}
+
+/// Fails if `experiment` is invalid or disproves a claim.
+fn check_verdict(experiment: &Experiment) -> Result<(), Failure> {
+    let verdict = &experiment.verdict;
+    let setup = &experiment.setup;
+    let place = format!("{}, {}", setup.machine, setup.mode);
+    if let Validity::Invalid(reason) = &verdict.validity {
+        return Err(Failure::Runtime(format!(
+            "the run is invalid: {place}: {reason}"
+        )));
+    }
+    match verdict.violated.first() {
+        Some(claim) => Err(Failure::Runtime(format!(
+            "a claim is wrong: {place}: {claim}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Fails if the machine cannot run these scenarios.
+fn check(
+    machine: Machine,
+    scenarios: &[Scenario],
+    accelerator: Accelerator,
+) -> Result<(), Failure> {
+    let architecture = machine.architecture();
+    let cannot = |scenario: &&Scenario| !scenario.runs_on(architecture);
+    if let Some(scenario) = scenarios.iter().find(cannot) {
+        return Err(Failure::Usage(format!(
+            "{machine} does not run the scenario {scenario}: use ticks, together, threads or forks"
+        )));
+    }
+    if architecture == Architecture::Arm64 && accelerator == Accelerator::Kvm {
+        return Err(Failure::Usage(format!(
+            "{machine} is always emulated: leave --accelerator out"
+        )));
+    }
+    Ok(())
+}
+
+/// Builds the Go program if a scenario uses it, so that a missing compiler is noticed at the start.
+fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Failure> {
+    if !any_scenario(scenarios, Mode::is_go) {
+        return Ok(None);
+    }
+    let path = host.file("go-probe");
+    emulator::go_program("labprobe", &path)?;
+    Ok(Some(path))
+}
+
+/// Prepares the unmodified programs if a scenario uses them.
+fn doors(host: &Host, cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Doors>, Failure> {
+    if any_scenario(scenarios, |mode| mode == Mode::Doors) {
+        Doors::build(host, cache.nginx()?).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+fn any_scenario(scenarios: &[Scenario], is_wanted: impl Fn(Mode) -> bool) -> bool {
+    scenarios.iter().any(|scenario| is_wanted(scenario.mode()))
+}
+
+/// A progress bar, which is shown only on a terminal.
+fn progress(what: &str, runs: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {pos} of {len} {wide_bar} {eta}")
+        .expect("a valid template");
+    let bar = ProgressBar::new(runs as u64).with_style(style);
+    bar.set_message(what.to_owned());
+    bar.tick();
+    bar
+}
+
+fn finish_progress(progress: &ProgressBar, experiment: Experiment) -> Experiment {
+    if progress.is_hidden() {
+        eprintln!("{}: {} done", progress.message(), experiment.runs);
+    }
+    progress.finish_and_clear();
+    experiment
+}

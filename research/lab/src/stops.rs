@@ -3,28 +3,27 @@
 //!
 //! It also measures the cost of one exit to the hypervisor on the machine where the command runs.
 
-mod args;
-mod exit;
 mod experiment;
 mod gap;
-mod order_statistics;
 mod report;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Args;
+use squall_guests::debian::Cache;
 use squall_probe::Mode;
 use squall_tools::{Failure, Interrupt, output};
 
-pub use args::StopsArguments;
-
-use crate::vm::{self, Contents, Platform, Spec};
+use crate::clones::Machine;
+use crate::vm::{self, Accelerator, Contents, Platform, Spec};
+use experiment::StopCounts;
 use report::{Setup, StopsReport};
-use squall_guests::debian::Cache;
 
 /// Measures and reports.
 pub fn run(options: &StopsArguments) -> Result<(), Failure> {
     output::check()?;
-    let exit = exit::measure();
+    let exit = gap::measure_exit();
     let interrupt = Interrupt::watch("the machines are ended")?;
     let cache = Cache::open(options.cache.as_deref())?;
     let kernel = cache.kernel(options.machine.kernel)?;
@@ -63,5 +62,61 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
         output::print_json(&report)
     } else {
         output::print(&report.text())
+    }
+}
+
+/// Options of `squall-lab stops`.
+#[derive(Debug, Args)]
+pub struct StopsArguments {
+    /// How many times to stop the machine and continue it at once
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub stops: u32,
+
+    /// How many times to stop it, write a snapshot and continue it
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub snapshots: u32,
+
+    /// How many times to restore a snapshot in a new process
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub clones: u32,
+
+    /// The machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid, newest+vmgenid+vmclock, or one with arm64 such
+    /// as 6.12-arm64, where the counter is slower and squall has no bursts
+    #[arg(long, default_value = "6.12")]
+    pub machine: Machine,
+
+    /// How to run the guest: tcg (QEMU's translator) or kvm
+    #[arg(long, value_enum, default_value = "tcg")]
+    pub accelerator: Accelerator,
+
+    /// Longest time that a step of the machine may take, in seconds
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
+
+    /// The cache of `scripts/lab-deps.sh`
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+
+    /// Print one JSON object with stable snake_case keys; missing values are null
+    ///
+    /// Keys: date, machine, kernel, qemu, accelerator, cycles_per_ms, squall_gap, kinds, undisturbed
+    /// and exit. Each of kinds has kind (stop, snapshot or clone), stops, within_a_reading (further
+    /// stops, whose position is not certain), overwritten (those whose readings were lost),
+    /// shorter_than_squall_gap, least and median. undisturbed has gaps, least and median while the
+    /// machine is not stopped. exit has hypervisor, times, least and median, which are null if
+    /// nothing was measured, and skipped, the reason for that. All gaps are in cycles. New keys may
+    /// be added.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl StopsArguments {
+    /// The number of stops of each kind.
+    pub fn counts(&self) -> StopCounts {
+        StopCounts {
+            stops: self.stops,
+            snapshots: self.snapshots,
+            clones: self.clones,
+        }
     }
 }

@@ -3,44 +3,62 @@
 //! A guest is booted from a kernel and an initramfs, or resumed from a snapshot, and shares memory with
 //! the lab. It ends when its value is dropped, and with the lab, however the lab ends.
 
-mod boot;
-mod doors;
 mod guest;
 mod initramfs;
 mod memory;
-mod platform;
 mod spec;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
-use squall_tools::Failure;
+use squall_guests::debian::{Architecture, Cache};
+use squall_guests::emulator::{self, Artifact};
+use squall_tools::{Failure, Interrupt};
 
-pub use doors::Doors;
 pub use guest::{Guest, Snapshot};
-pub use initramfs::{Contents, initramfs};
+pub use initramfs::{Contents, Doors, initramfs};
 pub use memory::SharedMemory;
-pub use platform::Platform;
 pub use spec::{Accelerator, Cpu, Page, Signals, Spec};
-use squall_guests::emulator::Artifact;
 pub use squall_guests::emulator::Host;
 
 /// Builds the probe for x86-64 if necessary, and returns its path.
 pub fn probe() -> Result<PathBuf, Failure> {
-    squall_guests::emulator::program("squall-probe", "squall-probe")
+    emulator::program("squall-probe", "squall-probe")
 }
 
-/// Builds the probe for arm64 if necessary, and returns its path.
-pub fn probe_for_arm64() -> Result<PathBuf, Failure> {
-    Artifact::StaticProgram("squall-probe", "squall-probe").build()
+/// A QEMU with a directory for its machines' files, and the probe that runs in them.
+#[derive(Debug)]
+pub struct Platform {
+    /// The CPUs of its machines.
+    pub architecture: Architecture,
+    pub host: Host,
+    /// QEMU's version.
+    pub qemu: String,
+    pub probe: PathBuf,
 }
 
-/// Builds the preload library and OpenSSL's provider if necessary, and returns their paths.
-pub fn libraries() -> Result<[PathBuf; 2], Failure> {
-    let library = squall_guests::emulator::library;
-    Ok([library("squall-preload")?, library("squall-openssl")?])
-}
-
-/// Builds the Go program that the probe starts, at `path`.
-pub fn go_probe(path: &Path) -> Result<(), Failure> {
-    squall_guests::emulator::go_program("labprobe", path)
+impl Platform {
+    /// Builds the probe. The host gives up on a guest that makes no progress within `timeout`.
+    pub fn open(
+        architecture: Architecture,
+        cache: &Cache,
+        interrupt: &Interrupt,
+        timeout: Duration,
+    ) -> Result<Platform, Failure> {
+        let qemu = cache.qemu_of(architecture)?;
+        let version = qemu.version.clone();
+        let host = Host::new(qemu, interrupt.clone(), timeout)?;
+        let probe = match architecture {
+            Architecture::Amd64 => probe(),
+            Architecture::Arm64 => Artifact::StaticProgram("squall-probe", "squall-probe").build(),
+        };
+        // Ctrl-C on the terminal also ends the compiler.
+        interrupt.check()?;
+        Ok(Platform {
+            architecture,
+            host,
+            qemu: version,
+            probe: probe?,
+        })
+    }
 }

@@ -7,7 +7,7 @@ use squall::entropy::{Accumulator, HARDWARE_LEN, Machine};
 use squall_legacy_rng::Legacy;
 use squall_robust_prng::{Gf489, Robust};
 
-use super::event::Event;
+use super::scenario::Event;
 
 /// A random number generator that takes input.
 pub trait System {

@@ -1,4 +1,5 @@
-//! Measures single operations, in nanoseconds.
+//! Measures single operations, in nanoseconds, and the speed of output by the length of a request, in MB/s
+//! (10^6 bytes).
 
 use std::time::Instant;
 
@@ -6,11 +7,10 @@ use serde::Serialize;
 use squall::entropy::whirlwind::{Functions, Whirlwind, WithDaviesMeyer, WithSha256, WithSha512};
 use squall_tools::measure::{Effort, Peer, in_turns};
 
-use super::Plan;
-use super::buffered;
 use super::figures::{Row, Samples};
 use super::generators::{Generator, Generators, Peers};
 use super::paper::{self, Published};
+use super::{Plan, buffered};
 
 const UNIT: &str = "ns";
 
@@ -57,7 +57,7 @@ pub fn measure(generators: &mut Generators, plan: Plan) -> Operations {
 }
 
 /// Nanoseconds per call for each of `peers`, measured in turns.
-pub fn samples(peers: Peers, effort: Effort) -> Samples {
+fn samples(peers: Peers, effort: Effort) -> Samples {
     let (names, peers): (Vec<Generator>, Vec<Peer>) = peers.into_iter().unzip();
     names.into_iter().zip(in_turns(peers, effort)).collect()
 }
@@ -91,4 +91,28 @@ fn bootstrap<F: Functions>() -> f64 {
     let clock = Instant::now();
     whirlwind.bootstrap();
     clock.elapsed().as_nanos() as f64
+}
+
+/// Lengths of requests in bytes: those of the paper, and longer ones.
+const LENGTHS: [usize; 8] = [4, 16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+
+/// The speed of requests of one length, in MB/s.
+#[derive(Debug, Serialize)]
+pub struct Speed {
+    pub block_bytes: usize,
+    #[serde(flatten)]
+    pub row: Row,
+}
+
+/// Measures every length.
+pub fn throughput(generators: &mut Generators, effort: Effort) -> Vec<Speed> {
+    let speed = |block_bytes| {
+        let mut samples = samples(generators.outputs(block_bytes), effort);
+        for sample in samples.values_mut().flatten() {
+            *sample = block_bytes as f64 * 1e3 / *sample;
+        }
+        let row = Row::new(samples, "MB/s", paper::speed(block_bytes));
+        Speed { block_bytes, row }
+    };
+    LENGTHS.map(speed).into()
 }

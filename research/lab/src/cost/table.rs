@@ -8,12 +8,10 @@ use super::generators::Generator::{
     self, Legacy, Robust489, Robust579, Robust705, WhirlwindDaviesMeyer, WhirlwindSha256,
     WhirlwindSha512,
 };
-use super::machine::MachineDescription;
-use super::operations::Operations;
+use super::operations::{Operations, Speed};
 use super::paper::PublishedFigure;
-use super::report::CostReport;
 use super::targets::{Bound, Verdict};
-use super::throughput::Speed;
+use super::{CostReport, MachineDescription};
 
 /// The lines of an operation: Whirlwind's hash and the robust PRNG's field, and the generators.
 const VARIANTS: [(&str, Generator, Generator); 3] = [
@@ -47,7 +45,7 @@ Notes
 ";
 
 /// The report as text.
-pub fn of(report: &CostReport) -> String {
+pub fn text(report: &CostReport) -> String {
     let mut text = machine(&report.machine, report.quick);
     operations(&mut text, &report.operations);
     speeds(&mut text, &report.throughput);

@@ -75,7 +75,7 @@ const TARGETS: [Target; 13] = [
 ];
 
 /// Compares each target with the measured figure.
-pub fn of(operations: &Operations, fork: &Forks) -> Vec<Verdict> {
+pub fn verdicts(operations: &Operations, fork: &Forks) -> Vec<Verdict> {
     let judge = |(target, text, bound, limit, unit, find): Target| {
         let measured = find((operations, fork));
         Verdict {
@@ -148,7 +148,7 @@ mod tests {
             vec![102.0, 204.0, 306.0],
             vec![150.0, 250.0, 350.0],
         ]);
-        let verdicts = of(&operations(), &fork);
+        let verdicts = verdicts(&operations(), &fork);
         let expected = [
             (0.02, true),
             (3.0, true),

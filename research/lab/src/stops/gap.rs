@@ -3,9 +3,15 @@
 //! The gap is found by its position in the guest's loop, and not by its size: a counter that stands
 //! still while the machine is stopped would hide it. The position is certain only if the stop comes
 //! between two readings.
+//!
+//! Beside it stands the cost of an exit to the hypervisor where this program runs: that of CPUID, which a
+//! hypervisor answers in the CPU's place.
 
+use serde::Serialize;
+use squall::entropy::{Machine as _, ThisMachine};
 use squall_probe::{Mark, Reading};
 use squall_tools::Failure;
+use squall_tools::measure::machine::{hypervisor, is_emulated};
 
 /// The number of the last reading before the stop at which the guest had come as far as `mark`. None if
 /// there is none, or if the stop came within a reading, so that nobody can tell whether the counter had
@@ -26,6 +32,74 @@ pub fn cycles_between(first: &Reading, second: &Reading) -> Result<u64, Failure>
         return Err(Failure::Runtime(reason.into()));
     }
     Ok(second.cycles.wrapping_sub(first.cycles))
+}
+
+const TIMES: usize = 20_000;
+
+/// The cycles of an exit and the way back, or why they were not measured.
+#[derive(Debug, Default, Serialize)]
+pub struct Exit {
+    /// The hypervisor's name.
+    pub hypervisor: Option<String>,
+    pub times: Option<usize>,
+    pub least: Option<u64>,
+    pub median: Option<u64>,
+    /// Why nothing was measured.
+    pub skipped: Option<&'static str>,
+}
+
+/// Measures on this machine.
+pub fn measure_exit() -> Exit {
+    let hypervisor = hypervisor();
+    let skipped = if hypervisor.is_none() {
+        Some("this machine reports no hypervisor")
+    } else if is_emulated() {
+        Some("the CPU is emulated, so CPUID causes no exit")
+    } else if cpuid().is_none() {
+        Some("the CPU has no CPUID")
+    } else {
+        None
+    };
+    if skipped.is_some() {
+        return Exit {
+            hypervisor,
+            skipped,
+            ..Exit::default()
+        };
+    }
+    let cycles: Vec<_> = (0..TIMES).filter_map(|_| cpuid()).collect();
+    Exit {
+        hypervisor,
+        times: Some(cycles.len()),
+        least: least(&cycles),
+        median: median(&cycles),
+        skipped: None,
+    }
+}
+
+/// The cycles that CPUID takes. It waits for everything before it, so nothing is counted twice.
+#[cfg(target_arch = "x86_64")]
+fn cpuid() -> Option<u64> {
+    let before = ThisMachine.cycles();
+    std::hint::black_box(std::arch::x86_64::__cpuid(0));
+    Some(ThisMachine.cycles().wrapping_sub(before))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn cpuid() -> Option<u64> {
+    None
+}
+
+/// The least of `cycles`. None if there are none.
+pub fn least(cycles: &[u64]) -> Option<u64> {
+    cycles.iter().min().copied()
+}
+
+/// The upper median of `cycles`. None if there are none.
+pub fn median(cycles: &[u64]) -> Option<u64> {
+    let mut sorted = cycles.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::exit::Exit;
 use super::experiment::{Measured, Stops};
-use super::order_statistics::{least, median};
+use super::gap::{Exit, least, median};
 
 /// `GAP` of squall/src/guard/stop.rs: in fewer cycles a machine cannot have been stopped.
 const SQUALL_GAP: u64 = 1000;

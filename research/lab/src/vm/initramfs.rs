@@ -1,11 +1,93 @@
-//! A guest's initramfs, with the probe as its first program.
+//! A guest's initramfs, with the probe as its first program; and the files of a guest that runs unmodified
+//! programs: a userland with nginx and OpenSSL, squall's preload library and provider, a C program, and their
+//! configuration.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use squall_guests::debian::Nginx;
+use squall_guests::emulator::{Host, Initramfs, c_program, library};
 use squall_tools::Failure;
+use squall_tools::failure::at;
 
-use super::doors::Doors;
-use squall_guests::emulator::Initramfs;
+/// The guest's directory for files that are not Debian's.
+const DIRECTORY: &str = "doors";
+
+/// OpenSSL's configuration with the provider, and the word in it that stands for the provider's path.
+const FRAGMENT: &str = include_str!("../../../../bindings/openssl/fragment.cnf");
+const PROVIDER_PLACEHOLDER: &str = "{module}";
+
+/// nginx's configuration.
+const CONFIGURATION: &str = include_str!("../../programs/nginx.conf");
+
+/// Links to directories below /usr, where Debian has all programs and libraries.
+const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
+
+/// Files that nginx needs: a user and a group, and a directory for the bodies of requests.
+const USERS: &str = "root:x:0:0::/:/\n";
+const GROUPS: &str = "root:x:0:\n";
+const BODIES_DIRECTORY: &str = "var/lib/nginx";
+
+/// The files for the guest, and the tree with nginx.
+#[derive(Debug)]
+pub struct Doors {
+    nginx: Nginx,
+    /// The files for [`DIRECTORY`], by name. They are read once, so that every machine has the same even if
+    /// something is rebuilt.
+    files: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Doors {
+    /// Builds squall's libraries and the C program, and makes a certificate for nginx.
+    pub fn build(host: &Host, nginx: Nginx) -> Result<Doors, Failure> {
+        let draws = host.file("draws");
+        c_program("draws", &draws)?;
+        let (preload, provider) = (library("squall-preload")?, library("squall-openssl")?);
+        let (certificate, key) = (host.file("certificate.pem"), host.file("key.pem"));
+        nginx.certify(&certificate, &key)?;
+        let files = [
+            ("draws", draws),
+            ("certificate.pem", certificate),
+            ("key.pem", key),
+            ("libsquall-preload.so", preload),
+            ("squall.so", provider),
+        ];
+        let read = |(name, path): (_, PathBuf)| Ok((name, fs::read(&path).map_err(at(&path))?));
+        let files = files
+            .into_iter()
+            .map(read)
+            .collect::<Result<_, Failure>>()?;
+        Ok(Doors { nginx, files })
+    }
+
+    /// nginx's version.
+    pub fn version(&self) -> &str {
+        &self.nginx.version
+    }
+
+    /// Adds all files to an initramfs.
+    pub(super) fn add(&self, initramfs: &mut Initramfs) -> Result<(), Failure> {
+        for link in LINKS {
+            initramfs.link(link, &Path::new("usr").join(link));
+        }
+        initramfs.tree("usr", &self.nginx.directory().join("usr"))?;
+        for (name, contents) in &self.files {
+            initramfs.contents(&format!("{DIRECTORY}/{name}"), contents.clone());
+        }
+        let module = format!("/{DIRECTORY}/squall.so");
+        let openssl = FRAGMENT.replace(PROVIDER_PLACEHOLDER, &module);
+        for (name, text) in [
+            (format!("{DIRECTORY}/openssl.cnf"), openssl.as_str()),
+            (format!("{DIRECTORY}/nginx.conf"), CONFIGURATION),
+            ("etc/passwd".into(), USERS),
+            ("etc/group".into(), GROUPS),
+        ] {
+            initramfs.contents(&name, text.into());
+        }
+        initramfs.directory(BODIES_DIRECTORY);
+        Ok(())
+    }
+}
 
 /// The files in a guest's initramfs.
 #[derive(Debug)]
