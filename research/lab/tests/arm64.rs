@@ -1,23 +1,24 @@
 //! The guards, the preload library, the provider, the command and the Go module on real kernels of arm64, with
-//! pages of 4, 16 and 64 KiB.
+//! pages of 4, 16 and 64 KiB; and resets of such machines, which have nothing that notifies of a clone: only what
+//! squall makes of the cycle counter and the CPU's random instruction keeps their clones apart.
 
-pub mod clones;
 pub mod preload;
 
 use std::path::Path;
 use std::time::Duration;
 
-use squall_guests::debian::KernelName;
-use squall_lab::arm64::{Artifact, GuestRunner, ScriptOutput};
-use squall_tools::Interrupt;
-
-use crate::common::turn;
-use crate::go::GO_MODULE;
 use squall_guests::commands::contains;
+use squall_guests::debian::KernelName;
 use squall_guests::fixture::required;
 use squall_guests::needs::{ARM64, ARM64_64K};
+use squall_lab::arm64::{Artifact, GuestRunner, ScriptOutput};
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_tools::Interrupt;
+
+use crate::clones::repeats;
+use crate::common::{Workspace, complaint, turn};
+use crate::programs::GO_MODULE;
 
 pub const TESTS: &[Test] = tests![
     guards_of_linux_6_12: [ARM64],
@@ -28,6 +29,8 @@ pub const TESTS: &[Test] = tests![
     doors_of_the_newest_linux_with_large_pages: [ARM64],
     go_of_linux_6_12: [ARM64, GO_MODULE],
     go_of_the_newest_linux_with_large_pages: [ARM64, GO_MODULE],
+    clones_repeat_only_without_guards: [ARM64],
+    scenarios_of_x86_64_are_refused: [ARM64],
 ];
 
 /// All cases of a kernel take minutes, and many more on a busy machine.
@@ -185,4 +188,55 @@ fn go_of_linux_6_12() {
 
 fn go_of_the_newest_linux_with_large_pages() {
     go(KernelName::Arm64NewestPages16K);
+}
+
+/// Clones of a machine.
+const CLONES: u64 = 4;
+
+/// With the random instruction and without, with pages of 4 and 16 KiB.
+const MACHINES: [&str; 2] = ["6.12-arm64", "newest-arm64-16k+rndr"];
+
+fn clones_repeat_only_without_guards() {
+    let _turn = turn();
+    let mut repeats_without_pads = 0;
+    for machine in MACHINES {
+        for (scenario, guarded, controls) in [
+            (
+                "ticks",
+                &["squall", "squall_words", "squall_no_signal"][..],
+                &["naive", "squall_unguarded"][..],
+            ),
+            ("threads", &["squall"], &["squall_unguarded"]),
+        ] {
+            let (_, report) = Workspace::new().report(&format!(
+                "reset --machine {machine} --scenario {scenario} --runs {CLONES} --timeout 1200"
+            ));
+            let status = &report["experiments"][0]["facts"]["status"];
+            assert_eq!(status["clone_guard"], "no-signal");
+            for source in guarded {
+                assert_eq!(repeats(&report, source), (0, 0), "{machine}: {source}");
+            }
+            for control in controls {
+                let (words, clones) = repeats(&report, control);
+                assert!(words > 0, "{machine}: {control}");
+                assert_eq!(clones, CLONES, "{machine}: {control}");
+            }
+            repeats_without_pads += repeats(&report, "squall_signal_only").0;
+        }
+    }
+    // The control for pads. A clone whose kernel reseeds before its first request repeats nothing.
+    assert!(repeats_without_pads > 0);
+}
+
+fn scenarios_of_x86_64_are_refused() {
+    let workspace = Workspace::new();
+    for (arguments, reason) in [
+        ("--scenario bursts", "does not run the scenario bursts"),
+        ("--scenario go", "does not run the scenario go"),
+        ("--accelerator kvm", "is always emulated"),
+    ] {
+        let arguments = format!("reset --machine 6.12-arm64 {arguments}");
+        let output = workspace.lab(&arguments).output().expect("the lab runs");
+        contains(&complaint(&output, 2), &["6.12-arm64", reason]);
+    }
 }

@@ -1,11 +1,9 @@
 //! Runs `squall-lab boot` and `reset` with real machines whose kernel is notified of clones.
 
 use std::fs;
-use std::path::Path;
 
-use crate::common::{Workspace, files, turn};
+use crate::common::{Workspace, source, turn};
 use serde_json::Value;
-use squall_guests::commands::{contains, succeed};
 use squall_guests::needs::{MACHINES, MODULE};
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -19,29 +17,18 @@ pub const TESTS: &[Test] = tests![
     with_a_copy_of_the_page_all_clones_repeat: [MACHINES, MODULE],
 ];
 
-/// How often `source` repeated words, and in how many clones.
+/// How often `name` repeated words, and in how many clones.
 #[track_caller]
-pub fn repeats(report: &Value, source: &str) -> (u64, u64) {
-    let sources = report["experiments"][0]["sources"].as_array();
-    let named = |entry: &&Value| entry["source"] == source;
-    let found = sources.expect("sources").iter().find(named);
-    let repeats = &found.expect("the source")["repeats"];
+pub fn repeats(report: &Value, name: &str) -> (u64, u64) {
+    let repeats = &source(report, name, 1000)["repeats"];
     let number = |key: &str| repeats[key].as_u64().expect("a number");
-    assert!(number("outputs") >= 1000, "{source}");
     (number("repeated_words"), number("machines_with_repeats"))
-}
-
-#[track_caller]
-fn text_of(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn clones_repeat_only_without_guards() {
     let _turn = turn();
     let workspace = Workspace::new();
-    let printed = succeed(workspace.lab("reset --machine 6.12+vmgenid --runs 6 --json"));
-
-    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    let (printed, report) = workspace.report("reset --machine 6.12+vmgenid --runs 6");
     assert_eq!(report["experiments"].as_array().expect("a list").len(), 1);
     assert_eq!(report["experiments"][0]["runs"], 6);
     for control in ["naive", "squall_unguarded"] {
@@ -49,21 +36,14 @@ fn clones_repeat_only_without_guards() {
         assert!(words > 0, "{control}");
         assert_eq!(clones, 6, "{control}");
     }
-    assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
     for guarded in ["squall", "squall_words", "squall_no_signal"] {
         assert_eq!(repeats(&report, guarded), (0, 0), "{guarded}");
     }
 
-    let output = workspace.path("output");
-    assert_eq!(text_of(&output.join("reset.json")), printed);
-    contains(
-        &text_of(&output.join("reset.md")),
-        &["All experiments are valid", "| 6.12+vmgenid "],
-    );
-    let plot = text_of(&output.join("reset-6.12-vmgenid-ticks-uncertainty.svg"));
+    workspace.has_written("reset", &printed, "| 6.12+vmgenid ");
+    let plot = workspace.path("output/reset-6.12-vmgenid-ticks-uncertainty.svg");
+    let plot = fs::read_to_string(plot).expect("a plot");
     assert!(plot.starts_with("<svg ") && plot.trim_end().ends_with("</svg>"));
-    assert_eq!(files(&workspace.path("tmp")), Vec::<&Path>::new());
-    assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }
 
 /// Clones repeat if they draw between their first instruction and the notification of their kernel.
@@ -71,9 +51,7 @@ fn clones_repeat_only_without_guards() {
 fn without_request_pads_some_clones_repeat() {
     let _turn = turn();
     let repeat = |_| {
-        let workspace = Workspace::new();
-        let printed = succeed(workspace.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
-        let report = serde_json::from_str(&printed).expect("JSON");
+        let (_, report) = Workspace::new().report("reset --machine 6.12+vmgenid --runs 4");
         repeats(&report, "squall_signal_only").0 > 0
     };
     assert!((0..20).any(repeat));
@@ -81,12 +59,9 @@ fn without_request_pads_some_clones_repeat() {
 
 /// A report on four clones of a machine in which the module is loaded.
 fn with_module(shows: &str, scenario: &str) -> Value {
-    let workspace = Workspace::new();
-    let arguments =
-        format!("reset --machine 6.12+vmgenid+{shows} --scenario {scenario} --runs 4 --json");
-    let printed = succeed(workspace.lab(&arguments));
-    let report: Value = serde_json::from_str(&printed).expect("JSON");
-    assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
+    let machine = format!("6.12+vmgenid+{shows}");
+    let arguments = format!("reset --machine {machine} --scenario {scenario} --runs 4");
+    let (_, report) = Workspace::new().report(&arguments);
     assert_eq!(report["experiments"][0]["facts"]["vmgenid_page"], 40);
     report
 }
@@ -137,9 +112,8 @@ fn bursts_end_with_the_stop_of_the_machine() {
 fn boots_do_not_repeat() {
     let _turn = turn();
     let workspace = Workspace::new();
-    let printed = succeed(workspace.lab("boot --machine 6.12 --runs 2 --json"));
-    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    let (printed, report) = workspace.report("boot --machine 6.12 --runs 2");
     assert_eq!(report["experiments"][0]["kind"], "boot");
     assert_eq!(repeats(&report, "squall"), (0, 0));
-    assert_eq!(text_of(&workspace.path("output/boot.json")), printed);
+    workspace.has_written("boot", &printed, "| squall ");
 }

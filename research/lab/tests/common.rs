@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+use squall_guests::commands::{contains, succeed};
 use squall_guests::fixture::{TIMEOUT, Turn};
 use squall_lab::vm;
 use tempfile::TempDir;
@@ -47,6 +49,27 @@ impl Workspace {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+
+    /// The report of a run, which must succeed: as it is printed, and its value. The first experiment must be valid.
+    #[track_caller]
+    pub fn report(&self, arguments: &str) -> (String, Value) {
+        let printed = succeed(self.lab(&format!("{arguments} --json")));
+        let report: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
+        (printed, report)
+    }
+
+    /// Fails unless the run has left its report, which was `printed` too and has this text in its Markdown, and nothing
+    /// else.
+    #[track_caller]
+    pub fn has_written(&self, name: &str, printed: &str, text: &str) {
+        let read = |end| fs::read_to_string(self.path(&format!("output/{name}.{end}")));
+        assert_eq!(read("json").expect("a report"), printed);
+        let table = read("md").expect("a report");
+        contains(&table, &["All experiments are valid", text]);
+        assert_eq!(files(&self.path("tmp")), Vec::<PathBuf>::new());
+        assert_eq!(self.users_of(""), Vec::<u32>::new());
     }
 
     /// Processes that have one of the workspace's files named `name` in their arguments.
@@ -93,6 +116,18 @@ impl Workspace {
             assert_eq!(files(&path), Vec::<PathBuf>::new());
         }
     }
+}
+
+/// What the first experiment reports of a source, which must have given at least so many outputs.
+#[track_caller]
+pub fn source<'a>(report: &'a Value, name: &str, outputs: u64) -> &'a Value {
+    let sources = report["experiments"][0]["sources"].as_array();
+    let mut sources = sources.expect("sources").iter();
+    let found = sources.find(|source| source["source"] == name);
+    let found = found.expect("the source");
+    let given = found["repeats"]["outputs"].as_u64();
+    assert!(given >= Some(outputs), "{found}");
+    found
 }
 
 fn processes() -> impl Iterator<Item = u32> {

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use squall_bindings::counters::{self, Door};
+use squall_guests::emulator::library;
 use squall_guests::{Guest, Setup};
-use squall_lab::vm;
 
 use squall_guests::fixture::{Workspace, ok};
 use squall_guests::needs::{C_COMPILER, GUESTS};
@@ -37,7 +37,7 @@ device: 32
 
 /// Compiles the program and returns its bytes.
 fn program(path: &Path) -> Vec<u8> {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/early_getrandom/draws.c");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/early_draws.c");
     let mut compiler = Command::new("cc");
     compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", source, "-o"]);
     let output = compiler.arg(path).output().expect("a compiler");
@@ -48,7 +48,7 @@ fn program(path: &Path) -> Vec<u8> {
 fn a_preloaded_program_gets_the_kernels_answers() {
     let workspace = Workspace::emulated();
     let program = program(&workspace.path("draws"));
-    let [preload, _] = vm::libraries().expect("squall's libraries");
+    let preload = library("squall-preload").expect("squall's library");
     let preload = fs::read(preload).expect("a library");
     let setup = Setup {
         command_line: "random.trust_cpu=off random.trust_bootloader=off",

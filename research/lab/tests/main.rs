@@ -6,12 +6,11 @@ mod attack;
 mod clones;
 mod common;
 mod cost;
-mod doors;
 mod early_getrandom;
 mod faults;
-mod go;
 mod machines;
 mod module;
+mod programs;
 mod stops;
 
 use std::process::ExitCode;
@@ -23,15 +22,12 @@ fn main() -> ExitCode {
     suite::main(&[
         arm64::TESTS,
         arm64::preload::TESTS,
-        arm64::clones::TESTS,
         module::page::TESTS,
-        module::usage::TESTS,
         module::firmware::TESTS,
         early_getrandom::TESTS,
         machines::TESTS,
         clones::TESTS,
-        doors::TESTS,
-        go::TESTS,
+        programs::TESTS,
         stops::TESTS,
         faults::TESTS,
         attack::TESTS,

@@ -80,7 +80,7 @@ fn hardware_mask(source: HardwareRandom) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::restated::sha1_compress;
+    use crate::tests::sha1_compress;
 
     /// a ^ d = 11111111 ^ 44444444, b ^ e = 22222222 ^ 0f0f0f0f, and c = 12345678 with its
     /// halves XORed: 1234 ^ 5678 = 444c, twice. Low bytes come first.

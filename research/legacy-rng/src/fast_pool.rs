@@ -1,6 +1,6 @@
 //! The fast pool, which collects interrupts cheaply before they reach the input pool.
 
-use super::twist::{spread, twist};
+use super::pool::{spread, twist};
 
 /// Jiffies in a second (the kernel's default, `CONFIG_HZ=250`).
 const HZ: i32 = 250;

@@ -39,7 +39,7 @@ impl Ints {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::restated::md5_compress;
+    use crate::tests::md5_compress;
 
     /// Two numbers with a secret of zeros: the hash is what MD5's compression function makes of
     /// a block of zeros from [6, 0, 0, 0], and then from there with another 15 added.

@@ -38,12 +38,9 @@ mod extract;
 mod fast_pool;
 mod ints;
 mod pool;
-#[cfg(test)]
-mod restated;
 mod state;
 #[cfg(test)]
 mod tests;
-mod twist;
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};

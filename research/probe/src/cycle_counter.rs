@@ -1,4 +1,5 @@
-//! Reads the cycle counter without pause, on one CPU, into a ring.
+//! Reads the cycle counter without pause, on one CPU, into a ring. The thread does nothing else between two
+//! readings.
 
 #![allow(unsafe_code)]
 

@@ -3,28 +3,27 @@
 //!
 //! The probe requests one output at a time, so that no output from before a snapshot waits in a pipe or
 //! a socket. Each program has a thread of the probe that sends it requests.
+//! The C program gets a letter and answers with 64 bytes. nginx serves TLS on a socket, and an output
+//! consists of the values that it draws for a handshake. What squall must have served is counted: output
+//! from another generator would prove nothing.
 
-mod draws;
-mod nginx;
-mod served;
-
-use std::fs;
-use std::path::Path;
-use std::thread;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::Value;
 use squall_bindings::counters::{self, Door};
 use squall_probe::Source;
+use squall_probe::hello::{client_hello, read_drawn_values};
 
-use crate::Result;
-use crate::drawer::Drawer;
-use crate::generator::Generator;
+use crate::generator::{Bits, Drawer, Generator, words};
 use crate::layout::Channels;
 use crate::memory::Memory;
-use crate::tick;
-use draws::Program;
-use nginx::Nginx;
-use served::Served;
+use crate::{Result, process, tick};
 
 /// The directory for the programs' files.
 const RUN: &str = "/run";
@@ -119,5 +118,249 @@ impl Programs {
                 }
             });
         }
+    }
+}
+
+/// The program's path in the initramfs.
+const PATH: &str = "/doors/draws";
+
+/// The running program, which ends with the last of its sources.
+#[derive(Clone)]
+pub struct Program(Arc<Mutex<Pipes>>);
+
+struct Pipes {
+    requests: ChildStdin,
+    answers: ChildStdout,
+}
+
+impl Program {
+    /// Starts the program with only these environment variables.
+    pub fn start(environment: &[(&str, &str)]) -> Result<Program> {
+        Program::start_at(PATH, environment)
+    }
+
+    fn start_at(path: &str, environment: &[(&str, &str)]) -> Result<Program> {
+        let mut program: Child = Command::new(path)
+            .env_clear()
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{path}: {error}"))?;
+        let (requests, answers) = program
+            .stdin
+            .take()
+            .zip(program.stdout.take())
+            .expect("pipes");
+        Ok(Program(Arc::new(Mutex::new(Pipes { requests, answers }))))
+    }
+
+    /// The source for which this letter asks.
+    pub fn source(&self, letter: u8) -> Letter {
+        Letter {
+            program: self.clone(),
+            letter,
+        }
+    }
+}
+
+/// One of the program's sources.
+pub struct Letter {
+    program: Program,
+    letter: u8,
+}
+
+impl Letter {
+    fn ask(&self) -> io::Result<Bits> {
+        let mut pipes = self
+            .program
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        pipes.requests.write_all(&[self.letter])?;
+        let mut bytes = [0; size_of::<Bits>()];
+        pipes.answers.read_exact(&mut bytes)?;
+        Ok(words(&bytes))
+    }
+}
+
+impl Generator for Letter {
+    fn draw(&mut self) -> Option<Bits> {
+        let asked = self.ask();
+        Some(asked.unwrap_or_else(|error| panic!("{PATH}: {error}")))
+    }
+}
+
+/// The server's path in the initramfs, and its configuration, which names the socket and the PID file
+/// relative to the directory in which the server starts.
+const PROGRAM: &str = "/usr/sbin/nginx";
+const CONFIGURATION: &str = "/doors/nginx.conf";
+const SOCKET: &str = "socket";
+
+/// Longest time for its start and for an answer, on an emulated machine that others share.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Pause between two attempts to connect while it starts.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A running server, and the ClientHello that it is sent.
+pub struct Nginx {
+    socket: PathBuf,
+    hello: Vec<u8>,
+}
+
+impl Nginx {
+    /// Starts a server in the directory `name` with only these environment variables, and waits until
+    /// it answers.
+    pub fn start(name: &str, environment: &[(&str, &str)]) -> Result<Nginx> {
+        let directory = Path::new(RUN).join(name);
+        let failed = |error: io::Error| format!("{PROGRAM} ({name}): {error}");
+        fs::create_dir_all(&directory).map_err(failed)?;
+        Command::new(PROGRAM)
+            .args(["-c", CONFIGURATION, "-e", "stderr", "-p"])
+            .arg(&directory)
+            .current_dir(&directory)
+            .env_clear()
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let nginx = Nginx {
+            socket: directory.join(SOCKET),
+            hello: client_hello(),
+        };
+        nginx
+            .wait()
+            .map_err(|why| format!("{PROGRAM} ({name}): {why}"))?;
+        Ok(nginx)
+    }
+
+    fn wait(&self) -> Result<()> {
+        let deadline = Instant::now() + TIMEOUT;
+        while let Err(error) = self.shake() {
+            process::check_children()?;
+            if Instant::now() > deadline {
+                return Err(format!("no answer within {} s: {error}", TIMEOUT.as_secs()));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Starts a handshake, returns the values that the server drew for it, and closes the connection.
+    fn shake(&self) -> io::Result<Bits> {
+        let mut server = UnixStream::connect(&self.socket)?;
+        server.set_read_timeout(Some(TIMEOUT))?;
+        server.write_all(&self.hello)?;
+        read_drawn_values(&mut server).map(|bytes| words(&bytes))
+    }
+}
+
+impl Generator for Nginx {
+    fn draw(&mut self) -> Option<Bits> {
+        let shaken = self.shake();
+        let at = self.socket.display();
+        Some(shaken.unwrap_or_else(|error| panic!("{PROGRAM} at {at}: {error}")))
+    }
+}
+
+/// Number of outputs between two checks of the counters.
+const CHECK_INTERVAL: u64 = 16;
+
+/// A source whose requests squall counts. The counters are in the machine's memory, so a snapshot
+/// contains them.
+pub struct Served<G> {
+    inner: G,
+    door: Door,
+    counters: &'static str,
+    outputs: u64,
+}
+
+impl<G> Served<G> {
+    /// Wraps `inner`, which alone is served at `door`. The counters are in the file `counters`.
+    pub fn new(inner: G, door: Door, counters: &'static str) -> Served<G> {
+        Served {
+            inner,
+            door,
+            counters,
+            outputs: 0,
+        }
+    }
+
+    /// Fails unless squall has counted at least one request for each output.
+    fn check(&self) {
+        let counted = match counters::read(Path::new(self.counters)) {
+            Ok(totals) => totals.of(self.door).requests,
+            Err(error) => panic!("{}: {error}", self.counters),
+        };
+        assert!(
+            counted >= self.outputs,
+            "the source returned {} outputs, but squall has served {counted} requests at the door {}",
+            self.outputs,
+            self.door.name()
+        );
+    }
+}
+
+impl<G: Generator> Generator for Served<G> {
+    fn draw(&mut self) -> Option<Bits> {
+        let bits = self.inner.draw()?;
+        self.outputs += 1;
+        if self.outputs % CHECK_INTERVAL == 1 {
+            self.check();
+        }
+        Some(bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers 64 letters with themselves.
+    const ECHO: &str = "/bin/cat";
+
+    #[test]
+    fn every_letter_gets_its_own_answer() {
+        let program = Program::start_at(ECHO, &[]).expect("cat");
+        let mut pipes = program.0.lock().expect("pipes");
+        // cat returns its input: 63 bytes are already there.
+        pipes.requests.write_all(&[b'x'; 63]).expect("room");
+        drop(pipes);
+        let bits = program.source(b'x').draw();
+        assert_eq!(bits, Some([u64::from_le_bytes([b'x'; 8]); 8]));
+    }
+
+    #[test]
+    fn a_missing_program_is_reported_by_name() {
+        let Err(why) = Program::start_at("/dev/null/draws", &[]) else {
+            panic!("it cannot start");
+        };
+        assert!(why.starts_with("/dev/null/draws: "), "{why}");
+    }
+
+    #[test]
+    #[should_panic(expected = "/doors/draws: ")]
+    fn a_program_that_ended_is_a_failure() {
+        let program = Program::start_at("/bin/true", &[]).expect("true");
+        program.source(b'x').draw();
+    }
+
+    struct Constant;
+
+    impl Generator for Constant {
+        fn draw(&mut self) -> Option<Bits> {
+            Some([7; 8])
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "squall has served 0 requests at the door arc4random")]
+    fn output_that_squall_did_not_serve_is_a_failure() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("counters");
+        counters::create(&file).expect("counters");
+        let file = file.to_str().expect("a path").to_owned().leak();
+        Served::new(Constant, Door::Arc4random, file).draw();
     }
 }

@@ -9,12 +9,11 @@
 
 #[cfg(feature = "guest")]
 pub mod hello;
-mod reading;
+
 mod record;
 mod source;
 
-pub use reading::{Mark, Reading};
-pub use record::{Input, Output, Record};
+pub use record::{Input, Mark, Output, Reading, Record};
 pub use source::Source;
 
 /// Length of the memory in bytes: a power of two, as PCI requires.

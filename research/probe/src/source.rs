@@ -1,7 +1,6 @@
 //! The generators and accumulators that are recorded in a VM.
 
-use crate::reading::Reading;
-use crate::record::{Input, Output, Record};
+use crate::record::{Input, Output, Reading, Record};
 
 /// What a channel records: the outputs of a generator, or an accumulator's inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,17 +1,15 @@
 //! The cache of QEMU, Linux kernels with their headers, compilers, and programs for guests, which
 //! `scripts/lab-deps.sh` fills: a tree each, with a `record` of its packages. No tree is ever incomplete.
+//!
+//! QEMU for each kind of CPU has all its dependencies including the C library, so that its own loader runs it on any
+//! x86-64 Linux, from any directory. Programs for guests are trees for the root directories of guests; their own
+//! loader runs them on any x86-64 Linux, too.
 
-mod kernel;
-mod qemu;
-mod userland;
-
-pub use kernel::{Architecture, Kernel, KernelName};
-pub use qemu::Qemu;
-pub use userland::{Nginx, Tools};
-
+use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{self, Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use squall_tools::Failure;
 use squall_tools::failure::at;
@@ -136,4 +134,259 @@ impl Cache {
             Err(error) => Err(at(&path)(error)),
         }
     }
+}
+
+/// CPUs of guests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    Amd64,
+    Arm64,
+}
+
+impl Architecture {
+    /// All of them.
+    pub const ALL: [Architecture; 2] = [Architecture::Amd64, Architecture::Arm64];
+}
+
+/// The kernels of the lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KernelName {
+    /// Debian 12's kernel. Its cloud variant has no driver for vmgenid, so this is the full one.
+    V6_1,
+    /// The kernel in Debian 12's backports.
+    V6_12,
+    /// The newest kernel in Debian 13's backports.
+    Newest,
+    /// Debian 13's kernel for arm64, with pages of 4 KiB.
+    Arm64V6_12,
+    /// The same with pages of 16 KiB.
+    Arm64V6_12Pages16K,
+    /// The newest kernel for arm64 in Debian 13's backports, with pages of 4 KiB.
+    Arm64Newest,
+    /// The same with pages of 16 KiB.
+    Arm64NewestPages16K,
+    /// 6.12 for arm64 with pages of 64 KiB, which `scripts/arm64-kernel-64k.sh` builds from Debian's source.
+    Arm64V6_12Pages64K,
+}
+
+impl KernelName {
+    /// The kernels for x86-64, which `make lab-deps` fetches.
+    pub const ALL: [KernelName; 3] = [KernelName::V6_1, KernelName::V6_12, KernelName::Newest];
+
+    /// Debian's kernels for arm64.
+    pub const ARM64: [KernelName; 4] = [
+        KernelName::Arm64V6_12,
+        KernelName::Arm64V6_12Pages16K,
+        KernelName::Arm64Newest,
+        KernelName::Arm64NewestPages16K,
+    ];
+
+    /// Its name on the command line and in the cache.
+    pub fn name(self) -> &'static str {
+        match self {
+            KernelName::V6_1 => "6.1",
+            KernelName::V6_12 => "6.12",
+            KernelName::Newest => "newest",
+            KernelName::Arm64V6_12 => "6.12-arm64",
+            KernelName::Arm64V6_12Pages16K => "6.12-arm64-16k",
+            KernelName::Arm64Newest => "newest-arm64",
+            KernelName::Arm64NewestPages16K => "newest-arm64-16k",
+            KernelName::Arm64V6_12Pages64K => "6.12-arm64-64k",
+        }
+    }
+
+    /// The CPUs that it runs on.
+    pub fn architecture(self) -> Architecture {
+        match self {
+            KernelName::V6_1 | KernelName::V6_12 | KernelName::Newest => Architecture::Amd64,
+            _ => Architecture::Arm64,
+        }
+    }
+
+    /// What puts it into the cache.
+    fn maker(self) -> String {
+        match self {
+            KernelName::V6_1 | KernelName::V6_12 | KernelName::Newest => MAKER.to_owned(),
+            KernelName::Arm64V6_12Pages64K => "scripts/arm64-kernel-64k.sh".to_owned(),
+            _ => format!("scripts/lab-deps.sh {}", self.name()),
+        }
+    }
+}
+
+/// A kernel in the cache.
+#[derive(Debug)]
+pub struct Kernel {
+    pub name: KernelName,
+    /// The release, as `uname -r` prints it.
+    pub release: String,
+    /// The version of the Debian package.
+    pub package_version: String,
+    /// The image to boot.
+    pub image: PathBuf,
+    /// The directory of its modules.
+    pub modules: PathBuf,
+    /// What `/usr/src` has where a module is built for it. There are none for arm64.
+    pub headers: PathBuf,
+}
+
+impl Kernel {
+    fn of(name: KernelName, tree: &Tree) -> Kernel {
+        Kernel {
+            name,
+            release: tree.field("release"),
+            package_version: tree.field("version"),
+            image: tree.place.join("vmlinuz"),
+            modules: tree.place.join("modules"),
+            headers: tree.place.join("headers"),
+        }
+    }
+
+    /// The file of the module at `path` below the kernel's directory of modules, which may be compressed. None if the
+    /// kernel has no such module.
+    pub fn module(&self, path: &str) -> Option<PathBuf> {
+        let path = self.modules.join("kernel").join(path).into_os_string();
+        let with = |end: &str| {
+            let mut path = path.clone();
+            path.push(end);
+            PathBuf::from(path)
+        };
+        let mut files = [".ko", ".ko.xz", ".ko.zst", ".ko.gz"].map(with).into_iter();
+        files.find(|file| file.is_file())
+    }
+}
+
+const FIRMWARE: [&str; 3] = ["usr/share/seabios", "usr/share/qemu", "usr/lib/ipxe/qemu"];
+
+/// QEMU in the cache.
+#[derive(Debug)]
+pub struct Qemu {
+    /// The program to start, which is the loader.
+    pub program: PathBuf,
+    /// Arguments for the loader, QEMU's program, and the path of its firmware. QEMU's other arguments
+    /// follow.
+    pub first_arguments: Vec<OsString>,
+    /// The version of the Debian package.
+    pub version: String,
+}
+
+impl Qemu {
+    /// QEMU for these CPUs in `tree`.
+    fn of(guest: Architecture, tree: &Tree) -> Qemu {
+        let program = match guest {
+            Architecture::Amd64 => "usr/bin/qemu-system-x86_64",
+            Architecture::Arm64 => "usr/bin/qemu-system-aarch64",
+        };
+        let libraries = [LIBRARIES, "usr/lib"].map(|path| tree.place.join(path).into_os_string());
+        let mut first_arguments = vec![
+            "--library-path".into(),
+            libraries.join(":".as_ref()),
+            tree.place.join(program).into(),
+        ];
+        let firmware = FIRMWARE.map(|path| tree.place.join(path));
+        for directory in firmware.into_iter().filter(|path| path.exists()) {
+            first_arguments.extend(["-L".into(), directory.into()]);
+        }
+        Qemu {
+            program: tree.place.join(LOADER),
+            first_arguments,
+            version: tree.field("version"),
+        }
+    }
+}
+
+/// The directory of a tree's libraries.
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+
+/// A tree's dynamic loader.
+const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
+
+/// A shell and its utilities, programs for modules, device mapper and encryption, and udev.
+#[derive(Debug)]
+pub struct Tools {
+    directory: PathBuf,
+}
+
+impl Tools {
+    fn of(tree: Tree) -> Tools {
+        Tools {
+            directory: tree.place,
+        }
+    }
+
+    /// The tree, which is for the root directory of a guest.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Runs the tree's program at `path` on this machine, with `name` as its name.
+    pub fn run(
+        &self,
+        path: &str,
+        name: &str,
+        arguments: impl FnOnce(&mut Command),
+    ) -> Result<(), Failure> {
+        run(&self.directory, path, name, arguments)
+    }
+}
+
+/// nginx and OpenSSL in the cache, for guests that serve TLS.
+#[derive(Debug)]
+pub struct Nginx {
+    directory: PathBuf,
+    /// The version of the Debian package nginx.
+    pub version: String,
+}
+
+impl Nginx {
+    fn of(tree: Tree) -> Nginx {
+        Nginx {
+            version: tree.field("version"),
+            directory: tree.place,
+        }
+    }
+
+    /// The tree, which is for the root directory of a guest.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Makes a self-signed certificate and its key: ECDSA with P-256.
+    pub fn certify(&self, certificate: &Path, key: &Path) -> Result<(), Failure> {
+        run(&self.directory, "usr/bin/openssl", "openssl", |command| {
+            command
+                .args(["req", "-x509", "-newkey", "ec", "-nodes"])
+                .args(["-pkeyopt", "ec_paramgen_curve:P-256", "-days", "36500"])
+                .args(["-subj", "/CN=squall-lab", "-out"])
+                .arg(certificate)
+                .arg("-keyout")
+                .arg(key)
+                .env("OPENSSL_CONF", "/dev/null");
+        })
+    }
+}
+
+/// Runs the program at `path` in `tree` on this machine, with `name` as its name. If it fails, the last line of its
+/// errors says why.
+fn run(
+    tree: &Path,
+    path: &str,
+    name: &str,
+    arguments: impl FnOnce(&mut Command),
+) -> Result<(), Failure> {
+    let loader = tree.join(LOADER);
+    let mut command = Command::new(&loader);
+    command.env("LC_ALL", "C").stdin(Stdio::null());
+    command.arg("--library-path").arg(tree.join(LIBRARIES));
+    command.args(["--argv0", name]).arg(tree.join(path));
+    arguments(&mut command);
+    let output = command.output().map_err(at(&loader))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let why = errors.trim_end().lines().next_back().map(str::to_owned);
+    let why = why.unwrap_or_else(|| output.status.to_string());
+    Err(Failure::Runtime(format!(
+        "{name} of the lab's tools: {why}"
+    )))
 }

@@ -3,28 +3,16 @@
 
 mod arguments;
 mod build;
-mod build_arm64;
-mod build_c;
-mod build_go;
-mod build_module;
 mod compiler;
 mod die_with_parent;
-mod host;
 mod initramfs;
-mod logs;
 mod machine;
 mod qmp;
 
 pub use arguments::{Arguments, Board, Hardware, escaped};
-pub use build::library;
-pub use build::program;
-pub use build_arm64::Artifact;
-pub use build_arm64::{
-    c_program as c_program_for_arm64, compile as compile_for_arm64, root as root_of_arm64,
+pub use build::{
+    Artifact, c_program_for_arm64, compile_for_arm64, library, program, root_of_arm64,
 };
-pub use build_c::program as c_program;
-pub use build_go::{program as go_program, tests_for_arm64 as go_tests_for_arm64};
-pub use build_module::module;
-pub use host::Host;
+pub use compiler::{c_program, go_program, go_tests_for_arm64, module};
 pub use initramfs::Initramfs;
-pub use machine::{Machine, PAUSE, Wait};
+pub use machine::{Host, Machine, PAUSE, Wait};

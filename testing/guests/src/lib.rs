@@ -3,7 +3,6 @@
 //!
 //! A guest has a real kernel, a shell, and an agent that executes the lab's requests.
 
-mod agent_connection;
 pub mod commands;
 pub mod debian;
 pub mod emulator;
@@ -25,7 +24,7 @@ use squall_tools::{Failure, Interrupt};
 
 use crate::debian::{Cache, KernelName, Tools, UserMode};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine, escaped};
-use agent_connection::AgentConnection;
+use guest::AgentConnection;
 use modules::Modules;
 
 pub use crate::emulator::{c_program, module, program};
@@ -60,12 +59,12 @@ const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 /// Other directories in a guest's root.
 const DIRECTORIES: [&str; 8] = ["etc", "mnt", "proc", "root", "run", "sys", "tmp", "var"];
 
-/// What runs guests.
+/// How guests are started.
 #[derive(Debug)]
-enum Kernel {
-    /// QEMU, with this file.
-    Emulated(PathBuf),
-    /// This program: user-mode Linux.
+enum Start {
+    /// By QEMU, with this kernel.
+    Qemu(PathBuf),
+    /// As this program: user-mode Linux.
     UserMode(PathBuf),
 }
 
@@ -73,7 +72,7 @@ enum Kernel {
 #[derive(Debug)]
 pub struct GuestFactory {
     host: Host,
-    kernel: Kernel,
+    start: Start,
     tools: Tools,
     modules: Arc<Modules>,
 }
@@ -103,7 +102,7 @@ impl GuestFactory {
         let modules = Modules::of(&kernel.release, &kernel.modules, &tools, &directory)?;
         Ok(GuestFactory {
             host,
-            kernel: Kernel::Emulated(kernel_image::unpacked(&kernel.image)?),
+            start: Start::Qemu(kernel_image::unpacked(&kernel.image)?),
             tools,
             modules,
         })
@@ -122,7 +121,7 @@ impl GuestFactory {
         let modules = Modules::of(&release, &modules, &tools, &host.file("modules"))?;
         Ok(GuestFactory {
             host,
-            kernel: Kernel::UserMode(program),
+            start: Start::UserMode(program),
             tools,
             modules,
         })
@@ -154,13 +153,13 @@ impl GuestFactory {
 
     fn start(&self, setup: &Setup, snapshot: Option<&Path>) -> Result<Guest<'_>, Failure> {
         setup.check()?;
-        setup.check_for(matches!(self.kernel, Kernel::UserMode(_)))?;
+        setup.check_for(matches!(self.start, Start::UserMode(_)))?;
         let number = self.host.next_number()?;
         let initramfs = self.host.file(&format!("initramfs-{number}"));
         self.initramfs(setup)?.write(&initramfs)?;
-        let kernel = match &self.kernel {
-            Kernel::Emulated(kernel) => kernel,
-            Kernel::UserMode(program) => {
+        let kernel = match &self.start {
+            Start::Qemu(kernel) => kernel,
+            Start::UserMode(program) => {
                 let mut command = Command::new(program);
                 command.arg(format!("initrd={}", initramfs.display()));
                 command.arg(format!("mem={}M", setup.memory_mib));
@@ -224,10 +223,10 @@ impl GuestFactory {
             let name = program.file_name().unwrap_or_default().to_string_lossy();
             initramfs.program(&format!("usr/bin/{name}"), program)?;
         }
-        let drivers = match self.kernel {
-            Kernel::Emulated(_) => setup.drivers(),
+        let drivers = match self.start {
+            Start::Qemu(_) => setup.drivers(),
             // dm-crypt needs encrypted_keys, which cannot be loaded before these.
-            Kernel::UserMode(_) => vec!["cbc", "ecb"],
+            Start::UserMode(_) => vec!["cbc", "ecb"],
         };
         let mut modules = [setup.modules, &drivers].concat();
         if setup.crypto {

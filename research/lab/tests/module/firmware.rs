@@ -5,7 +5,7 @@ use std::fs;
 
 use squall_guests::debian::KernelName;
 
-use crate::module::workspace::{MODULE, Workspace, log};
+use crate::module::{MODULE, Workspace, log};
 use squall_guests::commands::contains;
 use squall_guests::fixture::{fails, ok};
 use squall_guests::needs::{C_COMPILER, GUESTS, MODULE as MODULES};

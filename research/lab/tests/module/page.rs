@@ -1,17 +1,17 @@
-//! What the module shows, and that it changes in place.
+//! What the module shows, that it changes in place, and that who uses the page keeps the module and disturbs
+//! nothing.
 
 use std::time::Duration;
 
-use squall_guests::debian::KernelName;
-use squall_guests::{Guest, Job};
-
-use crate::module::workspace::{IDENTITY, IN_MEMORY, MODULE, Workspace, is_sound, log};
 use squall_guests::commands::contains;
-use squall_guests::fixture::TIMEOUT;
-use squall_guests::fixture::{fails, ok, wait_until_ok};
+use squall_guests::debian::KernelName;
+use squall_guests::fixture::{TIMEOUT, fails, ok, wait_until_ok};
 use squall_guests::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
+use squall_guests::{Guest, Job};
 use squall_testing::suite::Test;
 use squall_testing::tests;
+
+use crate::module::{IDENTITY, IN_MEMORY, MODULE, Workspace, is_sound, log};
 
 pub const TESTS: &[Test] = tests![
     linux_6_1_shows_the_page: [GUESTS, MODULES, C_COMPILER],
@@ -20,6 +20,10 @@ pub const TESTS: &[Test] = tests![
     without_the_device_there_is_no_module: [GUESTS, MODULES, C_COMPILER],
     an_open_mapping_shows_the_new_identity: [GUESTS, MODULES, C_COMPILER],
     a_copy_never_changes: [GUESTS, MODULES, C_COMPILER],
+    unprivileged_users_get_errors_or_the_right_bytes: [GUESTS, MODULES, C_COMPILER],
+    open_mappings_keep_the_module_loaded: [GUESTS, MODULES, C_COMPILER],
+    the_page_remains_when_the_kernels_driver_is_unbound: [GUESTS, MODULES, C_COMPILER],
+    the_module_is_loaded_and_unloaded_under_load: [GUESTS, MODULES, C_COMPILER],
 ];
 
 /// Another identity, and how it stands in memory.
@@ -128,4 +132,82 @@ fn a_copy_never_changes() {
     let (mut guest, job) = watch(&workspace);
     contains(&log(&mut guest)[0], &["shows a copy of the page"]);
     assert_unchanged(guest, job);
+}
+
+fn unprivileged_users_get_errors_or_the_right_bytes() {
+    let workspace = Workspace::new(KernelName::V6_12);
+    let mut guest = workspace.boot_and_load();
+    for seed in [1, 2, 3] {
+        let output = ok(&mut guest, &format!("vmgenid storm 1000 {seed}"));
+        let numbers: Vec<u32> = output
+            .lines()
+            .filter_map(|line| line.split_once(' ')?.1.parse().ok())
+            .collect();
+        let [right, errors] = numbers[..] else {
+            panic!("{output}");
+        };
+        assert_eq!(right + errors, 1000);
+        assert!(right > 50 && errors > 50, "{output}");
+    }
+    is_sound(&mut guest);
+}
+
+fn open_mappings_keep_the_module_loaded() {
+    let workspace = Workspace::new(KernelName::V6_12);
+    let mut guest = workspace.boot_and_load();
+    let job = guest.start("vmgenid hold 64 > /tmp/said").expect("a job");
+    wait_until_ok(&mut guest, "grep -q held /tmp/said");
+    assert_eq!(
+        ok(&mut guest, "cat /sys/module/squall_vmgenid/refcnt"),
+        "64\n"
+    );
+    contains(&fails(&mut guest, "rmmod squall_vmgenid"), &["in use"]);
+    guest.kill(job).expect("an end");
+    wait_until_ok(&mut guest, "rmmod squall_vmgenid");
+    is_sound(&mut guest);
+}
+
+fn the_page_remains_when_the_kernels_driver_is_unbound() {
+    let workspace = Workspace::new(KernelName::V6_12);
+    let mut guest = workspace.boot_and_load();
+    let job = guest.start("vmgenid hold 1 > /tmp/said").expect("a job");
+    wait_until_ok(&mut guest, "grep -q held /tmp/said");
+    let driver = "cd /sys/bus/*/drivers/vmgenid && device=$(echo QEMUVGID:*)";
+    ok(
+        &mut guest,
+        &format!("{driver} && echo $device > unbind && [ ! -e $device ]"),
+    );
+    let id = format!("read {IN_MEMORY}\nmapped {IN_MEMORY}\noffset 40\n");
+    assert_eq!(ok(&mut guest, "vmgenid id"), id);
+    guest.kill(job).expect("an end");
+    wait_until_ok(&mut guest, "rmmod squall_vmgenid");
+    is_sound(&mut guest);
+}
+
+fn the_module_is_loaded_and_unloaded_under_load() {
+    let workspace = Workspace::new(KernelName::V6_12);
+    let mut guest = workspace.boot();
+    let users = "for user in 1 2 3; do \
+        while [ ! -e /tmp/end ]; do vmgenid id; vmgenid storm 10 $user; done & done";
+    let users = format!("{{ {users}; wait; }} >> /tmp/said 2> /dev/null");
+    ok(&mut guest, ": > /tmp/said");
+    let job = guest.start(&users).expect("a job");
+    // In each turn somebody uses it: each of the three may still have had a line to write.
+    let turn = format!(
+        "before=$(grep -c offset /tmp/said)
+        insmod {MODULE} || exit
+        until [ $(grep -c offset /tmp/said) -gt $((before + 3)) ]; do sleep 0.01; done
+        until rmmod squall_vmgenid; do :; done"
+    );
+    ok(
+        &mut guest,
+        &format!("for turn in $(seq 30); do {turn}; done 2> /dev/null"),
+    );
+    ok(&mut guest, "touch /tmp/end");
+    guest
+        .finish(job, squall_guests::fixture::TIMEOUT)
+        .expect("an answer")
+        .expect("an end");
+    assert_eq!(log(&mut guest).len(), 30);
+    is_sound(&mut guest);
 }

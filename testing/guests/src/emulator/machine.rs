@@ -1,22 +1,24 @@
-//! A running machine: starts it, sends it commands, waits for it, and ends it.
+//! Where guests run, and a running machine: starts it, sends it commands, waits for it, and ends it. What its
+//! kernel and QEMU say is in files that are removed with it.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tools::failure::{at, cause};
+use squall_tools::{Failure, Interrupt};
+use tempfile::TempDir;
 
 use super::arguments::{Arguments, escaped};
 use super::die_with_parent::kill_with_parent;
-use super::host::Host;
-use super::logs::Logs;
 use super::qmp::Qmp;
+use crate::debian::Qemu;
 
 /// Pause between two checks of a guest.
 pub const PAUSE: Duration = Duration::from_millis(2);
@@ -240,4 +242,97 @@ fn with_details(failure: Failure, details: &str) -> Failure {
         Failure::Runtime(message) => Failure::Runtime(format!("{message}{details}")),
         other => other,
     }
+}
+
+/// Where guests run: a QEMU, and a directory for their files that is removed on drop.
+#[derive(Debug)]
+pub struct Host {
+    pub qemu: Qemu,
+    directory: TempDir,
+    guests_started: Cell<usize>,
+    pub interrupt: Interrupt,
+    pub timeout: Duration,
+}
+
+impl Host {
+    /// A host that gives up on a guest that makes no progress within `timeout`.
+    pub fn new(qemu: Qemu, interrupt: Interrupt, timeout: Duration) -> Result<Host, Failure> {
+        let directory = tempfile::Builder::new()
+            .prefix("squall-lab-")
+            .tempdir()
+            .map_err(at(&std::env::temp_dir()))?;
+        Ok(Host {
+            qemu,
+            directory,
+            guests_started: Cell::new(0),
+            interrupt,
+            timeout,
+        })
+    }
+
+    /// A path for a file that is removed with the host.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The number of the next guest. Fails if the user has interrupted the lab.
+    pub fn next_number(&self) -> Result<usize, Failure> {
+        self.interrupt.check()?;
+        Ok(self.guests_started.replace(self.guests_started.get() + 1))
+    }
+}
+
+/// The files with the messages.
+#[derive(Debug)]
+pub struct Logs {
+    /// The guest kernel's console.
+    pub console: PathBuf,
+    /// QEMU's standard error.
+    pub messages: PathBuf,
+}
+
+impl Logs {
+    /// The files of the machine of this number.
+    pub fn of(host: &Host, number: usize) -> Logs {
+        Logs {
+            console: host.file(&format!("console-{number}")),
+            messages: host.file(&format!("messages-{number}")),
+        }
+    }
+
+    /// The most informative line of QEMU's messages, or else of the guest's console, as the end of a
+    /// sentence.
+    pub fn last_message(&self) -> String {
+        let (messages, console) = (lines(&self.messages), lines(&self.console));
+        let qemu = first_error(&messages).map(|line| format!("; QEMU says: {line}"));
+        let kernel = || panic_or_last(&console).map(|line| format!("; its console says: {line}"));
+        qemu.or_else(kernel).unwrap_or_default()
+    }
+}
+
+impl Drop for Logs {
+    fn drop(&mut self) {
+        for path in [&self.console, &self.messages] {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// The non-empty lines of a file. Empty if it cannot be read.
+fn lines(path: &Path) -> Vec<String> {
+    let text = std::fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(str::to_owned).collect()
+}
+
+/// QEMU's first line that is not a warning. Hints and registers may follow it.
+fn first_error(messages: &[String]) -> Option<&String> {
+    messages.iter().find(|line| !line.contains("warning:"))
+}
+
+/// The line that reports a kernel panic (a trace follows it), or else the last line.
+fn panic_or_last(console: &[String]) -> Option<&String> {
+    let panic = console.iter().find(|line| line.contains("Kernel panic"));
+    panic.or(console.last())
 }
