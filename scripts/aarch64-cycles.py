@@ -19,6 +19,7 @@ libc6-dev:arm64, qemu-user, llvm (or LLVM=-23 for a version's names), perl. FOLD
 import argparse
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -67,6 +68,8 @@ def build(options):
         environment["AWS_LC_AES"] = str(generated)
         includes.append(library / "include")
     environment["INCLUDES"] = ":".join(map(str, includes))
+    # The crates' versions are the workspace's, where it uses them too.
+    shutil.copy(HERE.parent.parent / "Cargo.lock", HERE)
     subprocess.run(["cargo", "build", "--release", "--quiet", "--target", TARGET],
                    cwd=HERE, env=environment, check=True)
     return target / TARGET / "release/aarch64-cycles"
