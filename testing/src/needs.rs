@@ -9,6 +9,14 @@ use crate::suite::{NOTHING, Need, command};
 /// Programs that `scripts/deps.sh` installs.
 const PROGRAMS: &str = "SQUALL_REQUIRE_PROGRAMS";
 
+/// A need of one of them.
+const fn program(check: fn() -> Result<(), String>) -> Need {
+    Need {
+        check,
+        required_by: PROGRAMS,
+    }
+}
+
 /// Set by `make test-all`.
 const ALL: &str = "SQUALL_TEST_ALL";
 
@@ -51,64 +59,34 @@ pub const MOUNTS: Need = Need {
 };
 
 /// mkfs.btrfs(8).
-pub const MKFS_BTRFS: Need = Need {
-    check: || command("mkfs.btrfs"),
-    required_by: PROGRAMS,
-};
+pub const MKFS_BTRFS: Need = program(|| command("mkfs.btrfs"));
 
 /// A C++ compiler. A C compiler is always needed.
-pub const CXX_COMPILER: Need = Need {
-    check: || command("c++"),
-    required_by: PROGRAMS,
-};
+pub const CXX_COMPILER: Need = program(|| command("c++"));
 
 /// A C library to link statically.
-pub const STATIC_LIBC: Need = Need {
-    check: || links("-static"),
-    required_by: PROGRAMS,
-};
+pub const STATIC_LIBC: Need = program(|| links("-static"));
 
 /// A C library for static, position-independent programs.
-pub const STATIC_PIE: Need = Need {
-    check: || links("-static-pie"),
-    required_by: PROGRAMS,
-};
+pub const STATIC_PIE: Need = program(|| links("-static-pie"));
 
 /// nm(1).
-pub const NM: Need = Need {
-    check: || command("nm"),
-    required_by: PROGRAMS,
-};
+pub const NM: Need = program(|| command("nm"));
 
 /// groff(1).
-pub const GROFF: Need = Need {
-    check: || command("groff"),
-    required_by: PROGRAMS,
-};
+pub const GROFF: Need = program(|| command("groff"));
 
 /// fish(1).
-pub const FISH: Need = Need {
-    check: || command("fish"),
-    required_by: PROGRAMS,
-};
+pub const FISH: Need = program(|| command("fish"));
 
 /// zsh(1).
-pub const ZSH: Need = Need {
-    check: || command("zsh"),
-    required_by: PROGRAMS,
-};
+pub const ZSH: Need = program(|| command("zsh"));
 
 /// openssl(1).
-pub const OPENSSL: Need = Need {
-    check: || command("openssl"),
-    required_by: PROGRAMS,
-};
+pub const OPENSSL: Need = program(|| command("openssl"));
 
 /// valgrind(1).
-pub const VALGRIND: Need = Need {
-    check: || command("valgrind"),
-    required_by: PROGRAMS,
-};
+pub const VALGRIND: Need = program(|| command("valgrind"));
 
 /// Go.
 pub const GO: Need = Need {
@@ -123,10 +101,7 @@ pub const SYSTEMD_ANALYZE: Need = Need {
 };
 
 /// setpriv(1).
-pub const SETPRIV: Need = Need {
-    check: || command("setpriv"),
-    required_by: PROGRAMS,
-};
+pub const SETPRIV: Need = program(|| command("setpriv"));
 
 /// setcap(8), and a file system that supports capabilities.
 pub const SETCAP: Need = Need {

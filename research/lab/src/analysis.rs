@@ -1,11 +1,10 @@
 //! Analyses the records of many machines: which outputs repeated, how long clones shared state, and how
 //! much entropy an accumulator's inputs had.
 //!
-//! Traces are combined into an [`Experiment`], which gives a [`Verdict`], tables and a plot.
+//! Traces are combined into an [`Experiment`], which gives a [`Verdict`] and tables.
 
 mod alpha;
 mod markdown;
-mod plot;
 mod repeats;
 mod report;
 mod runs;
@@ -17,7 +16,6 @@ mod window;
 
 pub use alpha::Alpha;
 pub use markdown::markdown;
-pub use plot::plot_uncertainty;
 pub use repeats::Repeats;
 pub use report::{Campaign, Experiment, Kind, Setup, SourceReport, Validity, Verdict};
 pub use uncertainty::{Bootstrap, OutputTime, OutputUncertainty, Uncertainty};

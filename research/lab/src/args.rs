@@ -79,7 +79,7 @@ wrong argument.")]
   squall-lab boot --machine 6.12 --runs 5
       one machine, five times
   squall-lab boot --output boots
-      50 boots of each machine: boots/boot.json, boots/boot.md and plots
+      50 boots of each machine: boots/boot.json and boots/boot.md
 
 Needs what `scripts/lab-deps.sh` fetches.
 

@@ -4,7 +4,6 @@
 //! Generators take turns within a round, so other load on the machine affects all of them. Figures are
 //! medians of batches, with quartiles. A missed target is a result, not a failure.
 
-mod buffered;
 mod figures;
 mod fork;
 mod generators;
@@ -103,7 +102,7 @@ pub struct CostArguments {
     /// Keys: machine (with cpu, kernel, release_build, random_instruction and sha_instructions),
     /// quick, operations, throughput, fork and targets.
     ///
-    /// operations has add_input_without_compression, add_input, interrupt, absorb_16_bytes,
+    /// operations has add_input, interrupt, absorb_16_bytes,
     /// absorb_61_bytes, absorb_72_bytes, absorb_88_bytes, generate_4_bytes, generate_16_bytes,
     /// generate_64_bytes and bootstrap. Each of them has unit, generators and paper, as has each of
     /// the list throughput, beside block_bytes. generators has a figure for each that has the

@@ -13,7 +13,6 @@ pub mod clones;
 mod cost;
 pub mod sources;
 mod stops;
-pub mod trace;
 pub mod vm;
 
 use args::Command;

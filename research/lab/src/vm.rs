@@ -17,7 +17,7 @@ use squall_tools::{Failure, Interrupt};
 
 pub use guest::{Guest, Snapshot};
 pub use initramfs::{Contents, Doors, initramfs};
-pub use memory::SharedMemory;
+pub use memory::{Counts, Name, Resets, SharedMemory, Trace};
 pub use spec::{Accelerator, Cpu, Page, Signals, Spec};
 pub use squall_guests::emulator::Host;
 

@@ -1,7 +1,5 @@
 //! Runs `squall-lab boot` and `reset` with real machines whose kernel is notified of clones.
 
-use std::fs;
-
 use crate::common::{Workspace, source, turn};
 use serde_json::Value;
 use squall_guests::needs::{MACHINES, MODULE};
@@ -28,22 +26,19 @@ pub fn repeats(report: &Value, name: &str) -> (u64, u64) {
 fn clones_repeat_only_without_guards() {
     let _turn = turn();
     let workspace = Workspace::new();
-    let (printed, report) = workspace.report("reset --machine 6.12+vmgenid --runs 6");
+    let (printed, report) = workspace.report("reset --machine 6.12+vmgenid --runs 4");
     assert_eq!(report["experiments"].as_array().expect("a list").len(), 1);
-    assert_eq!(report["experiments"][0]["runs"], 6);
+    assert_eq!(report["experiments"][0]["runs"], 4);
     for control in ["naive", "squall_unguarded"] {
         let (words, clones) = repeats(&report, control);
         assert!(words > 0, "{control}");
-        assert_eq!(clones, 6, "{control}");
+        assert_eq!(clones, 4, "{control}");
     }
     for guarded in ["squall", "squall_words", "squall_no_signal"] {
         assert_eq!(repeats(&report, guarded), (0, 0), "{guarded}");
     }
 
     workspace.has_written("reset", &printed, "| 6.12+vmgenid ");
-    let plot = workspace.path("output/reset-6.12-vmgenid-ticks-uncertainty.svg");
-    let plot = fs::read_to_string(plot).expect("a plot");
-    assert!(plot.starts_with("<svg ") && plot.trim_end().ends_with("</svg>"));
 }
 
 /// Clones repeat if they draw between their first instruction and the notification of their kernel.

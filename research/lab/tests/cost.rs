@@ -145,8 +145,7 @@ fn machine(machine: &Value) {
 }
 
 /// The operations, and the generators that have them.
-const OPERATIONS: [(&str, &[&str]); 11] = [
-    ("add_input_without_compression", &WHIRLWIND),
+const OPERATIONS: [(&str, &[&str]); 10] = [
     ("add_input", &ALL),
     ("interrupt", &ALL),
     ("absorb_16_bytes", &ALL),

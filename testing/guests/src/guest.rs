@@ -86,46 +86,18 @@ impl<'factory> Guest<'factory> {
     /// Waits until the snapshot is loaded, and resumes the guest.
     pub(super) fn wait_until_loaded(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
         self.next_job = snapshot.next_job;
-        self.wait_for("the snapshot to be loaded", |guest| {
-            let status = guest.machine.ask("query-status", json!({}))?;
-            Ok(status["status"] != "inmigrate")
-        })?;
+        self.machine.wait_until_loaded()?;
         self.machine.ask("cont", json!({})).map(drop)
     }
 
     /// Stops the guest and writes it to the file `path`.
     pub fn snapshot(mut self, path: PathBuf) -> Result<Snapshot, Failure> {
         self.machine.ask("stop", json!({}))?;
-        let uri = format!("file:{}", path.display());
-        self.machine.ask("migrate", json!({ "uri": uri }))?;
-        self.wait_for("the snapshot to be written", |guest| {
-            let progress = guest.machine.ask("query-migrate", json!({}))?;
-            match progress["status"].as_str() {
-                Some("failed") => Err(Failure::Runtime(format!(
-                    "the snapshot cannot be written: {}",
-                    progress["error-desc"]
-                ))),
-                status => Ok(status == Some("completed")),
-            }
-        })?;
+        self.machine.snapshot(&path)?;
         Ok(Snapshot {
             path,
             next_job: self.next_job,
         })
-    }
-
-    fn wait_for(
-        &mut self,
-        what: &str,
-        mut done: impl FnMut(&mut Self) -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
-        let mut wait = Wait::new(what, self.machine.host().timeout);
-        while !done(self)? {
-            self.machine.host().interrupt.check()?;
-            self.machine.check(&mut wait)?;
-            sleep(PAUSE);
-        }
-        Ok(())
     }
 
     /// Runs `command` in a shell, for at most the host's timeout.
@@ -230,8 +202,9 @@ impl<'factory> Guest<'factory> {
         let id = id(number);
         self.machine.ask("device_del", json!({ "id": id }))?;
         let what = format!("the drive {serial} to be released");
-        self.wait_for(&what, |guest| {
-            Ok(!guest.has_device(&id)? && !guest.is_medium_used(number)?)
+        let limit = self.machine.host().timeout;
+        self.machine.wait(&what, limit, |machine| {
+            Ok(!has_device(machine, &id)? && !is_medium_used(machine, number)?)
         })
     }
 
@@ -240,22 +213,6 @@ impl<'factory> Guest<'factory> {
         let number = number_of(&self.drives, serial)?;
         let device = device(&self.drives, number);
         self.machine.ask("device_add", device).map(drop)
-    }
-
-    /// Whether QEMU has a device with this ID.
-    fn has_device(&mut self, id: &str) -> Result<bool, Failure> {
-        let path = json!({ "path": "/machine/peripheral" });
-        let devices = self.machine.ask("qom-list", path)?;
-        let devices = devices.as_array().into_iter().flatten();
-        Ok(devices.into_iter().any(|device| device["name"] == id))
-    }
-
-    /// Whether a device uses the medium of this number, which QEMU releases some time after the device has gone.
-    fn is_medium_used(&mut self, number: usize) -> Result<bool, Failure> {
-        let used = self.machine.ask("query-block", json!({}))?;
-        let medium = medium(number);
-        let mut used = used.as_array().into_iter().flatten();
-        Ok(used.any(|device| device["inserted"]["node-name"] == medium.as_str()))
     }
 
     /// Ends the machine at once, like pulling its plug. The files of its drives remain.
@@ -309,6 +266,22 @@ impl Drop for Guest<'_> {
             let _ = fs::remove_file(file);
         }
     }
+}
+
+/// Whether QEMU has a device with this ID.
+fn has_device(machine: &mut Machine, id: &str) -> Result<bool, Failure> {
+    let path = json!({ "path": "/machine/peripheral" });
+    let devices = machine.ask("qom-list", path)?;
+    let devices = devices.as_array().into_iter().flatten();
+    Ok(devices.into_iter().any(|device| device["name"] == id))
+}
+
+/// Whether a device uses the medium of this number, which QEMU releases some time after the device has gone.
+fn is_medium_used(machine: &mut Machine, number: usize) -> Result<bool, Failure> {
+    let used = machine.ask("query-block", json!({}))?;
+    let medium = medium(number);
+    let mut used = used.as_array().into_iter().flatten();
+    Ok(used.any(|device| device["inserted"]["node-name"] == medium.as_str()))
 }
 
 fn invalid_answer(line: &str) -> Failure {

@@ -1,11 +1,11 @@
 //! Tests guests: commands, drives that fail and vanish, power cuts, and how guests end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use squall_guests::{Bus, Drive, Setup};
 
 use squall_guests::commands::contains;
-use squall_guests::fixture::{TIMEOUT, Workspace, fails, message, ok, squall, wait_until_ok};
+use squall_guests::fixture::{TIMEOUT, Workspace, message, ok, wait_until_ok};
 use squall_guests::needs::GUESTS;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -14,11 +14,8 @@ pub const TESTS: &[Test] = tests![
     commands_return_their_whole_output: [GUESTS],
     a_hung_command_is_killed_at_its_limit: [GUESTS],
     a_panic_is_reported_with_its_message: [GUESTS],
-    device_mapper_injects_errors_as_configured: [GUESTS],
-    scsi_debug_emulates_drives_with_4096_byte_sectors: [GUESTS],
     drives_have_the_requested_properties_and_can_be_unplugged: [GUESTS],
     flushed_data_survives_a_power_cut: [GUESTS],
-    squall_runs_in_a_guest: [GUESTS],
     invalid_setups_are_reported: [GUESTS],
 ];
 
@@ -90,81 +87,6 @@ fn a_panic_is_reported_with_its_message() {
         &["the VM ended", "Kernel panic - not syncing: sysrq"],
     );
     contains(&guest.console(), &["sysrq: Trigger a crash"]);
-}
-
-fn device_mapper_injects_errors_as_configured() {
-    let workspace = Workspace::emulated();
-    let setup = Setup {
-        modules: &["dm-mod", "dm-flakey", "dm-delay", "brd"],
-        ..Setup::default()
-    };
-    let mut guest = workspace.factory.boot(&setup).expect("a guest");
-    ok(&mut guest, "modprobe brd rd_nr=1 rd_size=1024");
-    let table = "0 1000 linear /dev/ram0 0\\n1000 8 error\\n1008 1000 linear /dev/ram0 1008";
-    let create = format!("printf '{table}' | dmsetup create bad");
-    ok(&mut guest, &create);
-    for good in [124, 126] {
-        ok(&mut guest, &write("bad", good));
-        ok(&mut guest, &read("bad", good));
-    }
-    for command in [write("bad", 125), read("bad", 125)] {
-        contains(&fails(&mut guest, &command), &["Input/output error"]);
-    }
-
-    let create = |name, table| format!("dmsetup create {name} --table '0 2048 {table}'");
-    let flakey = create("weak", "flakey /dev/ram0 0 0 3600 1 error_writes");
-    ok(&mut guest, &flakey);
-    ok(&mut guest, &read("weak", 0));
-    contains(
-        &fails(&mut guest, &write("weak", 0)),
-        &["Input/output error"],
-    );
-    ok(&mut guest, &create("dead", "flakey /dev/ram0 0 0 3600"));
-    contains(
-        &fails(&mut guest, &read("dead", 0)),
-        &["Input/output error"],
-    );
-
-    ok(&mut guest, &create("slow", "delay /dev/ram0 0 2000"));
-    let start = Instant::now();
-    ok(&mut guest, &read("slow", 0));
-    assert!(start.elapsed() > Duration::from_secs(2));
-}
-
-/// A command that writes a page to a device mapper device.
-fn write(device: &str, page: usize) -> String {
-    format!("dd if=/dev/zero of=/dev/mapper/{device} bs=4k count=1 seek={page} conv=fsync")
-}
-
-/// A command that reads a page of a device mapper device.
-fn read(device: &str, page: usize) -> String {
-    format!("dd if=/dev/mapper/{device} of=/dev/null bs=4k count=1 skip={page}")
-}
-
-fn scsi_debug_emulates_drives_with_4096_byte_sectors() {
-    let workspace = Workspace::emulated();
-    let setup = Setup {
-        modules: &["scsi_debug", "sd_mod"],
-        ..Setup::default()
-    };
-    let mut guest = workspace.factory.boot(&setup).expect("a guest");
-    ok(
-        &mut guest,
-        "modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=16",
-    );
-    wait_until_ok(&mut guest, "[ -e /sys/block/sda ] && : </dev/sda");
-    assert_eq!(ok(&mut guest, "blockdev --getss /dev/sda"), "4096\n");
-    ok(
-        &mut guest,
-        "dd if=/dev/zero of=/dev/sda bs=4k count=4096 conv=fsync",
-    );
-    let line = message(
-        guest
-            .sh("modprobe dm-mod")
-            .and_then(|output| output.into_stdout())
-            .unwrap_err(),
-    );
-    contains(&line, &["exit status 1", "dm_mod"]);
 }
 
 fn drives_have_the_requested_properties_and_can_be_unplugged() {
@@ -242,18 +164,6 @@ fn flushed_data_survives_a_power_cut() {
     guest.cut_power();
     let mut guest = workspace.factory.boot(&setup).expect("a guest");
     assert!(guest.read_file("/dev/vda").expect("a drive") == written);
-}
-
-fn squall_runs_in_a_guest() {
-    let workspace = Workspace::emulated();
-    let setup = Setup {
-        programs: &[squall()],
-        ..Setup::default()
-    };
-    let mut guest = workspace.factory.boot(&setup).expect("a guest");
-    contains(&ok(&mut guest, "/bin/squall --version"), &["squall "]);
-    let output = guest.sh("squall stream --size 1MiB").expect("an end");
-    assert_eq!((output.status, output.stdout.len()), (0, MIB));
 }
 
 fn invalid_setups_are_reported() {

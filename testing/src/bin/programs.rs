@@ -39,7 +39,6 @@ fn main() -> ExitCode {
             Err(why) => println!("{title:44} not measured: {why}"),
         }
     }
-    shares(&workspace);
     ExitCode::SUCCESS
 }
 
@@ -166,18 +165,4 @@ fn logins<'a>(workspace: &'a Workspace) -> Result<Pair<'a>, String> {
         |way| ssh::Ssh::start(workspace, way),
         |server, _| time(1, || Ok(server.run("true"))),
     )
-}
-
-/// Prints how much of nginx's time is spent on randomness, without squall and with it.
-fn shares(workspace: &Workspace) {
-    for way in [Way::Plain, Way::Provided] {
-        let share = Nginx::start(workspace, way, 1).and_then(|nginx| nginx.share_in_randomness(4));
-        match share {
-            Ok(share) => println!(
-                "nginx, {way:?}: {:.2} % of a worker's time in RAND_bytes",
-                100.0 * share
-            ),
-            Err(why) => println!("nginx, {way:?}: not measured: {why}"),
-        }
-    }
 }

@@ -90,74 +90,6 @@ impl Nginx {
     }
 }
 
-impl Nginx {
-    /// The share of the worker's time under load that is spent in OpenSSL's RAND_bytes and
-    /// RAND_priv_bytes and their callees, sampled by perf(1) for `seconds`.
-    ///
-    /// # Errors
-    /// Returns why wrk or perf is not available, or perf's error.
-    pub fn share_in_randomness(&self, seconds: u64) -> Result<f64, String> {
-        let perf = installed("perf", "linux-perf")?;
-        let worker = self.worker().ok_or("nginx has no worker")?;
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let data = folder.path().join("perf.data");
-        let mut record = Command::new(&perf);
-        record.args([
-            "record",
-            "-q",
-            "-e",
-            "cpu-clock",
-            "-F",
-            "1999",
-            "--call-graph",
-            "dwarf,16384",
-        ]);
-        record
-            .arg("-o")
-            .arg(&data)
-            .args(["-p", &worker.to_string()]);
-        record.args(["--", "sleep", &seconds.to_string()]);
-        let load = std::thread::scope(|scope| {
-            let load = scope.spawn(|| self.load(seconds + 1));
-            let recorded = record.output().map_err(|error| error.to_string());
-            load.join().expect("the load")?;
-            recorded
-        })?;
-        if !load.status.success() {
-            return Err(String::from_utf8_lossy(&load.stderr).trim().to_owned());
-        }
-        let mut report = Command::new(perf);
-        report.args([
-            "report",
-            "--children",
-            "--stdio",
-            "-g",
-            "none",
-            "-F",
-            "overhead_children,sym",
-            "-i",
-        ]);
-        Ok(share(&said(report.arg(data))))
-    }
-
-    fn worker(&self) -> Option<u32> {
-        let children = format!("/proc/{0}/task/{0}/children", self.pid());
-        let children = std::fs::read_to_string(children).ok()?;
-        children.split_whitespace().next()?.parse().ok()
-    }
-}
-
-/// The share of RAND_bytes and RAND_priv_bytes in perf's report.
-fn share(report: &str) -> f64 {
-    let of = |line: &str| -> Option<f64> {
-        let (percent, symbol) = line.trim().split_once('%')?;
-        let name = symbol.trim().trim_start_matches("[.] ");
-        let counts = ["RAND_bytes_ex", "RAND_priv_bytes_ex"].contains(&name);
-        counts.then(|| percent.trim().parse().ok()).flatten()
-    };
-    report.lines().filter_map(of).sum::<f64>() / 100.0
-}
-
 fn parse(report: &str) -> Load {
     let after = |word: &str| -> Option<f64> {
         let rest = report.split_once(word)?.1.trim_start();
@@ -201,12 +133,5 @@ mod tests {
              Non-2xx or 3xx responses: 50000\n"
         );
         assert_eq!(parse(&bad).errors, 54321);
-    }
-
-    #[test]
-    fn shares_of_perf() {
-        let report = "# Overhead\n     2.09%  [.] EVP_RAND_generate\n     1.50%  [.] RAND_bytes_ex\n     \
-                      0.50%  [.] RAND_priv_bytes_ex\n     9.00%  [.] SSL_accept\n";
-        assert!((share(report) - 0.02).abs() < 1e-9);
     }
 }

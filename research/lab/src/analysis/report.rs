@@ -12,8 +12,8 @@ use super::runs::Runs;
 use super::uncertainty::Uncertainty;
 use super::verdict::verdict;
 use super::window::Window;
-use crate::trace::{Resets, Trace};
 use crate::vm::Page;
+use crate::vm::{Resets, Trace};
 
 /// Experiments that were run together.
 #[derive(Clone, Debug, Serialize)]

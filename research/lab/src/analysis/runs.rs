@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use squall_probe::{Input, Output, Source};
 
 use super::repeats::Owner;
-use crate::trace::{Counts, Name, Resets, Trace};
+use crate::vm::{Counts, Name, Resets, Trace};
 
 /// Machines. Boots have no records from before a snapshot.
 #[derive(Debug)]

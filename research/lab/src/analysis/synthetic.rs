@@ -6,8 +6,8 @@ use serde_json::json;
 use squall_probe::{Input, Mode, Output, Source};
 
 use super::report::{Campaign, Experiment, Setup};
-use crate::trace::{Counts, Name, Resets, Trace};
 use crate::vm::Page;
+use crate::vm::{Counts, Name, Resets, Trace};
 
 /// A generator for tests (splitmix64).
 pub(super) struct Random(u64);

@@ -97,8 +97,8 @@ mod tests {
 
     use super::super::synthetic;
     use super::*;
-    use crate::trace::Resets;
     use crate::vm::Page;
+    use crate::vm::Resets;
 
     fn of(change: impl FnOnce(&mut Resets)) -> Verdict {
         let setup = synthetic::campaign().experiments.remove(0).setup;
@@ -295,18 +295,6 @@ mod tests {
             Validity::Valid => "",
             Validity::Invalid(reason) => reason,
         }
-    }
-
-    #[test]
-    fn one_repeated_word_violates_a_claim() {
-        let Verdict { validity, violated } = of(|resets| {
-            let squall = (Source::Squall, 0);
-            let word = resets.clones[0].outputs[&squall][100].bits[3];
-            let other = resets.clones[5].outputs.get_mut(&squall);
-            other.expect("a channel")[200].bits[7] = word;
-        });
-        assert_eq!(validity, Validity::Valid);
-        assert_eq!(violated, ["squall repeated 1 words, and 0 whole outputs"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use squall_probe::{Output, Source};
 
 use super::repeats::Recurrences;
 use super::runs::Runs;
-use crate::trace::Trace;
+use crate::vm::Trace;
 
 /// The window of one source, over all clones.
 ///

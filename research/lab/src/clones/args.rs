@@ -64,7 +64,7 @@ pub struct LabArguments {
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 
-    /// Also write the report to this directory: JSON, Markdown and plots
+    /// Also write the report to this directory: JSON and Markdown
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 

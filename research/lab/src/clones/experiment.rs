@@ -6,7 +6,7 @@ use std::time::Duration;
 use squall_probe::{Mode, Source};
 use squall_tools::Failure;
 
-use crate::trace::{Counts, Name, Resets, Trace};
+use crate::vm::{Counts, Name, Resets, Trace};
 use crate::vm::{Guest, Host, Snapshot, Spec};
 
 /// Requests of each source with a timer before the snapshot: 0.3 s of them.

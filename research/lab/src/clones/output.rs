@@ -9,7 +9,7 @@ use squall_tools::failure::at;
 use squall_tools::output::{print, print_json};
 use tempfile::NamedTempFile;
 
-use crate::analysis::{Campaign, Experiment, markdown, plot_uncertainty};
+use crate::analysis::{Campaign, markdown};
 
 /// More bytes than a report needs.
 const NEEDED_SPACE: usize = 1 << 20;
@@ -34,19 +34,14 @@ pub fn show(campaign: &Campaign, json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Writes `NAME.json`, `NAME.md` and the plots to `directory`. If there is no room for all files, it
-/// writes none.
+/// Writes `NAME.json` and `NAME.md` to `directory`. If there is no room for both, it writes none.
 pub fn write(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(campaign)
         .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
-    let mut files = vec![
+    let files = [
         (format!("{name}.json"), json + "\n"),
         (format!("{name}.md"), markdown(campaign)),
     ];
-    for experiment in &campaign.experiments {
-        let name = format!("{}-uncertainty.svg", file_name(experiment));
-        files.extend(plot_uncertainty(experiment).map(|plot| (name, plot)));
-    }
     let written = files
         .into_iter()
         .map(|(name, text)| write_temporary(directory.join(name), &text))
@@ -56,12 +51,6 @@ pub fn write(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Fa
             .map_err(|error| at(&path)(error.error))?;
     }
     Ok(())
-}
-
-fn file_name(experiment: &Experiment) -> String {
-    let kind = experiment.kind.name();
-    let setup = &experiment.setup;
-    format!("{kind}-{}-{}", setup.machine, setup.mode).replace('+', "-")
 }
 
 /// Writes the contents for `path` to a temporary file in the same directory.

@@ -7,19 +7,17 @@ use serde::Serialize;
 use squall::entropy::whirlwind::{Functions, Whirlwind, WithDaviesMeyer, WithSha256, WithSha512};
 use squall_tools::measure::{Effort, Peer, in_turns};
 
+use super::Plan;
 use super::figures::{Row, Samples};
 use super::generators::{Generator, Generators, Peers};
 use super::paper::{self, Published};
-use super::{Plan, buffered};
 
 const UNIT: &str = "ns";
 
 /// The time of each operation, in nanoseconds.
 #[derive(Debug, Serialize)]
 pub struct Operations {
-    /// An event, only counting calls that do not compress: 7 of 8, or 3 of 4 with SHA-256.
-    pub add_input_without_compression: Row,
-    /// An event, as the mean over all calls including those that compress.
+    /// An event: the mean over all calls, of which Whirlwind's eighth compresses (with SHA-256 the fourth).
     pub add_input: Row,
     /// The mean time of an interrupt, which the old RNG only mixes into its fast pool.
     pub interrupt: Row,
@@ -42,7 +40,6 @@ pub fn measure(generators: &mut Generators, plan: Plan) -> Operations {
     let wide = generators.wide_inputs();
     let [wide_489, wide_579, wide_705] = wide.map(|peers| turns(peers, paper::NOT_PUBLISHED));
     Operations {
-        add_input_without_compression: turns(buffered::events(), paper::NOT_PUBLISHED),
         add_input: turns(generators.events(), paper::ADD_INPUT),
         interrupt: turns(generators.interrupts(), paper::NOT_PUBLISHED),
         absorb_16_bytes: turns(generators.inputs(), paper::NOT_PUBLISHED),

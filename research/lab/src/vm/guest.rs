@@ -66,10 +66,8 @@ impl<'host> Guest<'host> {
 
     /// Writes the stopped machine to `path`.
     pub fn snapshot(&mut self, path: PathBuf) -> Result<Snapshot, Failure> {
-        let uri = format!("file:{}", path.display());
         let snapshot = Snapshot(path);
-        self.machine.ask("migrate", json!({ "uri": uri }))?;
-        self.wait("the snapshot to be written", Guest::is_migrated)?;
+        self.machine.snapshot(snapshot.path())?;
         Ok(snapshot)
     }
 
@@ -109,29 +107,7 @@ impl<'host> Guest<'host> {
     }
 
     pub(super) fn wait_until_loaded(&mut self) -> Result<(), Failure> {
-        self.wait("the snapshot to be loaded", Guest::is_loaded)
-    }
-
-    fn is_migrated(&mut self) -> Result<bool, Failure> {
-        let progress = self.machine.ask("query-migrate", json!({}))?;
-        match progress["status"].as_str() {
-            Some("completed") => Ok(true),
-            Some("failed") => {
-                let reason = progress["error-desc"].as_str().unwrap_or("no reason given");
-                Err(Failure::Runtime(format!(
-                    "the snapshot cannot be written: {reason}"
-                )))
-            }
-            _ => Ok(false),
-        }
-    }
-
-    fn is_loaded(&mut self) -> Result<bool, Failure> {
-        let status = self
-            .machine
-            .ask("query-status", json!({}))
-            .map_err(not_loaded)?;
-        Ok(status["status"] != "inmigrate")
+        self.machine.wait_until_loaded().map_err(not_loaded)
     }
 
     fn check_probe(&self) -> Result<(), Failure> {

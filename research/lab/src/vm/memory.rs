@@ -5,6 +5,7 @@
 //!
 //! A machine whose probe only reads the cycle counter has a ring of readings instead of records.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -16,8 +17,6 @@ use squall_probe::{
 };
 use squall_tools::Failure;
 use squall_tools::failure::at;
-
-use crate::trace::{Counts, Trace};
 
 /// The file behind a guest's shared memory.
 #[derive(Debug)]
@@ -210,6 +209,40 @@ impl SharedMemory {
     pub fn cycles_per_ms(&self) -> Result<u64, Failure> {
         self.word(header::CYCLES_PER_MS)
     }
+}
+
+/// A source, and the index of its instance.
+pub type Name = (Source, u64);
+
+/// The records of one machine.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Cycles of the guest's counter per millisecond.
+    pub cycles_per_ms: u64,
+    /// The outputs of each channel, in order.
+    pub outputs: BTreeMap<Name, Vec<Output>>,
+    /// Whirlwind's inputs, in order.
+    pub inputs: Vec<Input>,
+}
+
+/// The number of records in each channel, for example when a snapshot was taken.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// The number of outputs of each generator.
+    pub outputs: BTreeMap<Name, usize>,
+    /// The number of Whirlwind's inputs.
+    pub inputs: usize,
+    /// The capacity of each generator's channel, in records.
+    pub room: BTreeMap<Name, usize>,
+}
+
+/// One snapshot and the machines that were resumed from it.
+#[derive(Clone, Debug, Default)]
+pub struct Resets {
+    /// The counts when the snapshot was taken, which are the same in every clone.
+    pub before: Counts,
+    /// The clones. Each begins with the records from before the snapshot.
+    pub clones: Vec<Trace>,
 }
 
 #[cfg(test)]

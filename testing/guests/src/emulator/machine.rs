@@ -108,6 +108,49 @@ impl<'host> Machine<'host> {
         answer.map_err(|failure| self.end_and_explain(failure))
     }
 
+    /// Waits until `done`, for at most `limit`.
+    pub fn wait(
+        &mut self,
+        what: &str,
+        limit: Duration,
+        mut done: impl FnMut(&mut Self) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let mut wait = Wait::new(what, limit);
+        while !done(self)? {
+            self.host.interrupt.check()?;
+            self.check(&mut wait)?;
+            sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Writes the stopped machine to the file `path`.
+    pub fn snapshot(&mut self, path: &Path) -> Result<(), Failure> {
+        let uri = format!("file:{}", path.display());
+        self.ask("migrate", json!({ "uri": uri }))?;
+        let what = "the snapshot to be written";
+        self.wait(what, self.host.timeout, |machine| {
+            let progress = machine.ask("query-migrate", json!({}))?;
+            match progress["status"].as_str() {
+                Some("failed") => {
+                    let reason = progress["error-desc"].as_str().unwrap_or("no reason given");
+                    let text = format!("the snapshot cannot be written: {reason}");
+                    Err(Failure::Runtime(text))
+                }
+                status => Ok(status == Some("completed")),
+            }
+        })
+    }
+
+    /// Waits until the snapshot that it was started with is loaded.
+    pub fn wait_until_loaded(&mut self) -> Result<(), Failure> {
+        let what = "the snapshot to be loaded";
+        self.wait(what, self.host.timeout, |machine| {
+            let status = machine.ask("query-status", json!({}))?;
+            Ok(status["status"] != "inmigrate")
+        })
+    }
+
     /// Waits until the machine has switched itself off, and returns what its kernel and its programs have
     /// written to the console.
     pub fn end(mut self, what: &str) -> Result<String, Failure> {
