@@ -39,26 +39,31 @@ impl Ints {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::md5_compress;
-
-    /// Two numbers with a secret of zeros: the hash is what MD5's compression function makes of
-    /// a block of zeros from [6, 0, 0, 0], and then from there with another 15 added.
+    /// "abc" in one block, as in RFC 1321 (section A.5): a one, zeros, and the length of 24 bits. The moment, 6, is
+    /// added to MD5's initial hash.
     #[test]
-    fn zero_secret() {
-        let mut ints = Ints::default();
-        let mut hash = md5_compress([6, 0, 0, 0], &[0; SECRET_LEN]);
-        assert_eq!(ints.next(1, 2, 3), hash[0]);
-        hash[0] = hash[0].wrapping_add(15);
-        assert_eq!(ints.next(4, 5, 6), md5_compress(hash, &[0; SECRET_LEN])[0]);
+    fn a_number_is_the_first_word_of_the_secrets_md5() {
+        let mut ints = Ints {
+            hash: [0x6745_2301 - 6, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476],
+            ..Ints::default()
+        };
+        let mut secret = [0; SECRET_LEN];
+        secret[..4].copy_from_slice(b"abc\x80");
+        secret[56] = 24;
+        ints.set_secret(secret);
+        // The compression function adds the initial hash to its result.
+        assert_eq!(ints.next(1, 2, 3), 0x9850_0190);
+        assert_eq!(ints.hash[3], 0x727f_e128);
     }
 
+    /// The hash goes on from where it was, and sums wrap.
     #[test]
-    fn the_secret_is_the_hashed_block() {
-        let mut ints = Ints::default();
-        let secret = core::array::from_fn(|i| i as u8);
-        ints.set_secret(secret);
-        // The sum wraps to 1.
-        let hash = md5_compress([1, 0, 0, 0], &secret);
+    fn the_next_number_depends_on_the_one_before() {
+        let (mut ints, mut hash) = (Ints::default(), [1, 0, 0, 0]);
+        compress(&mut hash, &[[0; SECRET_LEN]]);
         assert_eq!(ints.next(u32::MAX, 1, 1), hash[0]);
+        hash[0] = hash[0].wrapping_add(15);
+        compress(&mut hash, &[[0; SECRET_LEN]]);
+        assert_eq!(ints.next(4, 5, 6), hash[0]);
     }
 }

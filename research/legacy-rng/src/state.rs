@@ -221,17 +221,6 @@ mod tests {
         counts(&state, 4096 - 1024, 0, 0);
     }
 
-    /// Ten bytes are extracted from the input pool and mixed into the output pool, no more.
-    #[test]
-    fn transferred_bytes_are_mixed_in() {
-        let mut state = with_credit(80);
-        let (mut input, mut output) = (state.input.clone(), state.blocking.clone());
-        state.prepare_random(10);
-        output.mix(&input.extract(None));
-        assert_eq!(state.input.words(), input.words());
-        assert_eq!(state.blocking.words(), output.words());
-    }
-
     #[test]
     fn nothing_is_transferred_to_a_pool_that_has_enough() {
         let mut state = with_credit(4096);

@@ -1,4 +1,4 @@
-//! The fields: all ways to multiply against a slow one, the laws, and the polynomials.
+//! The fields: all ways to multiply against a slow one, and the polynomials.
 
 use super::super::field::{DoubleWords, MAX_WORDS, Words};
 use super::super::portable;
@@ -51,12 +51,6 @@ fn times<F: Field>(a: &Element<F>, b: &Element<F>) -> Element<F> {
     let mut product = Element::from_bytes(&a.to_bytes());
     product.multiply_by(b);
     product
-}
-
-fn plus<F: Field>(a: &Element<F>, b: &Element<F>) -> Element<F> {
-    let mut sum = Element::from_bytes(&a.to_bytes());
-    sum.add(&b.to_bytes());
-    sum
 }
 
 /// `multiply`, which does not reduce, takes whole words too, with coefficients beyond an element's n.
@@ -121,45 +115,6 @@ fn every_field_multiplies_as_the_slow_one() {
     check_products::<Gf705>();
     check_products::<Gf23>();
     check_products::<Gf7>();
-}
-
-fn check_laws<F: Field>() {
-    let one = Element::<F>::from_bytes(&[1]);
-    let elements = elements::<F>();
-    let factor = &elements[elements.len() - 1];
-    for a in &elements {
-        assert_eq!(times(a, &one).to_bytes(), a.to_bytes());
-        assert!(times(a, &Element::zero()).is_zero());
-        for b in &elements {
-            assert_eq!(times(a, b).to_bytes(), times(b, a).to_bytes());
-            let whole = times(&plus(a, b), factor);
-            let parts = plus(&times(a, factor), &times(b, factor));
-            assert_eq!(whole.to_bytes(), parts.to_bytes());
-        }
-    }
-}
-
-fn the_laws_of_a_field_hold() {
-    check_laws::<Gf489>();
-    check_laws::<Gf579>();
-    check_laws::<Gf705>();
-}
-
-/// In a field of 2^n elements, squaring n times changes nothing, and once changes most.
-fn check_repeated_squaring<F: Field>() {
-    for element in &elements::<F>() {
-        let mut power = times(element, element);
-        for _ in 1..F::DEGREE {
-            power = times(&power, &power);
-        }
-        assert_eq!(power.to_bytes(), element.to_bytes(), "n = {}", F::DEGREE);
-    }
-}
-
-fn squaring_n_times_changes_nothing() {
-    check_repeated_squaring::<Gf489>();
-    check_repeated_squaring::<Gf579>();
-    check_repeated_squaring::<Gf705>();
 }
 
 /// Whether x^degree plus the terms of `taps` is irreducible (M. Rabin: Probabilistic Algorithms
@@ -240,8 +195,6 @@ fn wrong_polynomials_are_found() {
 pub const TESTS: &[Test] = tests![
     portable_code_multiplies_as_the_slow_one,
     every_field_multiplies_as_the_slow_one,
-    the_laws_of_a_field_hold,
-    squaring_n_times_changes_nothing,
     the_polynomials_are_irreducible,
     wrong_polynomials_are_found,
 ];
