@@ -2,6 +2,7 @@
 //!
 //! Machines need what `scripts/lab-deps.sh` fetches, which tests declare with [`needs`].
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -39,13 +40,11 @@ impl Workspace {
     /// `squall-lab` with `arguments`, split at blanks. Its temporary files are in `tmp`, its report in
     /// `output`.
     pub fn lab(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_squall-lab"));
+        let mut command = lab(arguments);
         command
-            .args(arguments.split_whitespace())
             .arg("--output")
             .arg(self.path("output"))
             .env("TMPDIR", self.path("tmp"))
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
@@ -116,6 +115,50 @@ impl Workspace {
             assert_eq!(files(&path), Vec::<PathBuf>::new());
         }
     }
+}
+
+/// `squall-lab` with `arguments`, split at blanks.
+pub fn lab(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_squall-lab"));
+    let arguments = arguments.split_whitespace();
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Standard output of a run that must succeed and write no errors.
+#[track_caller]
+pub fn text(arguments: &str) -> String {
+    let output = lab(arguments).output().expect("the command runs");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments}");
+    assert_eq!(output.status.code(), Some(0), "{arguments}");
+    String::from_utf8(output.stdout).expect("text is UTF-8")
+}
+
+/// The report of a command. Fails unless it has these keys and no others, at any level, and the help names each.
+#[track_caller]
+pub fn report_with(keys: &str, command: &str) -> Value {
+    fn collect(value: &Value, keys: &mut BTreeSet<String>) {
+        if let Value::Object(map) = value {
+            keys.extend(map.keys().cloned());
+        }
+        let inner = value.as_object().into_iter().flat_map(|map| map.values());
+        let inner = inner.chain(value.as_array().into_iter().flatten());
+        inner.for_each(|value| collect(value, keys));
+    }
+    let report = serde_json::from_str(&text(&format!("{command} --json"))).expect("JSON");
+    let mut found = BTreeSet::new();
+    collect(&report, &mut found);
+    let expected: BTreeSet<_> = keys.split_whitespace().map(str::to_owned).collect();
+    assert_eq!(found, expected);
+    let help = text(&format!("{command} --help"));
+    let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words: BTreeSet<_> = help.split(|c| !is_in_word(c)).collect();
+    let unnamed: Vec<_> = found
+        .iter()
+        .filter(|key| !words.contains(key.as_str()))
+        .collect();
+    assert!(unnamed.is_empty(), "not in the help: {unnamed:?}");
+    report
 }
 
 /// What the first experiment reports of a source, which must have given at least so many outputs.

@@ -9,7 +9,6 @@ use super::generators::Generator::{
     WhirlwindSha512,
 };
 use super::operations::{Operations, Speed};
-use super::paper::PublishedFigure;
 use super::targets::{Bound, Verdict};
 use super::{CostReport, MachineDescription};
 
@@ -114,8 +113,8 @@ fn operation(name: &str, row: &Row) -> Vec<Vec<String>> {
     lines
 }
 
-fn published(figure: Option<PublishedFigure>) -> String {
-    figure.map_or(NONE, |figure| figure.text).into()
+fn published(figure: Option<&str>) -> String {
+    figure.unwrap_or(NONE).into()
 }
 
 fn speeds(text: &mut String, speeds: &[Speed]) {
