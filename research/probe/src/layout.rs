@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn every_mode_fits_and_uses_the_memory_well() {
-        for mode in Mode::ALL {
+        for &mode in Mode::ALL {
             let table = table(mode);
             assert!(table.len() <= CHANNELS);
             let mut next = RECORDS;
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn every_channel_has_its_own_source_and_instance() {
-        for mode in Mode::ALL {
+        for &mode in Mode::ALL {
             let table = table(mode);
             let names: std::collections::BTreeSet<_> = table
                 .iter()

@@ -103,56 +103,32 @@ impl State {
     }
 }
 
-/// The probe's task, from the kernel command line: `squall.mode=NAME`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Every source draws once every 500 µs.
-    Ticks,
-    /// Threads draw without pause.
-    Threads,
-    /// Like [`Mode::Ticks`], with one child forked before and others all the time.
-    Forks,
-    /// A Go program, whose sources draw once every 500 µs.
-    Go,
-    /// Unmodified programs, one in C and nginx, whose sources draw every 500 µs or as often as they
-    /// can.
-    Doors,
-    /// Threads draw without pause, on a machine with the random instruction, so that squall serves
-    /// them in bursts.
-    Bursts,
-    /// The same in Go programs.
-    GoBursts,
-    /// Nothing draws: a thread reads the cycle counter without pause.
-    Stops,
+source::named! {
+    /// The probe's task, from the kernel command line: `squall.mode=NAME`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Mode {
+        /// Every source draws once every 500 µs.
+        Ticks => "ticks",
+        /// Threads draw without pause.
+        Threads => "threads",
+        /// Like [`Mode::Ticks`], with one child forked before and others all the time.
+        Forks => "forks",
+        /// A Go program, whose sources draw once every 500 µs.
+        Go => "go",
+        /// Unmodified programs, one in C and nginx, whose sources draw every 500 µs or as often as they
+        /// can.
+        Doors => "doors",
+        /// Threads draw without pause, on a machine with the random instruction, so that squall serves
+        /// them in bursts.
+        Bursts => "bursts",
+        /// The same in Go programs.
+        GoBursts => "go-bursts",
+        /// Nothing draws: a thread reads the cycle counter without pause.
+        Stops => "stops",
+    }
 }
 
 impl Mode {
-    /// All modes.
-    pub const ALL: [Mode; 8] = [
-        Mode::Ticks,
-        Mode::Threads,
-        Mode::Forks,
-        Mode::Go,
-        Mode::Doors,
-        Mode::Bursts,
-        Mode::GoBursts,
-        Mode::Stops,
-    ];
-
-    /// The mode's name on the kernel command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Ticks => "ticks",
-            Mode::Threads => "threads",
-            Mode::Forks => "forks",
-            Mode::Go => "go",
-            Mode::Doors => "doors",
-            Mode::Bursts => "bursts",
-            Mode::GoBursts => "go-bursts",
-            Mode::Stops => "stops",
-        }
-    }
-
     /// The source under test. An experiment without it shows nothing.
     pub fn subject(self) -> Source {
         match self {

@@ -62,7 +62,7 @@ pub fn mode() -> Result<Mode> {
 fn mode_of(line: &str) -> Option<Mode> {
     let mut words = line.split_ascii_whitespace();
     let name = words.find_map(|word| word.strip_prefix(Mode::PARAMETER))?;
-    Mode::ALL.into_iter().find(|mode| mode.name() == name)
+    Mode::ALL.iter().copied().find(|mode| mode.name() == name)
 }
 
 /// The text of a file, without the line break at its end.
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn modes_are_found_among_other_parameters() {
-        for mode in Mode::ALL {
+        for &mode in Mode::ALL {
             let line = format!("console=ttyS0 squall.mode={} quiet", mode.name());
             assert_eq!(mode_of(&line), Some(mode));
         }

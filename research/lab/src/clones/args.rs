@@ -4,8 +4,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::TypedValueParser as _;
+use clap::{Args, ValueEnum as _};
 use squall_guests::debian::Architecture;
 use squall_probe::Mode;
 
@@ -151,15 +151,7 @@ impl Scenario {
 
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Scenario::Ticks => "ticks",
-            Scenario::Together => "together",
-            Scenario::Threads => "threads",
-            Scenario::Forks => "forks",
-            Scenario::Go => "go",
-            Scenario::Doors => "doors",
-            Scenario::Bursts => "bursts",
-            Scenario::GoBursts => "go-bursts",
-        })
+        let value = self.to_possible_value().expect("no scenario is hidden");
+        f.write_str(value.get_name())
     }
 }
