@@ -231,6 +231,17 @@ impl Channel {
 mod tests {
     use super::*;
 
+    /// Otherwise no experiment with it could show anything.
+    #[test]
+    fn every_mode_that_draws_has_a_guarded_subject_and_controls_without_guards() {
+        for &mode in Mode::ALL {
+            let draws = mode != Mode::Stops;
+            assert_eq!(mode.subject().is_guarded(), draws, "{}", mode.name());
+            assert_eq!(!mode.controls().is_empty(), draws, "{}", mode.name());
+            assert!(mode.controls().iter().all(|control| !control.is_guarded()));
+        }
+    }
+
     #[test]
     fn valid_channels_are_read_back_and_invalid_ones_refused() {
         let channel = Channel {
