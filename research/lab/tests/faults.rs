@@ -19,7 +19,6 @@ pub const TESTS: &[Test] = tests![
     an_empty_cache_says_what_to_run,
     unwritable_directories_are_reported: [MACHINES],
     a_file_that_is_no_kernel_is_refused: [MACHINES],
-    a_truncated_kernel_does_not_boot: [MACHINES],
     a_damaged_qemu_is_reported: [MACHINES],
     a_machine_that_exceeds_the_timeout_is_reported_as_hung: [MACHINES],
     kvm_works_or_its_failure_is_reported: [MACHINES],
@@ -185,15 +184,6 @@ fn a_file_that_is_no_kernel_is_refused() {
         let line = fail(&workspace, with_cache(&workspace));
         contains(&line, &["6.12: QEMU ended; QEMU says: ", "kernel"]);
     }
-}
-
-fn a_truncated_kernel_does_not_boot() {
-    let _turn = turn();
-    let workspace = Workspace::new();
-    let whole = fs::read(kernel_image().expect("a kernel")).expect("an image");
-    Links::new(&workspace).replace(KERNEL, &whole[..whole.len() / 3]);
-    let line = fail(&workspace, with_cache(&workspace));
-    contains(&line, &["6.12: the VM ended", "the kernel to boot"]);
 }
 
 fn a_damaged_qemu_is_reported() {

@@ -9,12 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use squall_guests::debian::{Cache, KernelName};
-use squall_guests::fixture::{TIMEOUT, Turn, ok, required};
-use squall_guests::{Guest, GuestFactory, Setup, Snapshot};
-use squall_tools::{Failure, Interrupt};
-use tempfile::TempDir;
-
-use crate::common::turn;
+use squall_guests::fixture::{self, ok, required};
+use squall_guests::{Guest, Setup, Snapshot};
 
 /// The module's file in a guest.
 pub const MODULE: &str = "/root/squall_vmgenid.ko";
@@ -25,11 +21,9 @@ pub const IN_MEMORY: &str = "67452301ab89efcd0123456789abcdef";
 
 /// A kernel, its module, and a program that uses the module's device.
 pub struct Workspace {
-    factory: GuestFactory,
+    guests: fixture::Workspace,
     module: Vec<u8>,
     program: PathBuf,
-    directory: TempDir,
-    _turn: Turn,
 }
 
 impl Workspace {
@@ -43,19 +37,15 @@ impl Workspace {
     }
 
     fn with(kernel: KernelName, shows_copy: bool) -> Workspace {
-        let _turn = turn();
-        let directory = TempDir::new().expect("a directory");
-        let program = directory.path().join("vmgenid");
+        let guests = fixture::Workspace::with_kernel(kernel);
+        let (program, module) = (guests.path("vmgenid"), guests.path("squall_vmgenid.ko"));
         squall_guests::c_program("vmgenid", &program).expect("a program");
-        let (factory, cache) = required(open(kernel));
-        let module = directory.path().join("squall_vmgenid.ko");
+        let cache = required(Cache::open(None));
         squall_guests::module(&cache, kernel, shows_copy, &module).expect("a module");
         Workspace {
-            factory,
+            guests,
             module: fs::read(module).expect("a module"),
             program,
-            directory,
-            _turn,
         }
     }
 
@@ -68,7 +58,7 @@ impl Workspace {
     pub fn boot_with(&self, vmgenid: Option<&str>, tables: Vec<PathBuf>) -> Guest<'_> {
         let programs = [self.program.as_path()];
         let setup = setup(&programs, vmgenid, tables);
-        let mut guest = self.factory.boot(&setup).expect("a guest");
+        let mut guest = self.guests.factory.boot(&setup).expect("a guest");
         guest.write_file(MODULE, &self.module).expect("a file");
         guest
     }
@@ -84,12 +74,15 @@ impl Workspace {
     pub fn resume(&self, snapshot: &Snapshot, identity: &str) -> Guest<'_> {
         let programs = [self.program.as_path()];
         let setup = setup(&programs, Some(identity), Vec::new());
-        self.factory.resume(&setup, snapshot).expect("a guest")
+        self.guests
+            .factory
+            .resume(&setup, snapshot)
+            .expect("a guest")
     }
 
     /// The path of a file that is removed with the workspace.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
+        self.guests.path(name)
     }
 }
 
@@ -106,14 +99,6 @@ fn setup<'a>(
         cpus: 2,
         ..Setup::default()
     }
-}
-
-fn open(kernel: KernelName) -> Result<(GuestFactory, Cache), Failure> {
-    let cache = Cache::open(None)?;
-    cache.compiler()?;
-    let interrupt = Interrupt::watch("the guests are ended")?;
-    let factory = GuestFactory::with_kernel(&cache, kernel, interrupt, TIMEOUT)?;
-    Ok((factory, cache))
 }
 
 /// What the module has written to the kernel's log, without the time.

@@ -46,10 +46,21 @@ impl Workspace {
         Workspace::with(GuestFactory::user_mode)
     }
 
-    fn with(open: Open) -> Workspace {
+    /// Its guests run in QEMU, with this kernel.
+    pub fn with_kernel(kernel: KernelName) -> Workspace {
+        Workspace::with(|cache, interrupt, timeout| {
+            GuestFactory::with_kernel(cache, kernel, interrupt, timeout)
+        })
+    }
+
+    fn with(
+        open: impl FnOnce(&Cache, Interrupt, Duration) -> Result<GuestFactory, Failure>,
+    ) -> Workspace {
         let _turn = Turn::take();
+        let interrupt = required(Interrupt::watch("the guests are ended"));
+        let cache = required(Cache::open(None));
         Workspace {
-            factory: required(opened(open)),
+            factory: required(open(&cache, interrupt, TIMEOUT)),
             directory: TempDir::new().expect("a directory"),
             _turn,
         }
@@ -67,13 +78,6 @@ impl Workspace {
         file.set_len(len).expect("a length");
         path
     }
-}
-
-type Open = fn(&Cache, Interrupt, Duration) -> Result<GuestFactory, Failure>;
-
-fn opened(open: Open) -> Result<GuestFactory, Failure> {
-    let interrupt = Interrupt::watch("the guests are ended")?;
-    open(&Cache::open(None)?, interrupt, TIMEOUT)
 }
 
 /// Runs a command, which must succeed, and returns its output.

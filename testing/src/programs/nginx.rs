@@ -81,11 +81,8 @@ impl Nginx {
     pub fn load(&self, seconds: u64) -> Result<Load, String> {
         let mut wrk = Command::new(installed("wrk", "wrk")?);
         wrk.args(["-t", "1", "-c", "16", "-H", "Connection: close"]);
-        wrk.args([
-            "-d",
-            &format!("{seconds}s"),
-            &format!("https://127.0.0.1:{}/", self.port),
-        ]);
+        wrk.arg("-d").arg(format!("{seconds}s"));
+        wrk.arg(format!("https://127.0.0.1:{}/", self.port));
         Ok(parse(&said(&mut wrk)))
     }
 }

@@ -33,14 +33,8 @@ pub fn random(workspace: &Workspace, way: Way, count: u64) -> Result<Vec<u8>, St
 /// Returns why openssl is not available.
 pub fn key(workspace: &Workspace, way: Way) -> Result<String, String> {
     let mut command = command(workspace, way)?;
-    let curve = "ec_paramgen_curve:P-256";
-    Ok(said(command.args([
-        "genpkey",
-        "-algorithm",
-        "EC",
-        "-pkeyopt",
-        curve,
-    ])))
+    let arguments = "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256";
+    Ok(said(command.args(arguments.split(' '))))
 }
 
 /// Files with a self-signed certificate for localhost and its key.
@@ -50,16 +44,9 @@ pub fn key(workspace: &Workspace, way: Way) -> Result<String, String> {
 pub fn certificate(workspace: &Workspace) -> Result<[PathBuf; 2], String> {
     let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| workspace.path(name));
     let mut command = command(workspace, Way::Plain)?;
-    command.args([
-        "req",
-        "-x509",
-        "-nodes",
-        "-subj",
-        "/CN=localhost",
-        "-days",
-        "30",
-    ]);
-    command.args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]);
+    let arguments = "req -x509 -nodes -subj /CN=localhost -days 30 -newkey ec";
+    command.args(arguments.split(' '));
+    command.args(["-pkeyopt", "ec_paramgen_curve:P-256"]);
     command
         .arg("-keyout")
         .arg(&key)

@@ -50,15 +50,8 @@ impl<'a> Postgres<'a> {
     /// Waits until the server answers; it listens before that.
     fn wait_until_ready(&self) {
         let mut ready = Command::new(self.programs.join("pg_isready"));
-        ready.args([
-            "-q",
-            "-h",
-            "127.0.0.1",
-            "-t",
-            "60",
-            "-p",
-            &self.port.to_string(),
-        ]);
+        let arguments = format!("-q -h 127.0.0.1 -t 60 -p {}", self.port);
+        ready.args(arguments.split(' '));
         for _ in 0..600 {
             if ready.status().is_ok_and(|status| status.success()) {
                 return;
@@ -73,15 +66,8 @@ impl<'a> Postgres<'a> {
         let mut psql = self
             .workspace
             .command(Way::Plain, self.programs.join("psql"));
-        psql.args([
-            "-h",
-            "127.0.0.1",
-            "-p",
-            &self.port.to_string(),
-            "-U",
-            "squall",
-        ]);
-        psql.args(["-d", "postgres", "-XAtc", query]);
+        let arguments = format!("-h 127.0.0.1 -p {} -U squall -d postgres -XAtc", self.port);
+        psql.args(arguments.split(' ')).arg(query);
         said(&mut psql).trim_end().to_owned()
     }
 }

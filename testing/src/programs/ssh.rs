@@ -72,13 +72,9 @@ impl<'a> Ssh<'a> {
     #[track_caller]
     pub fn run(&self, command: &str) -> String {
         let mut ssh = self.workspace.command(Way::Plain, "ssh");
-        ssh.args(["-F", "none", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR"]);
-        ssh.args([
-            "-o",
-            "StrictHostKeyChecking=no",
-            "-o",
-            "UserKnownHostsFile=/dev/null",
-        ]);
+        let options = "-F none -o BatchMode=yes -o LogLevel=ERROR -o StrictHostKeyChecking=no";
+        ssh.args(options.split(' '));
+        ssh.args(["-o", "UserKnownHostsFile=/dev/null"]);
         ssh.arg("-i").arg(&self.key);
         ssh.args(["-p", &self.port.to_string(), "127.0.0.1", command]);
         said(&mut ssh)
