@@ -1,16 +1,13 @@
 //! Error messages for machines that cannot be started, or that hang.
 
 use std::fs::{self, File};
-use std::time::Duration;
 
 use squall_guests::debian::{Cache, KernelName};
-use squall_lab::vm::{
-    Accelerator, Contents, Cpu, Guest, Host, Signals, Snapshot, Spec, initramfs, probe,
-};
+use squall_lab::vm::{Accelerator, Contents, Cpu, Host, Signals, Snapshot, Spec, initramfs, probe};
 use squall_probe::Mode;
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_tools::{Failure, Interrupt};
+use squall_tools::Interrupt;
 
 use crate::common::turn;
 use squall_guests::commands::contains;
@@ -19,7 +16,6 @@ use squall_guests::needs::MACHINES;
 
 pub const TESTS: &[Test] = tests![
     damaged_snapshots_are_refused: [MACHINES],
-    a_stopped_machine_is_reported_as_hung: [MACHINES],
     a_kernel_panic_is_reported: [MACHINES],
     a_program_that_cannot_be_started_is_reported: [MACHINES],
 ];
@@ -64,13 +60,6 @@ impl Workspace {
     }
 }
 
-fn wait_for_a_record(guest: &mut Guest, limit: Duration) -> Result<(), Failure> {
-    let before = guest.memory().counts()?.outputs;
-    guest.wait_within(limit, "a record", |guest| {
-        Ok(guest.memory().counts()?.outputs != before)
-    })
-}
-
 fn damaged_snapshots_are_refused() {
     let workspace = Workspace::new();
     let snapshot = workspace.snapshot();
@@ -86,17 +75,6 @@ fn damaged_snapshots_are_refused() {
     fs::remove_file(&path).unwrap();
     let line = message(workspace.spec.load(&workspace.host, &snapshot).unwrap_err());
     contains(&line, &["the snapshot", "No such file or directory"]);
-}
-
-fn a_stopped_machine_is_reported_as_hung() {
-    let workspace = Workspace::new();
-    let snapshot = workspace.snapshot();
-    let mut guest = workspace.spec.load(&workspace.host, &snapshot).unwrap();
-    guest.resume().unwrap();
-    wait_for_a_record(&mut guest, TIMEOUT).unwrap();
-    guest.stop().unwrap();
-    let line = message(wait_for_a_record(&mut guest, Duration::from_secs(1)).unwrap_err());
-    contains(&line, &["the VM hangs: a record took longer than 1 s"]);
 }
 
 fn a_kernel_panic_is_reported() {

@@ -38,7 +38,7 @@ pub struct Workspace {
 impl Workspace {
     /// Its guests run in QEMU.
     pub fn emulated() -> Workspace {
-        Workspace::with(GuestFactory::open)
+        Workspace::with_kernel(KernelName::V6_12)
     }
 
     /// Its guests are processes: user-mode Linux.

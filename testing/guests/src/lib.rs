@@ -78,17 +78,7 @@ pub struct GuestFactory {
 }
 
 impl GuestFactory {
-    /// A factory of guests with Linux 6.12. It gives up on a guest that makes no progress within
-    /// `timeout`.
-    pub fn open(
-        cache: &Cache,
-        interrupt: Interrupt,
-        timeout: Duration,
-    ) -> Result<GuestFactory, Failure> {
-        GuestFactory::with_kernel(cache, KernelName::V6_12, interrupt, timeout)
-    }
-
-    /// A factory of guests with this kernel.
+    /// A factory of guests with this kernel. It gives up on a guest that makes no progress within `timeout`.
     pub fn with_kernel(
         cache: &Cache,
         kernel: KernelName,

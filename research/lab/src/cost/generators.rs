@@ -49,113 +49,104 @@ pub type Peers<'a> = Vec<(Generator, Peer<'a>)>;
 
 /// All generators that are measured.
 pub struct Generators {
-    squall: SquallGenerators,
-    legacy: LegacyPools,
-}
-
-/// All generators of squall.
-struct SquallGenerators {
     sha512: Whirlwind<WithSha512>,
     sha256: Whirlwind<WithSha256>,
     davies_meyer: Whirlwind<WithDaviesMeyer>,
     n489: Robust<Gf489>,
     n579: Robust<Gf579>,
     n705: Robust<Gf705>,
+    legacy: LegacyPools,
 }
 
 impl Generators {
     /// Creates generators that are ready to use. Those that can use the CPU's random instruction:
     /// Whirlwind hashes it in, and the old RNG XORs it to a pool's output. The robust PRNG needs none.
     pub fn new() -> Result<Generators, Failure> {
-        let squall = SquallGenerators {
+        Ok(Generators {
             sha512: whirlwind(),
             sha256: whirlwind(),
             davies_meyer: whirlwind(),
             n489: robust()?,
             n579: robust()?,
             n705: robust()?,
-        };
-        let model = legacy();
-        let legacy = LegacyPools { model, jiffies: 0 };
-        Ok(Generators { squall, legacy })
+            legacy: LegacyPools {
+                model: legacy(),
+                jiffies: 0,
+            },
+        })
     }
 
-    /// An event, from reading the cycle counter on.
-    pub fn events(&mut self) -> Peers<'_> {
-        let legacy = (Generator::Legacy, event(&mut self.legacy));
-        self.squall.events().chain([legacy]).collect()
-    }
-
-    /// An interrupt, from reading the cycle counter on. Only the old RNG treats it differently from an
-    /// event: it mixes it into its fast pool.
-    pub fn interrupts(&mut self) -> Peers<'_> {
-        let legacy = (Generator::Legacy, self.legacy.interrupts());
-        self.squall.events().chain([legacy]).collect()
-    }
-
-    /// The same 16 bytes for each: `add`, `refresh`, or mixing into the old RNG's input pool.
-    pub fn inputs(&mut self) -> Peers<'_> {
-        let Generators { squall, legacy } = self;
-        let input = INPUT.to_bytes();
-        vec![
-            (Generator::WhirlwindSha512, add(&squall.sha512)),
-            (Generator::WhirlwindSha256, add(&squall.sha256)),
-            (Generator::WhirlwindDaviesMeyer, add(&squall.davies_meyer)),
-            (Generator::Robust489, refresh(&mut squall.n489, input)),
-            (Generator::Robust579, refresh(&mut squall.n579, input)),
-            (Generator::Robust705, refresh(&mut squall.n705, input)),
-            (Generator::Legacy, mix(&legacy.model, input)),
-        ]
-    }
-
-    /// An input for each field, of as many whole bytes as n bits hold: `refresh`, and mixing the same
-    /// into the old RNG's input pool.
-    pub fn wide_inputs(&mut self) -> [Peers<'_>; 3] {
-        let Generators { squall, legacy } = self;
-        let model = &legacy.model;
-        [
-            wide::<_, { 489 / 8 }>(Generator::Robust489, &mut squall.n489, model),
-            wide::<_, { 579 / 8 }>(Generator::Robust579, &mut squall.n579, model),
-            wide::<_, { 705 / 8 }>(Generator::Robust705, &mut squall.n705, model),
-        ]
-    }
-
-    /// `len` bytes of output; the old RNG's come from /dev/urandom.
-    pub fn outputs(&mut self, len: usize) -> Peers<'_> {
-        let legacy = (Generator::Legacy, output(&mut self.legacy, len));
-        self.squall.outputs(len).chain([legacy]).collect()
-    }
-
-    /// 4 bytes of output; the old RNG's come from get_random_int.
-    pub fn words(&mut self) -> Peers<'_> {
-        let legacy = (Generator::Legacy, self.legacy.words());
-        self.squall
-            .outputs(size_of::<u32>())
-            .chain([legacy])
-            .collect()
-    }
-}
-
-impl SquallGenerators {
-    fn accumulators(&mut self) -> [(Generator, &mut dyn Accumulator); 6] {
-        [
+    /// What `peer` does with each accumulator, and `of_legacy` with the old RNG.
+    fn peers<'a>(
+        &'a mut self,
+        peer: impl Fn(&'a mut dyn Accumulator) -> Peer<'a>,
+        of_legacy: impl FnOnce(&'a mut LegacyPools) -> Peer<'a>,
+    ) -> Peers<'a> {
+        let accumulators: [(Generator, &mut dyn Accumulator); 6] = [
             (Generator::WhirlwindSha512, &mut self.sha512),
             (Generator::WhirlwindSha256, &mut self.sha256),
             (Generator::WhirlwindDaviesMeyer, &mut self.davies_meyer),
             (Generator::Robust489, &mut self.n489),
             (Generator::Robust579, &mut self.n579),
             (Generator::Robust705, &mut self.n705),
+        ];
+        let accumulators = accumulators.into_iter();
+        let peers = accumulators.map(|(generator, accumulator)| (generator, peer(accumulator)));
+        peers
+            .chain([(Generator::Legacy, of_legacy(&mut self.legacy))])
+            .collect()
+    }
+
+    /// An event, from reading the cycle counter on.
+    pub fn events(&mut self) -> Peers<'_> {
+        self.peers(event, |legacy| event(legacy))
+    }
+
+    /// An interrupt, from reading the cycle counter on. Only the old RNG treats it differently from an
+    /// event: it mixes it into its fast pool.
+    pub fn interrupts(&mut self) -> Peers<'_> {
+        self.peers(event, LegacyPools::interrupts)
+    }
+
+    /// The same 16 bytes for each: `add`, `refresh`, or mixing into the old RNG's input pool.
+    pub fn inputs(&mut self) -> Peers<'_> {
+        let input = INPUT.to_bytes();
+        vec![
+            (Generator::WhirlwindSha512, add(&self.sha512)),
+            (Generator::WhirlwindSha256, add(&self.sha256)),
+            (Generator::WhirlwindDaviesMeyer, add(&self.davies_meyer)),
+            (Generator::Robust489, refresh(&mut self.n489, input)),
+            (Generator::Robust579, refresh(&mut self.n579, input)),
+            (Generator::Robust705, refresh(&mut self.n705, input)),
+            (Generator::Legacy, mix(&self.legacy.model, input)),
         ]
     }
 
-    fn events(&mut self) -> impl Iterator<Item = (Generator, Peer<'_>)> {
-        let accumulators = self.accumulators().into_iter();
-        accumulators.map(|(generator, accumulator)| (generator, event(accumulator)))
+    /// An input for each field, of as many whole bytes as n bits hold: `refresh`, and mixing the same
+    /// into the old RNG's input pool.
+    pub fn wide_inputs(&mut self) -> [Peers<'_>; 3] {
+        let model = &self.legacy.model;
+        [
+            wide::<_, { 489 / 8 }>(Generator::Robust489, &mut self.n489, model),
+            wide::<_, { 579 / 8 }>(Generator::Robust579, &mut self.n579, model),
+            wide::<_, { 705 / 8 }>(Generator::Robust705, &mut self.n705, model),
+        ]
     }
 
-    fn outputs(&mut self, len: usize) -> impl Iterator<Item = (Generator, Peer<'_>)> {
-        let accumulators = self.accumulators().into_iter();
-        accumulators.map(move |(generator, accumulator)| (generator, output(accumulator, len)))
+    /// `len` bytes of output; the old RNG's come from /dev/urandom.
+    pub fn outputs(&mut self, len: usize) -> Peers<'_> {
+        self.peers(
+            |accumulator| output(accumulator, len),
+            |legacy| output(legacy, len),
+        )
+    }
+
+    /// 4 bytes of output; the old RNG's come from get_random_int.
+    pub fn words(&mut self) -> Peers<'_> {
+        self.peers(
+            |accumulator| output(accumulator, size_of::<u32>()),
+            LegacyPools::words,
+        )
     }
 }
 
