@@ -16,15 +16,7 @@ use crate::{Result, bar};
 /// The program's path in the initramfs.
 const PROGRAM: &str = "/go-probe";
 
-/// The Go module's failpoints with which only the stop of the machine reveals a clone.
-const BURSTS: [&str; 4] = [
-    "HideVMGenID",
-    "HideCloneSignal",
-    "FreezeGeneration",
-    "PretendKVM",
-];
-
-/// The same, so that not even the stop does.
+/// The Go module's failpoints with which not even the stop of the machine reveals a clone.
 const ENDLESS_BURSTS: [&str; 5] = [
     "HideVMGenID",
     "HideCloneSignal",
@@ -33,10 +25,13 @@ const ENDLESS_BURSTS: [&str; 5] = [
     "IgnoreStops",
 ];
 
+/// Those with which only the stop does.
+const BURSTS: &[&str] = ENDLESS_BURSTS.split_at(4).0;
+
 /// The failpoints of the process that draws from `source`.
 fn failpoints(source: Source) -> &'static [&'static str] {
     match source {
-        Source::GoSquallBursts => &BURSTS,
+        Source::GoSquallBursts => BURSTS,
         Source::GoSquallEndlessBursts => &ENDLESS_BURSTS,
         _ => &[],
     }
@@ -139,7 +134,7 @@ mod tests {
         let mut told = 0;
         for (failpoints, source) in [
             (&[][..], Source::GoNaive),
-            (&BURSTS, Source::GoSquallBursts),
+            (BURSTS, Source::GoSquallBursts),
             (&ENDLESS_BURSTS, Source::GoSquallEndlessBursts),
         ] {
             let plan = plan("memory", &channels, failpoints);

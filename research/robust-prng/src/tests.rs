@@ -11,20 +11,10 @@ use reference::{Parameters, SlowRobust};
 use squall_testing::suite::{self, Test};
 use squall_testing::tests;
 
-/// F_2^7 with keys of 2 bits: small enough for every seed and every state.
-pub struct Gf7;
-
 /// F_2^23 with keys of 6 bits: small enough for every input.
 pub struct Gf23;
 
-impl Field for Gf7 {}
 impl Field for Gf23 {}
-
-impl Sealed for Gf7 {
-    const DEGREE: usize = 7;
-    const TAPS: &'static [usize] = &[1, 0];
-    const KEY_BITS: usize = 2;
-}
 
 impl Sealed for Gf23 {
     const DEGREE: usize = 23;
@@ -63,14 +53,6 @@ macro_rules! published {
 published!(Gf489, 489, [83, 0], 449, 5);
 published!(Gf579, 579, [12, 9, 7, 0], 529, 6);
 published!(Gf705, 705, [17, 0], 641, 7);
-
-impl Slow for Gf7 {
-    const SLOW: Parameters = Parameters {
-        degree: 7,
-        taps: &[1, 0],
-        key_bits: 2,
-    };
-}
 
 impl Slow for Gf23 {
     const SLOW: Parameters = Parameters {
@@ -170,7 +152,6 @@ fn every_field_agrees_with_the_slow_generator() {
     agrees_with_the_slow_one::<Gf579>();
     agrees_with_the_slow_one::<Gf705>();
     agrees_with_the_slow_one::<Gf23>();
-    agrees_with_the_slow_one::<Gf7>();
 }
 
 fn an_output_takes_the_blocks_of_the_table() {

@@ -82,9 +82,7 @@ macro_rules! multiplies {
         use $multiply as multiply;
         check_multiply::<Gf489>(multiply::<Gf489>);
         check_multiply::<Gf579>(multiply::<Gf579>);
-        check_multiply::<Gf705>(multiply::<Gf705>);
         check_multiply::<Gf23>(multiply::<Gf23>);
-        check_multiply::<Gf7>(multiply::<Gf7>);
     }};
 }
 
@@ -112,9 +110,7 @@ fn check_products<F: Slow>() {
 fn every_field_multiplies_as_the_slow_one() {
     check_products::<Gf489>();
     check_products::<Gf579>();
-    check_products::<Gf705>();
     check_products::<Gf23>();
-    check_products::<Gf7>();
 }
 
 /// Whether x^degree plus the terms of `taps` is irreducible (M. Rabin: Probabilistic Algorithms
@@ -177,9 +173,7 @@ fn the_polynomials_are_irreducible() {
     }
     check::<Gf489>();
     check::<Gf579>();
-    check::<Gf705>();
     check::<Gf23>();
-    check::<Gf7>();
 }
 
 fn wrong_polynomials_are_found() {
