@@ -43,11 +43,11 @@ pub enum Command {
     ///
     /// All credit is zero at the start, and no other events happen. In a kernel, interrupts would earn
     /// a bit of credit for every 64 of them, or every second.
-    #[command(after_help = "Examples:
-  squall-lab attack urandom              predict every byte after an input of 64,000 random bits
-  squall-lab attack estimator --json     a report for programs
+    #[command(
+        after_help = "Exit codes: 0 if every claim and control held, 1 if not, 2 for a wrong argument.
 
-Exit codes: 0 if every claim and control held, 1 if not, 2 for a wrong argument.")]
+See `squall-lab attack urandom --help` for examples."
+    )]
     Attack {
         /// Which attack.
         #[command(subcommand)]

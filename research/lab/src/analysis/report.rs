@@ -35,16 +35,6 @@ pub enum Kind {
     Reset,
 }
 
-impl Kind {
-    /// The name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Boot => "boot",
-            Kind::Reset => "reset",
-        }
-    }
-}
-
 /// The machine, and how it ran.
 #[derive(Clone, Debug, Serialize)]
 pub struct Setup {

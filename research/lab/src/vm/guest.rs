@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
 
 use serde_json::json;
 use squall_guests::emulator::{Arguments, Hardware, Host, Machine, PAUSE, Wait, escaped};
@@ -75,20 +74,10 @@ impl<'host> Guest<'host> {
     pub fn wait(
         &mut self,
         what: &str,
-        done: impl FnMut(&mut Self) -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
-        self.wait_within(self.machine.host().timeout, what, done)
-    }
-
-    /// Waits until `done`, for at most `limit`.
-    pub fn wait_within(
-        &mut self,
-        limit: Duration,
-        what: &str,
         mut done: impl FnMut(&mut Self) -> Result<bool, Failure>,
     ) -> Result<(), Failure> {
         let host = self.machine.host();
-        let mut wait = Wait::new(what, limit);
+        let mut wait = Wait::new(what, host.timeout);
         loop {
             host.interrupt.check()?;
             if done(self)? {

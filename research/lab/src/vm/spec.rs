@@ -92,8 +92,7 @@ impl Signals {
     /// A vmgenid device alone.
     pub const VMGENID: Signals = Signals {
         vmgenid: true,
-        page: Page::Hidden,
-        vmclock: false,
+        ..Signals::NONE
     };
 
     /// A vmgenid device, with the kernel module showing its page.
@@ -110,9 +109,8 @@ impl Signals {
 
     /// A vmgenid and a vmclock device.
     pub const VMGENID_AND_VMCLOCK: Signals = Signals {
-        vmgenid: true,
-        page: Page::Hidden,
         vmclock: true,
+        ..Signals::VMGENID
     };
 }
 
