@@ -11,45 +11,23 @@ mod system;
 mod trial;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use squall_tools::{Failure, output};
 
 use report::AttackReport;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Attack {
-    /// The estimator credits events without entropy, and does not credit events with much.
-    Estimator,
-    /// /dev/urandom's output ignores new events.
-    Urandom,
-    /// /dev/random drops new events.
-    Random,
-}
-
-impl Attack {
-    /// Runs the attack against every system.
-    fn run_all(self) -> AttackReport {
-        let scenarios = match self {
-            Attack::Estimator => vec![scenario::no_entropy(), scenario::no_credit()],
-            Attack::Urandom => scenario::urandom().into(),
-            Attack::Random => vec![scenario::random()],
-        };
-        AttackReport::new(
-            self,
-            scenarios.iter().map(|scenario| scenario.run()).collect(),
-        )
-    }
-}
+use scenario::Scenario;
 
 /// Runs an attack and prints its report. Fails if a claim or a control did not hold.
 pub fn run(command: &AttackCommand) -> Result<(), Failure> {
-    let (attack, options) = match command {
-        AttackCommand::Estimator(options) => (Attack::Estimator, options),
-        AttackCommand::Urandom(options) => (Attack::Urandom, options),
-        AttackCommand::Random(options) => (Attack::Random, options),
+    let (attack, options, scenarios) = match command {
+        AttackCommand::Estimator(options) => {
+            let scenarios = vec![scenario::no_entropy(), scenario::no_credit()];
+            ("estimator", options, scenarios)
+        }
+        AttackCommand::Urandom(options) => ("urandom", options, scenario::urandom().into()),
+        AttackCommand::Random(options) => ("random", options, vec![scenario::random()]),
     };
-    let report = attack.run_all();
+    let scenarios = scenarios.iter().map(Scenario::run).collect();
+    let report = AttackReport::new(attack, scenarios);
     let printed = if options.json {
         output::print_json(&report)
     } else {
