@@ -27,7 +27,7 @@ const OUTPUT_INPUTS: u64 = OUTPUT_COUNTS - 1;
 
 /// A Whirlwind whose inputs are recorded.
 ///
-/// It has one shard and one thread, so an input's number tells in which buffer it waits.
+/// It has one shard and one thread, so an input's number shows in which buffer it waits.
 pub struct RecordedWhirlwind {
     whirlwind: Whirlwind<WithSha512, RecordingMachine, 1>,
     log: Arc<InputLog>,

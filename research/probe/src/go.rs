@@ -118,20 +118,20 @@ mod tests {
     fn the_plan_has_every_channel() {
         let channels = Channels::lay_out(plain(), Mode::Go);
         let plan = plan("memory", &channels, &[]);
-        let told = plan["channels"].as_array().expect("a list");
-        assert_eq!(told.len(), channels.table().len());
-        assert_eq!(told[0]["count"], TABLE + Channel::COUNT);
-        for (told, channel) in told.iter().zip(channels.table()) {
-            assert_eq!(told["source"], channel.source.name());
-            assert_eq!(told["first"], channel.first);
-            assert_eq!(told["capacity"], channel.capacity);
+        let listed = plan["channels"].as_array().expect("a list");
+        assert_eq!(listed.len(), channels.table().len());
+        assert_eq!(listed[0]["count"], TABLE + Channel::COUNT);
+        for (listed, channel) in listed.iter().zip(channels.table()) {
+            assert_eq!(listed["source"], channel.source.name());
+            assert_eq!(listed["first"], channel.first);
+            assert_eq!(listed["capacity"], channel.capacity);
         }
     }
 
     #[test]
     fn each_plan_has_the_channels_with_its_failpoints() {
         let channels = Channels::lay_out(plain(), Mode::GoBursts);
-        let mut told = 0;
+        let mut listed = 0;
         for (failpoints, source) in [
             (&[][..], Source::GoNaive),
             (BURSTS, Source::GoSquallBursts),
@@ -141,8 +141,8 @@ mod tests {
             assert_eq!(plan["failpoints"], json!(failpoints));
             let own = plan["channels"].as_array().expect("a list");
             assert!(own.iter().all(|channel| channel["source"] == source.name()));
-            told += own.len();
+            listed += own.len();
         }
-        assert_eq!(told, channels.table().len());
+        assert_eq!(listed, channels.table().len());
     }
 }

@@ -64,7 +64,7 @@ pub struct Input {
     pub outputs_before: u64,
     /// Bootstraps that were begun before it.
     pub bootstraps_before: u64,
-    /// Its number in this process, from 0, which tells its seed and block.
+    /// Its number in this process, from 0, which shows its seed and block.
     pub number: u64,
 }
 

@@ -249,7 +249,7 @@ mod tests {
     fn a_note_says_that_a_machine_is_emulated() {
         let campaign = synthetic::campaign();
         let has_note = |experiment: &Experiment| experiment.notes.join(" ").contains("emulated");
-        let told: Vec<_> = campaign.experiments.iter().map(has_note).collect();
-        assert_eq!(told, [false, true]);
+        let noted: Vec<_> = campaign.experiments.iter().map(has_note).collect();
+        assert_eq!(noted, [false, true]);
     }
 }

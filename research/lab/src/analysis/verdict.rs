@@ -188,7 +188,7 @@ mod tests {
         assert!(is_invalid(|resets| resets.clones[1].inputs[0].cycles += 1));
     }
 
-    /// Words must not repeat either, whatever tells the machine that it was cloned.
+    /// Words must not repeat either, whatever notifies the machine of clones.
     #[test]
     fn a_repeated_word_violates_a_claim_on_every_machine() {
         for clone_guard in ["vmgenid", "vmclock", "no-signal"] {

@@ -131,7 +131,7 @@ pub(super) fn not_loaded(failure: Failure) -> Failure {
 /// Guest memory, in MiB.
 const MEMORY_MIB: usize = 256;
 
-/// Guest CPUs: one can serve requests while another is told of a clone.
+/// Guest CPUs: one can serve requests while another is notified of a clone.
 const CPUS: usize = 2;
 
 impl Spec {
@@ -188,7 +188,7 @@ fn arguments(spec: &Spec, memory: &Path) -> Arguments {
     arguments.add("-object", backend + &escaped(memory));
     arguments.add("-device", "ivshmem-plain,memdev=records,master=on");
     if spec.signals.vmgenid {
-        // A new identity at each start tells the guest of a clone.
+        // A new identity at each start notifies the guest of a clone.
         arguments.add("-device", "vmgenid,guid=auto");
     }
     if spec.signals.vmclock {
