@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use squall_tools::{Failure, Interrupt};
 
-use squall_guests::debian::{Cache, Kernel, KernelName};
+use squall_guests::debian::{Cache, Kernel, KernelName, Qemu};
 use squall_guests::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine};
 use squall_guests::emulator::{
     c_program_for_arm64, compile_for_arm64, go_tests_for_arm64, root_of_arm64,
@@ -41,6 +41,7 @@ const ENDED: &str = "the script ended with ";
 #[derive(Debug)]
 pub struct GuestRunner {
     host: Host,
+    qemu: Qemu,
     kernel: Kernel,
     root: PathBuf,
 }
@@ -55,7 +56,8 @@ impl GuestRunner {
         let cache = Cache::open(None)?;
         Ok(GuestRunner {
             kernel: cache.kernel(kernel)?,
-            host: Host::new(cache.qemu_for_arm64()?, interrupt, timeout)?,
+            qemu: cache.qemu_for_arm64()?,
+            host: Host::new(interrupt, timeout)?,
             root: root_of_arm64()?,
         })
     }
@@ -99,7 +101,7 @@ impl GuestRunner {
             initramfs: &initramfs,
             command_line: "",
         });
-        let machine = Machine::start(&self.host, number, arguments)?;
+        let machine = Machine::start(&self.host, &self.qemu, number, arguments)?;
         let console = machine.end("the script")?;
         let status = console
             .lines()

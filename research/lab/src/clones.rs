@@ -168,6 +168,7 @@ impl<'a> Lab<'a> {
         };
         vm::initramfs(&initramfs, &contents)?;
         let spec = Spec {
+            qemu: platform.qemu.clone(),
             kernel: kernel.image.clone(),
             initramfs,
             cpu: machine.cpu,
@@ -216,7 +217,7 @@ impl<'a> Lab<'a> {
         Ok(Setup {
             machine: machine.to_string(),
             kernel: kernel.release.clone(),
-            qemu: self.platform(machine).qemu.clone(),
+            qemu: self.platform(machine).qemu.version.clone(),
             accelerator: self.options.accelerator.name().into(),
             mode: scenario.to_string(),
             probe: scenario.mode(),
@@ -230,7 +231,7 @@ impl<'a> Lab<'a> {
         let nginx = self.doors.as_ref().map(Doors::version);
         let known = [
             ("nginx", nginx),
-            ("qemu", Some(self.platforms[0].qemu.as_str())),
+            ("qemu", Some(self.platforms[0].qemu.version.as_str())),
             ("squall", Some(env!("CARGO_PKG_VERSION"))),
         ];
         let known = known.into_iter();

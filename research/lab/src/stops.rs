@@ -37,7 +37,7 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
         date: jiff::Timestamp::now().strftime("%F").to_string(),
         machine: options.machine.to_string(),
         kernel: kernel.release,
-        qemu: platform.qemu.clone(),
+        qemu: platform.qemu.version.clone(),
         accelerator: options.accelerator.name(),
     };
     let initramfs = platform.host.file("initramfs");
@@ -49,6 +49,7 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
     };
     vm::initramfs(&initramfs, &contents)?;
     let spec = Spec {
+        qemu: platform.qemu,
         kernel: kernel.image,
         initramfs,
         cpu: options.machine.cpu,

@@ -11,7 +11,7 @@ mod spec;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use squall_guests::debian::{Architecture, Cache};
+use squall_guests::debian::{Architecture, Cache, Qemu};
 use squall_guests::emulator::{self, Artifact};
 use squall_tools::{Failure, Interrupt};
 
@@ -32,8 +32,7 @@ pub struct Platform {
     /// The CPUs of its machines.
     pub architecture: Architecture,
     pub host: Host,
-    /// QEMU's version.
-    pub qemu: String,
+    pub qemu: Qemu,
     pub probe: PathBuf,
 }
 
@@ -46,8 +45,7 @@ impl Platform {
         timeout: Duration,
     ) -> Result<Platform, Failure> {
         let qemu = cache.qemu_of(architecture)?;
-        let version = qemu.version.clone();
-        let host = Host::new(qemu, interrupt.clone(), timeout)?;
+        let host = Host::new(interrupt.clone(), timeout)?;
         let probe = match architecture {
             Architecture::Amd64 => probe(),
             Architecture::Arm64 => Artifact::StaticProgram("squall-probe", "squall-probe").build(),
@@ -57,7 +55,7 @@ impl Platform {
         Ok(Platform {
             architecture,
             host,
-            qemu: version,
+            qemu,
             probe: probe?,
         })
     }

@@ -32,7 +32,7 @@ impl Workspace {
         let _turn = turn();
         let cache = Cache::open(None).unwrap();
         let interrupt = Interrupt::watch("the machines are ended").unwrap();
-        let host = Host::new(cache.qemu().unwrap(), interrupt, TIMEOUT).unwrap();
+        let host = Host::new(interrupt, TIMEOUT).unwrap();
         let path = host.file("initramfs");
         let contents = Contents {
             probe: &probe().unwrap(),
@@ -42,6 +42,7 @@ impl Workspace {
         };
         initramfs(&path, &contents).unwrap();
         let spec = Spec {
+            qemu: cache.qemu().unwrap(),
             kernel: cache.kernel(KernelName::V6_12).unwrap().image,
             initramfs: path,
             cpu: Cpu::X86_64,

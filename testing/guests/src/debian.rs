@@ -258,7 +258,7 @@ impl Kernel {
 const FIRMWARE: [&str; 3] = ["usr/share/seabios", "usr/share/qemu", "usr/lib/ipxe/qemu"];
 
 /// QEMU in the cache.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Qemu {
     /// The program to start, which is the loader.
     pub program: PathBuf,

@@ -22,7 +22,7 @@ use std::time::Duration;
 use squall_tools::failure::at;
 use squall_tools::{Failure, Interrupt};
 
-use crate::debian::{Cache, KernelName, Tools, UserMode};
+use crate::debian::{Cache, KernelName, Qemu, Tools, UserMode};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine, escaped};
 use guest::AgentConnection;
 use modules::Modules;
@@ -63,7 +63,7 @@ const DIRECTORIES: [&str; 8] = ["etc", "mnt", "proc", "root", "run", "sys", "tmp
 #[derive(Debug)]
 enum Start {
     /// By QEMU, with this kernel.
-    Qemu(PathBuf),
+    Qemu(Qemu, PathBuf),
     /// As this program: user-mode Linux.
     UserMode(PathBuf),
 }
@@ -87,12 +87,12 @@ impl GuestFactory {
     ) -> Result<GuestFactory, Failure> {
         let (qemu, tools) = (cache.qemu()?, cache.tools()?);
         let kernel = cache.kernel(kernel)?;
-        let host = Host::new(qemu, interrupt, timeout)?;
+        let host = Host::new(interrupt, timeout)?;
         let directory = host.file("modules");
         let modules = Modules::of(&kernel.release, &kernel.modules, &tools, &directory)?;
         Ok(GuestFactory {
             host,
-            start: Start::Qemu(kernel_image::unpacked(&kernel.image)?),
+            start: Start::Qemu(qemu, kernel_image::unpacked(&kernel.image)?),
             tools,
             modules,
         })
@@ -106,7 +106,7 @@ impl GuestFactory {
         timeout: Duration,
     ) -> Result<GuestFactory, Failure> {
         let (UserMode { program, modules }, tools) = (cache.user_mode()?, cache.tools()?);
-        let host = Host::new(cache.qemu()?, interrupt, timeout)?;
+        let host = Host::new(interrupt, timeout)?;
         let release = modules.file_name().unwrap_or_default().to_string_lossy();
         let modules = Modules::of(&release, &modules, &tools, &host.file("modules"))?;
         Ok(GuestFactory {
@@ -147,8 +147,8 @@ impl GuestFactory {
         let number = self.host.next_number()?;
         let initramfs = self.host.file(&format!("initramfs-{number}"));
         self.initramfs(setup)?.write(&initramfs)?;
-        let kernel = match &self.start {
-            Start::Qemu(kernel) => kernel,
+        let (qemu, kernel) = match &self.start {
+            Start::Qemu(qemu, kernel) => (qemu, kernel),
             Start::UserMode(program) => {
                 let mut command = Command::new(program);
                 command.arg(format!("initrd={}", initramfs.display()));
@@ -177,7 +177,7 @@ impl GuestFactory {
         if let Some(snapshot) = snapshot {
             arguments.add("-incoming", format!("file:{}", escaped(snapshot)));
         }
-        let machine = Machine::start(&self.host, number, arguments)?;
+        let machine = Machine::start(&self.host, qemu, number, arguments)?;
         let agent = AgentConnection::open(&socket)?;
         let files = vec![socket, initramfs];
         Ok(Guest::new(machine, agent, files, setup.drives.clone()))
@@ -214,7 +214,7 @@ impl GuestFactory {
             initramfs.program(&format!("usr/bin/{name}"), program)?;
         }
         let drivers = match self.start {
-            Start::Qemu(_) => setup.drivers(),
+            Start::Qemu(..) => setup.drivers(),
             // dm-crypt needs encrypted_keys, which cannot be loaded before these.
             Start::UserMode(_) => vec!["cbc", "ecb"],
         };

@@ -33,7 +33,6 @@ pub const USER_MODE: Need = Need {
     check: || {
         in_cache(|cache| {
             cache.user_mode()?;
-            machines(cache)?;
             cache.tools().map(drop)
         })
     },

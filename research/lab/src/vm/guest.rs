@@ -164,7 +164,7 @@ impl Spec {
         if let Some(snapshot) = snapshot {
             arguments.add("-incoming", format!("file:{}", escaped(snapshot)));
         }
-        let machine = Machine::start(host, number, arguments);
+        let machine = Machine::start(host, &self.qemu, number, arguments);
         let machine = match snapshot {
             Some(_) => machine.map_err(not_loaded),
             None => machine,

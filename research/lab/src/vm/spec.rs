@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use squall_probe::Mode;
 
+use squall_guests::debian::Qemu;
 use squall_guests::emulator::Board;
 
 /// How QEMU runs the guest's instructions.
@@ -117,6 +118,8 @@ impl Signals {
 /// A machine.
 #[derive(Clone, Debug)]
 pub struct Spec {
+    /// The QEMU that runs it.
+    pub qemu: Qemu,
     /// The kernel's image.
     pub kernel: PathBuf,
     /// The initramfs that holds the probe.

@@ -37,17 +37,18 @@ pub struct Machine<'host> {
 }
 
 impl<'host> Machine<'host> {
-    /// Starts a machine. `number` makes its files' names unique.
+    /// Starts a machine in QEMU. `number` makes its files' names unique.
     pub fn start(
         host: &'host Host,
+        qemu: &Qemu,
         number: usize,
         mut arguments: Arguments,
     ) -> Result<Machine<'host>, Failure> {
         let logs = Logs::of(host, number);
         arguments.add("-serial", format!("file:{}", escaped(&logs.console)));
-        let mut command = Command::new(&host.qemu.program);
+        let mut command = Command::new(&qemu.program);
         command
-            .args(&host.qemu.first_arguments)
+            .args(&qemu.first_arguments)
             .args(arguments.into_list());
         let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
         let input = OwnedFd::from(theirs);
@@ -287,10 +288,9 @@ fn with_details(failure: Failure, details: &str) -> Failure {
     }
 }
 
-/// Where guests run: a QEMU, and a directory for their files that is removed on drop.
+/// Where guests run: a directory for their files, which is removed on drop, and how long they are waited for.
 #[derive(Debug)]
 pub struct Host {
-    pub qemu: Qemu,
     directory: TempDir,
     guests_started: Cell<usize>,
     pub interrupt: Interrupt,
@@ -299,13 +299,12 @@ pub struct Host {
 
 impl Host {
     /// A host that gives up on a guest that makes no progress within `timeout`.
-    pub fn new(qemu: Qemu, interrupt: Interrupt, timeout: Duration) -> Result<Host, Failure> {
+    pub fn new(interrupt: Interrupt, timeout: Duration) -> Result<Host, Failure> {
         let directory = tempfile::Builder::new()
             .prefix("squall-lab-")
             .tempdir()
             .map_err(at(&std::env::temp_dir()))?;
         Ok(Host {
-            qemu,
             directory,
             guests_started: Cell::new(0),
             interrupt,
