@@ -2,16 +2,21 @@
 
 package failpoint
 
-import "sync/atomic"
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync/atomic"
+)
+
+// IsEnabled reports whether this build has failpoints.
+const IsEnabled = true
 
 var switches, gap atomic.Uint64
 
 // IsActive reports whether a test activated the failpoint.
 func (s Failpoint) IsActive() bool { return switches.Load()>>s&1 != 0 }
-
-// Activate activates the failpoint in the whole process and permanently. It must be called before any
-// request.
-func (s Failpoint) Activate() { switches.Or(1 << s) }
 
 // Gap returns the gap that a test has set, in cycles, or else the usual one.
 func Gap(usual uint64) uint64 {
@@ -21,17 +26,27 @@ func Gap(usual uint64) uint64 {
 	return usual
 }
 
-// SetGap sets the gap, in cycles: an emulated CPU takes more of them for a request.
+// SetGap sets the gap, in cycles, unless it is 0: an emulated CPU takes more of them for a request.
 func SetGap(cycles uint64) { gap.Store(cycles) }
 
-// Named returns the failpoint whose constant has this name.
-func Named(name string) (failpoint Failpoint, isKnown bool) {
-	failpoint, isKnown = map[string]Failpoint{
-		"FreezeGeneration": FreezeGeneration, "HideGenerationAddress": HideGenerationAddress, "HideVDSO": HideVDSO, "SkipForkGuard": SkipForkGuard,
-		"RefuseDroppable": RefuseDroppable, "CheckBeforeRead": CheckBeforeRead, "SkipUnnotifiedCloneGuard": SkipUnnotifiedCloneGuard, "IgnoreStops": IgnoreStops,
-		"SkipBurstAnchors": SkipBurstAnchors, "HideKVM": HideKVM, "PretendKVM": PretendKVM, "PretendReseedPending": PretendReseedPending, "HideCloneSignal": HideCloneSignal, "HideVMGenID": HideVMGenID,
-		"SkipPin": SkipPin, "SkipFreshCheck": SkipFreshCheck, "FreezeSeedAge": FreezeSeedAge, "SkipNoise": SkipNoise, "SkipPadNoise": SkipPadNoise, "ZeroPadNumbers": ZeroPadNumbers, "PretendVM": PretendVM,
-		"HideHypervisorAnnouncement": HideHypervisorAnnouncement, "ZeroKernelBytes": ZeroKernelBytes,
-	}[name]
-	return failpoint, isKnown
+// source has the constants in the order of their values.
+//
+//go:embed failpoint.go
+var source string
+
+var constant = regexp.MustCompile(`(?m)^\t([A-Z]\w+)(?: Failpoint = iota)?$`)
+
+// Activate activates the failpoints whose constants have these names, and sets the gap, in the whole process and
+// permanently. It must be called before any request.
+func Activate(names []string, gap uint64) error {
+	constants := constant.FindAllStringSubmatch(source, -1)
+	for _, name := range names {
+		number := slices.IndexFunc(constants, func(found []string) bool { return found[1] == name })
+		if number < 0 {
+			return fmt.Errorf("no failpoint is called %q", name)
+		}
+		switches.Or(1 << number)
+	}
+	SetGap(gap)
+	return nil
 }

@@ -86,6 +86,21 @@ func isReady() bool {
 	return true
 }
 
+// Protections returns this process's policy, and the weakest kind of memory that its state is in; no policy if it
+// keeps no state. A request must have come before.
+func Protections() (*guard.Policy, guard.MemoryKind) {
+	if !isReady() {
+		return nil, guard.NoMemory
+	}
+	return guard.ThisPolicy(), allShards.Load().kind
+}
+
+// CounterShowsStops reports whether requests in a burst need no pad.
+func CounterShowsStops(policy *guard.Policy) bool {
+	rule, _ := ruleFor(policy, policy.Generation())
+	return rule == guard.PadAfterPause
+}
+
 // serveOnce fills out under one epoch; false if the epoch changed meanwhile.
 func serveOnce(kind requestKind, out []byte) bool {
 	isLong := len(out) > drbg.MaxRequest

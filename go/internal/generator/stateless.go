@@ -25,6 +25,3 @@ func Word() (word uint64) {
 
 // SimulationWord is the same as [Word].
 func SimulationWord() uint64 { return Word() }
-
-// Now returns the status of this build.
-func Now() Status { return withoutState }

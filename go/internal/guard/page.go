@@ -4,8 +4,11 @@ package guard
 
 import (
 	"math"
+	"runtime"
 	"sync/atomic"
-	"unsafe"
+	"unsafe" // also for linkname
+
+	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
 // Lengths of a page's parts, in bytes.
@@ -143,3 +146,33 @@ func (p *Page) Wipe() {
 	clear(p.Keys[:])
 	clear(p.Block[:])
 }
+
+// Pin keeps the goroutine on its P, and all others off it, until [Unpin]. It returns the number of the P,
+// from 0 to GOMAXPROCS - 1. sync.Pool is built on it. Between the two calls, nothing may wait, and no
+// system call may notify the scheduler.
+//
+// If a test skips it, the goroutine soon runs on another P.
+func Pin() int {
+	number := procPin()
+	if failpoint.IsEnabled && failpoint.SkipPin.IsActive() {
+		procUnpin()
+		runtime.Gosched()
+	}
+	return number
+}
+
+// Unpin ends the effect of [Pin].
+func Unpin() {
+	if failpoint.IsEnabled && failpoint.SkipPin.IsActive() {
+		return
+	}
+	procUnpin()
+}
+
+// Go's runtime keeps both names and their types for outside packages (go.dev/issue/67401).
+
+//go:linkname procPin runtime.procPin
+func procPin() int
+
+//go:linkname procUnpin runtime.procUnpin
+func procUnpin()

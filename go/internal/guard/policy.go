@@ -90,6 +90,18 @@ func (p *Policy) CloneGuard() string {
 	}
 }
 
+// ReseedGuard returns how a reseed of the kernel is noticed.
+func (p *Policy) ReseedGuard() string {
+	switch currentWatch() {
+	case Mapped:
+		return "mapped-generation"
+	case Probe:
+		return "vdso-probe"
+	default:
+		return "time"
+	}
+}
+
 // HasVMClock reports whether a vmclock is used, with or without a count of restores.
 func (p *Policy) HasVMClock() bool { return p.signal.isOf(&vmClock) }
 

@@ -12,6 +12,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	squall "github.com/squall-rng/squall/go"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
 func main() {
@@ -26,7 +32,7 @@ func run(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	if err := setGuards(plan); err != nil {
+	if err := failpoint.Activate(plan.Failpoints, plan.GapCycles); err != nil {
 		return err
 	}
 	memory, err := mapMemory(plan.Memory, plan.MemoryBytes)
@@ -37,11 +43,36 @@ func run(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(status()); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(currentStatus()); err != nil {
 		return err
 	}
 	command := command{word: &memory[plan.Command], run: plan.Run}
 	command.await()
 	drawAll(drawers, command)
 	return nil
+}
+
+// status is what the lab reports of this process: its protections, with the keys of the library in Rust.
+type status struct {
+	Go         string `json:"go"`
+	GOMAXPROCS int    `json:"gomaxprocs"`
+	squall.State
+}
+
+func currentStatus() status { return status{runtime.Version(), runtime.GOMAXPROCS(0), squall.Status()} }
+
+// command is the word of the memory that the lab writes and this program reads: what is wanted.
+type command struct {
+	word *uint64
+	// run is what it is while the lab wants records.
+	run uint64
+}
+
+func (c command) isRun() bool { return atomic.LoadUint64(c.word) == c.run }
+
+// await waits until the lab wants records.
+func (c command) await() {
+	for !c.isRun() {
+		time.Sleep(time.Millisecond)
+	}
 }

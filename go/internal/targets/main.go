@@ -3,6 +3,10 @@
 //
 // The peers take turns within each round, and each ratio is the median of the rounds' ratios, so that
 // a disturbance longer than a round affects both. The exit code is 1 if a target is missed.
+//
+// Built with the tag squall_testing, it activates the failpoints that its arguments name, which imitate other
+// machines: SkipUnnotifiedCloneGuard a machine with an immediate signal of clones or no VM, HideKVM a VM under an
+// unknown hypervisor.
 package main
 
 import (
@@ -20,6 +24,7 @@ import (
 	"time"
 
 	squall "github.com/squall-rng/squall/go"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
 const (
@@ -29,14 +34,16 @@ const (
 )
 
 func main() {
-	switch {
-	case len(os.Args) == 2 && os.Args[1] == "first":
+	if len(os.Args) == 2 && os.Args[1] == "first" {
 		printFirstTime()
 		return
 	}
-	if err := activate(os.Args[1:]); err != nil {
+	if err := failpoint.Activate(os.Args[1:], 0); err != nil {
 		fmt.Fprintln(os.Stderr, "targets:", err)
 		os.Exit(2)
+	}
+	for _, name := range os.Args[1:] {
+		fmt.Println("failpoint", name)
 	}
 	fmt.Printf("%s, %d CPUs, %s\n%s\n\n", runtime.Version(), runtime.NumCPU(), cpu(), squall.Status())
 	isMet := true
@@ -134,7 +141,7 @@ func goroutines() target {
 }
 
 // compare returns the median ratio of one call's time to another's, and the median times in nanoseconds.
-func compare(one, other func()) (ratio, printFirstTime, second float64) {
+func compare(one, other func()) (ratio, first, second float64) {
 	var ratios, ones, others []float64
 	for range rounds {
 		a, b := perCall(one), perCall(other)
