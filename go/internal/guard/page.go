@@ -30,7 +30,7 @@ var _ [PageSize]byte = [unsafe.Sizeof(Page{})]byte{}
 // epoch with the secrets. So bytes that were read count only if [Page.IsCurrent] or [Page.IsFresh] holds
 // afterwards. The seeding marker is written before a seed is even drawn, and the generation before the
 // state: if both are there at the end, nothing in between was lost. Barriers keep this order on CPUs that have
-// none of their own (barrier_arm64.go).
+// none of their own (guard_arm64.go).
 //
 // Only the goroutine that is pinned to the page's P may use it. Any bytes are valid in it.
 type Page struct {

@@ -3,7 +3,9 @@
 package guard
 
 import (
+	"encoding/binary"
 	"slices"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,4 +40,43 @@ func hasDevice(driver string) bool {
 		}
 	}
 	return false
+}
+
+// The kernel module in `kernel/` shows vmgenid's identifier in the guest's memory. The hypervisor
+// writes a new identifier before the guest continues ("Virtual Machine Generation ID", Microsoft, 2012); only the
+// interrupt, which Linux waits for, comes later.
+
+var vmgenidPage = device{
+	path:    "/dev/squall-vmgenid",
+	isNamed: func(name string) bool { return name == "squall-vmgenid" },
+	signal:  vmgenidPageSignal,
+}
+
+func vmgenidPageSignal(file int) *cloneSignal {
+	at, ok := identifierAt(file)
+	if !ok {
+		return nil
+	}
+	page := mapDevice(file)
+	if page == nil {
+		return nil
+	}
+	return &cloneSignal{
+		guard: "vmgenid-page",
+		page:  page,
+		first: (*uint64)(unsafe.Add(page, at)),
+		last:  (*uint64)(unsafe.Add(page, at+8)),
+	}
+}
+
+// identifierAt returns the offset of the identifier in the page; false if the offset is not aligned or
+// outside. A read of the device gives the identifier and then that offset.
+func identifierAt(file int) (int, bool) {
+	const idLen = 16
+	var head [idLen + 8]byte
+	if length, err := unix.Pread(file, head[:], 0); err != nil || length != len(head) {
+		return 0, false
+	}
+	at := binary.NativeEndian.Uint64(head[idLen:])
+	return int(at), at%8 == 0 && at <= PageSize-idLen
 }

@@ -4,10 +4,13 @@ package guard
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/cpu"
 )
+
+// What AMD64 has of its own: the CPU's identification, its order of loads and stores, and how its vDSO is called.
 
 // stopCounter is unasked, asked, or known plus the [CounterMethod].
 var stopCounter atomic.Uint32
@@ -93,3 +96,26 @@ func hasHypervisor() bool {
 	_, _, c, _ := cpuid(1, 0)
 	return c>>31 != 0
 }
+
+// readBeforeChecking does nothing: x86-64 performs loads in program order (Intel SDM volume 3A, section 9.2.2).
+func readBeforeChecking() {}
+
+// markBeforeGoingOn does nothing: x86-64 performs stores in program order, and Go's atomic stores are full
+// barriers there.
+func markBeforeGoingOn() {}
+
+// candidateAddresses are the places of the generation in the kernels that have it.
+var candidateAddresses = [...]candidateAddress{
+	{0x4000, 0},   // 6.15 on: a page of its own
+	{0x4000, 640}, // 6.11 to 6.14
+	{0x1000, 640}, // 6.11 and 6.12 in a time namespace
+	{0x3000, 640}, // 6.13 and 6.14 in a time namespace
+}
+
+// getrandomName is the function's name in the vDSO.
+const getrandomName = "__vdso_getrandom"
+
+// callGetrandom calls the vDSO's getrandom with flags of 0. A negative result is an errno.
+//
+//go:noescape
+func callGetrandom(function uintptr, out unsafe.Pointer, length uintptr, state unsafe.Pointer, stateLength uintptr) int64

@@ -22,3 +22,13 @@ TEXT ·callVDSO(SB), 0, $8192-48
 	MOVD R20, RSP
 	MOVD R0, ret+40(FP)
 	RET
+
+// func readBeforeChecking()
+TEXT ·readBeforeChecking(SB), NOSPLIT, $0-0
+	DMB $0x9 // ISHLD
+	RET
+
+// func markBeforeGoingOn()
+TEXT ·markBeforeGoingOn(SB), NOSPLIT, $0-0
+	DMB $0xb // ISH
+	RET
