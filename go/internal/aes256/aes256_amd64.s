@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build linux && amd64 && !purego
 
 #include "textflag.h"
 
@@ -92,8 +92,8 @@ GLOBL rcon<>(SB), RODATA|NOPTR, $16
 
 // The key expansion of FIPS 197 section 5.2, without tables.
 //
-// func expand(key *[32]byte, keys *[240]byte)
-TEXT ·expand(SB), NOSPLIT, $0-16
+// func Expand(key *[32]byte, keys *[240]byte)
+TEXT ·Expand(SB), NOSPLIT, $0-16
 	MOVQ  key+0(FP), AX
 	MOVQ  keys+8(FP), SI
 	MOVOU (AX), X0
@@ -551,8 +551,8 @@ drawn:
 	ZERO_NUMBERS
 	RET
 
-// func xor(out *[48]byte, first *[48]byte, second *[48]byte)
-TEXT ·xor(SB), NOSPLIT, $0-24
+// func XOR(out, first, second *[48]byte)
+TEXT ·XOR(SB), NOSPLIT, $0-24
 	MOVQ  out+0(FP), DI
 	MOVQ  first+8(FP), SI
 	MOVQ  second+16(FP), AX
@@ -644,8 +644,8 @@ TEXT ·take(SB), NOSPLIT, $0-32
 
 // The counter overwrites AX and DX, through which words and bytes are moved.
 //
-// func takeAndReadCounter(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)
-TEXT ·takeAndReadCounter(SB), NOSPLIT, $0-56
+// func TakeAndReadCounter(dst []byte, src *byte, counter CounterMethod) (count, cpu uint64)
+TEXT ·TakeAndReadCounter(SB), NOSPLIT, $0-56
 	MOVQ src+24(FP), SI
 	MOVQ dst_base+0(FP), DI
 	MOVQ dst_len+8(FP), CX
@@ -681,7 +681,7 @@ taken:
 	ZERO(X1); ZERO(X2)
 	RET
 
-// func readCounter(counter uint64) (count uint64, cpu uint64)
-TEXT ·readCounter(SB), NOSPLIT, $0-24
+// func ReadCounter(counter CounterMethod) (count, cpu uint64)
+TEXT ·ReadCounter(SB), NOSPLIT, $0-24
 	READ_COUNTER(counter+0(FP), count+8(FP), cpu+16(FP))
 	RET

@@ -329,8 +329,8 @@ done:
 
 // The key expansion of FIPS 197 section 5.2, without tables.
 //
-// func expand(key *[32]byte, keys *[240]byte)
-TEXT ·expand(SB), NOSPLIT, $0-16
+// func Expand(key *[32]byte, keys *[240]byte)
+TEXT ·Expand(SB), NOSPLIT, $0-16
 	BEGIN_CONSTANT_TIME
 	MOVD key+0(FP), R0
 	MOVD keys+8(FP), R1
@@ -403,8 +403,8 @@ drawn:
 	ZERO_NUMBERS
 	RET
 
-// func xor(out *[48]byte, first *[48]byte, second *[48]byte)
-TEXT ·xor(SB), NOSPLIT, $0-24
+// func XOR(out, first, second *[48]byte)
+TEXT ·XOR(SB), NOSPLIT, $0-24
 	MOVD out+0(FP), R0
 	MOVD first+8(FP), R1
 	MOVD second+16(FP), R2

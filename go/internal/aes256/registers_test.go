@@ -1,4 +1,4 @@
-//go:build (amd64 || (linux && arm64)) && !purego && !race
+//go:build linux && (amd64 || arm64) && !purego && !race
 
 // The race detector leaves things of its own in registers.
 

@@ -1,9 +1,15 @@
+//go:build linux && (amd64 || arm64) && !purego
+
 package aes256
 
 import (
 	"bytes"
-	"slices"
+	"crypto/aes"
+	"encoding/binary"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestPadUsesNewNumbers(t *testing.T) {
@@ -17,43 +23,6 @@ func TestPadUsesNewNumbers(t *testing.T) {
 	}
 	if len(seen) != 1000 {
 		t.Errorf("1000 pads, %d of them different", len(seen))
-	}
-}
-
-func TestPadStaysWithinDst(t *testing.T) {
-	keys := roundKeys(t, testKey)
-	for length := range MaxShort + 1 {
-		dst := newGuarded(length%13, length)
-		Pad(keys, dst.bytes, 0)
-		if !dst.isIntact() {
-			t.Fatalf("wrote beyond dst: length %d", length)
-		}
-		if length >= BlockSize && bytes.Equal(dst.bytes[length-BlockSize:], make([]byte, BlockSize)) {
-			t.Fatalf("did not XOR the end: length %d", length)
-		}
-	}
-}
-
-func TestNoiseIsNew(t *testing.T) {
-	requireEngine(t)
-	var first, second [3]uint64
-	wasPaused := isPaused()
-	XORNoise(&first, 2)
-	waitForCounter()
-	XORNoise(&second, 2)
-	if second[0] == first[0] {
-		t.Errorf("cycle counter %d, then the same", first[0])
-	}
-	if !hasRandom {
-		t.Skip("this CPU has no random instruction")
-	}
-	if wasPaused || isPaused() {
-		t.Skip("the random instruction gave no word")
-	}
-	words := []uint64{first[1], first[2], second[1], second[2]}
-	slices.Sort(words)
-	if len(slices.Compact(words)) != 4 || words[0] == 0 {
-		t.Errorf("random words %x", words)
 	}
 }
 
@@ -121,19 +90,121 @@ func TestOtherLengthsAreRefused(t *testing.T) {
 	}
 }
 
-func TestNothingIsAllocated(t *testing.T) {
+// isPaused reports whether the random instruction gave no word lately, and is not asked for a while.
+func isPaused() bool { return randomPause.left.Load() != 0 }
+
+func TestPadAtKnownNumbers(t *testing.T) {
 	keys := roundKeys(t, testKey)
-	counter, dst, noise := new([BlockSize]byte), make([]byte, 1000), new([3]uint64)
-	allocations := testing.AllocsPerRun(100, func() {
-		Expand(testKey, keys)
-		for _, engine := range available {
-			engine.Keystream(keys, counter, dst)
+	for _, at := range []struct{ word, cycles uint64 }{
+		{0, 0}, {0x0123456789abcdef, 0x00dcba9876543210}, {1<<64 - 1, 1<<60 - 1},
+	} {
+		for length := 1; length <= MaxShort; length++ {
+			offset := length % 17
+			dst := newGuarded(offset, length)
+			expected := make([]byte, length)
+			for i := range length {
+				dst.bytes[i], expected[i] = byte(i), byte(i)
+			}
+			pad(keys, dst.bytes, sourceCaller, at.word, at.cycles)
+			xorReference(t, testKey, at.word, at.cycles<<4, expected)
+			if !bytes.Equal(dst.bytes, expected) {
+				t.Fatalf("wrong keystream: block %x:%x, length %d", at.word, at.cycles<<4, length)
+			}
+			if !dst.isIntact() {
+				t.Fatalf("wrote beyond dst: length %d", length)
+			}
 		}
-		Pad(keys, dst[:40], 0)
-		XORNoise(noise, 2)
-		Take(dst[:40], &dst[100])
-	})
-	if allocations != 0 {
-		t.Errorf("%v allocations", allocations)
+	}
+}
+
+// numberOf returns the halves of the number of a block of keystream under testKey.
+func numberOf(tb testing.TB, keystream []byte) (word, low uint64) {
+	tb.Helper()
+	cipher, err := aes.NewCipher(testKey[:])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var number [BlockSize]byte
+	cipher.Decrypt(number[:], keystream)
+	return binary.BigEndian.Uint64(number[:8]), binary.BigEndian.Uint64(number[8:])
+}
+
+// A pad's number has the caller's number in it, and a word of the random instruction if that is asked.
+func TestPadNumbers(t *testing.T) {
+	keys := roundKeys(t, testKey)
+	const number = 0x0123_4567_89ab_cdef
+	count := func() uint64 {
+		var out [3]uint64
+		XORNoise(&out, 0)
+		return out[0] << 4
+	}
+	drawn := map[uint64]bool{0: true}
+	for range 100 {
+		for source := sourceCycles; source <= sourceCyclesAndRandom; source++ {
+			if source == sourceCyclesAndRandom && !hasRandom {
+				continue
+			}
+			var dst [BlockSize]byte
+			before := count()
+			missing := pad(keys, dst[:], source, number, 0)
+			after := count()
+			word, low := numberOf(t, dst[:])
+			// Counters of two CPUs may differ, so the order is not checked where it is the other way round.
+			if before < after && (low < before || low > after) {
+				t.Errorf("source %d: count %#x, between %#x and %#x", source, low, before, after)
+			}
+			if source == sourceCycles && (word != number || missing != 0) {
+				t.Errorf("the word is %#x, %d are missing", word, missing)
+			}
+			if source == sourceCyclesAndRandom && missing == 0 {
+				if drawn[word^number] {
+					t.Errorf("the random word %#x is not new", word^number)
+				}
+				drawn[word^number] = true
+			}
+		}
+	}
+	if hasRandom && len(drawn) == 1 {
+		t.Error("the random instruction gave no words")
+	}
+}
+
+// edge gives length bytes in memory of the kernel's that end where reading and writing faults.
+func edge(t *testing.T, length int) []byte {
+	t.Helper()
+	page := unix.Getpagesize()
+	usable := (length + page - 1) / page * page
+	memory, err := unix.Mmap(-1, 0, usable+page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(memory) })
+	if err := unix.Mprotect(memory[usable:], unix.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	return memory[usable-length : usable]
+}
+
+// Nothing is read or written behind any argument: here that would end the test.
+func TestNothingBeyondTheArgumentsIsTouched(t *testing.T) {
+	requireEngine(t)
+	key, keys := (*[KeySize]byte)(edge(t, KeySize)), (*[KeysSize]byte)(edge(t, KeysSize))
+	counter := (*[BlockSize]byte)(edge(t, BlockSize))
+	noise := (*[3]uint64)(unsafe.Pointer(unsafe.SliceData(edge(t, 24)))) // SAFETY: 24 bytes, aligned as a page's end is.
+	long, short, other := edge(t, 4096), edge(t, MaxShort), edge(t, MaxShort)
+	first, second, sum := edge(t, XORLen), edge(t, XORLen), edge(t, XORLen)
+	Expand(key, keys)
+	XOR((*[XORLen]byte)(sum), (*[XORLen]byte)(first), (*[XORLen]byte)(second))
+	XORNoise(noise, 2)
+	for _, engine := range Available() {
+		for length := range len(long) {
+			engine.Keystream(keys, counter, long[len(long)-length:])
+		}
+	}
+	for length := range MaxShort + 1 {
+		Pad(keys, short[MaxShort-length:], 0)
+		if length >= BlockSize {
+			Take(short[MaxShort-length:], &other[MaxShort-length])
+		}
 	}
 }

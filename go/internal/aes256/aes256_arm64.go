@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	numberSource = detectSource()
+	hasRandom = detectRandom()
 	// hasDIT tells the assembly whether the CPU has PSTATE.DIT.
 	hasDIT = cpu.ARM64.HasDIT
 )
@@ -26,19 +26,19 @@ func detect() []Engine {
 	return []Engine{ARMAES}
 }
 
-// detectSource asks the kernel whether the CPU has RNDR (Documentation/arch/arm64/elf_hwcaps.rst).
-func detectSource() int {
+// detectRandom asks the kernel whether the CPU has RNDR (Documentation/arch/arm64/elf_hwcaps.rst).
+func detectRandom() bool {
 	const hwcap2, hasRNG = 26, 1 << 16 // AT_HWCAP2, HWCAP2_RNG
 	vector, err := unix.Auxv()
 	if err != nil {
-		return sourceCycles
+		return false
 	}
 	for _, entry := range vector {
 		if entry[0] == hwcap2 && entry[1]&hasRNG != 0 {
-			return sourceCyclesAndRandom
+			return true
 		}
 	}
-	return sourceCycles
+	return false
 }
 
 // Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut off, and
@@ -75,3 +75,13 @@ func TakeAndReadCounter(dst []byte, src *byte, _ CounterMethod) (count, cpu uint
 	}
 	return readCounter(), math.MaxUint32
 }
+
+// keystream fills dst, which is not empty, with keystream from block counter+1 on, and counts.
+//
+//go:noescape
+func keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
+
+// readCounter reads the counter after all earlier instructions.
+//
+//go:noescape
+func readCounter() uint64

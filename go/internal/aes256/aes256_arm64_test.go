@@ -9,10 +9,9 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/squall-rng/squall/go/internal/registers"
 	"golang.org/x/sys/cpu"
 	"golang.org/x/sys/unix"
-
-	"github.com/squall-rng/squall/go/internal/registers"
 )
 
 // Functions with a key set PSTATE.DIT. A write to memory that forbids it interrupts them, and leaves it as it was then.
@@ -68,7 +67,7 @@ func requireDIT(t *testing.T) *[KeysSize]byte {
 // withKey are the functions that have a key, and write to memory.
 func withKey(keys *[KeysSize]byte, memory []byte) map[string]func() {
 	return map[string]func(){
-		"expand":    func() { expand(testKey, (*[KeysSize]byte)(memory)) },
+		"expand":    func() { Expand(testKey, (*[KeysSize]byte)(memory)) },
 		"keystream": func() { keystream(keys, new([BlockSize]byte), memory[:BlockSize]) },
 		"pad":       func() { pad(keys, memory[:BlockSize], sourceCaller, 0, 1) },
 	}
@@ -92,3 +91,19 @@ func hadConstantTime(t *testing.T, call func()) bool {
 	}()
 	return <-result
 }
+
+// All bytes are moved, none stays behind, and the counter, which never goes back, is read.
+func TestTakeAndReadCounter(t *testing.T) {
+	requireEngine(t)
+	checkTake(t, 0, func(dst []byte, src *byte) {
+		before, cpu := ReadCounter(0)
+		count, same := TakeAndReadCounter(dst, src, 0)
+		after, _ := ReadCounter(0)
+		if count < before || count > after || cpu == 0 || same != cpu {
+			t.Fatalf("%d bytes: %#x of %#x, between %#x of %#x and %#x", len(dst), count, same, before, cpu, after)
+		}
+	})
+}
+
+// hasCounter reports that there is a counter.
+func hasCounter(*testing.T) bool { return true }

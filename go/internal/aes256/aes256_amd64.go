@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build linux && amd64 && !purego
 
 // The engines on x86-64, and the functions that differ on other CPUs.
 
@@ -10,7 +10,7 @@ import "golang.org/x/sys/cpu"
 // AES-NI. Measured on an EPYC 9004.
 const narrowUpTo = 2 * BlockSize
 
-var numberSource = detectSource()
+var hasRandom = cpu.X86.HasRDRAND
 
 // detect finds what the assembly of each engine uses.
 func detect() []Engine {
@@ -23,13 +23,6 @@ func detect() []Engine {
 		engines = append(engines, VAES512)
 	}
 	return engines
-}
-
-func detectSource() int {
-	if cpu.X86.HasRDRAND {
-		return sourceCyclesAndRandom
-	}
-	return sourceCycles
 }
 
 // Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut off, and
@@ -49,14 +42,25 @@ func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []
 	}
 }
 
-// TakeAndReadCounter moves len(dst) bytes from src to dst, leaves zeros in src, and then does what [ReadCounter] does.
-// The two must not overlap.
-func TakeAndReadCounter(dst []byte, src *byte, counter CounterMethod) (count, cpu uint64) {
-	return takeAndReadCounter(dst, src, uint64(counter))
-}
+// TakeAndReadCounter moves len(dst) bytes from src to dst, leaves zeros in src, and then does what [ReadCounter]
+// does. The two must not overlap.
+//
+//go:noescape
+func TakeAndReadCounter(dst []byte, src *byte, counter CounterMethod) (count, cpu uint64)
 
 // ReadCounter reads the CPU's cycle counter and identifies the CPU: cpu is the same for each reading on one
-// CPU and differs between CPUs. If the thread moved during the reading, cpu is that of no CPU. It is never 0.
-func ReadCounter(counter CounterMethod) (count, cpu uint64) {
-	return readCounter(uint64(counter))
-}
+// CPU and differs between CPUs. If the thread moved during the reading, cpu is that of no CPU. It is never 0: the
+// CPU's number is in its upper half, and the complement of the number in its lower half.
+//
+//go:noescape
+func ReadCounter(counter CounterMethod) (count, cpu uint64)
+
+// keystreamAESNI fills dst, which is not empty, with keystream from block counter+1 on, and counts.
+//
+//go:noescape
+func keystreamAESNI(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
+
+// keystreamVAES512 is keystreamAESNI by VAES on 512-bit registers.
+//
+//go:noescape
+func keystreamVAES512(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
