@@ -3,13 +3,12 @@
 package aes256
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"testing"
+
+	"github.com/squall-rng/squall/go/internal/registers"
 )
 
 // An instruction that gave no word is asked again after the next 1024.
@@ -100,10 +99,7 @@ func runWithFailingInstruction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short tests build nothing")
 	}
-	assembly, err := filepath.Abs("aes256_" + runtime.GOARCH + ".s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assembly := "aes256_" + runtime.GOARCH + ".s"
 	whole, err := os.ReadFile(assembly)
 	if err != nil {
 		t.Skipf("no assembly here: %v", err)
@@ -113,22 +109,9 @@ func runWithFailingInstruction(t *testing.T) {
 	if places := len(instruction.FindAll(whole, -1)); places != replace.places {
 		t.Fatalf("the assembly has the random instruction in %d places", places)
 	}
-	scratch := t.TempDir()
-	replaced, overlay := filepath.Join(scratch, "assembly.s"), filepath.Join(scratch, "overlay.json")
-	replacements, err := json.Marshal(map[string]any{"Replace": map[string]string{assembly: replaced}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	without := instruction.ReplaceAll(whole, []byte(replace.failure))
-	for path, content := range map[string][]byte{replaced: without, overlay: replacements} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	command := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-count=1",
-		"-run=^"+t.Name()+"$", ".")
-	command.Env = append(os.Environ(), failing+"=1")
-	if output, err := command.CombinedOutput(); err != nil {
+	t.Setenv(failing, "1")
+	if output, err := registers.TestReplacing(t, assembly, without, "-run=^"+t.Name()+"$", "."); err != nil {
 		t.Errorf("%v:\n%s", err, output)
 	}
 }

@@ -3,10 +3,7 @@
 package registers
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,23 +64,5 @@ func testedWithout(t *testing.T) (output string, err error) {
 	if erasing.Match(without) || len(without) == len(whole) || strings.Contains(string(without), "// erase") {
 		t.Fatal("what erases registers is not found in the assembly")
 	}
-	original, err := filepath.Abs(assembly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scratch := t.TempDir()
-	replaced, overlay := filepath.Join(scratch, "assembly.s"), filepath.Join(scratch, "overlay.json")
-	replacements, err := json.Marshal(map[string]any{"Replace": map[string]string{original: replaced}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, content := range map[string][]byte{replaced: without, overlay: replacements} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	command := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-count=1", "-v",
-		"-run=^TestRegistersAreErased$", "../aes256", "../drbg", "../generator")
-	bytes, err := command.CombinedOutput()
-	return string(bytes), err
+	return TestReplacing(t, assembly, without, "-v", "-run=^TestRegistersAreErased$", "../aes256", "../generator")
 }

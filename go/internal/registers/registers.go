@@ -1,14 +1,19 @@
-//go:build (amd64 || (linux && arm64)) && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
-// Package registers shows the contents of the CPU's registers after a call, and finds AES keys in them.
-// Only tests import it: they check what package aes256 promises.
+// Package registers shows the contents of the CPU's registers after a call, and finds AES keys in them. And it runs
+// tests with changed assembly, for controls. Only tests import it: they check what package aes256 promises.
 package registers
 
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"testing"
 	"unsafe"
 )
 
@@ -105,4 +110,28 @@ func (f *File) lanes() []Lane {
 	}
 	slices.SortFunc(all, func(a, b Lane) int { return bytes.Compare(a[:], b[:]) })
 	return slices.Compact(all)
+}
+
+// TestReplacing runs go test with these arguments, in a build with this text in the place of a file. It returns what
+// the tests say.
+func TestReplacing(t *testing.T, path string, text []byte, arguments ...string) (output string, err error) {
+	t.Helper()
+	original, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scratch := t.TempDir()
+	replaced, overlay := filepath.Join(scratch, "replaced"+filepath.Ext(path)), filepath.Join(scratch, "overlay.json")
+	replacements, err := json.Marshal(map[string]any{"Replace": map[string]string{original: replaced}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string][]byte{replaced: text, overlay: replacements} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arguments = append([]string{"test", "-overlay", overlay, "-vet=off", "-count=1"}, arguments...)
+	said, err := exec.CommandContext(t.Context(), "go", arguments...).CombinedOutput()
+	return string(said), err
 }

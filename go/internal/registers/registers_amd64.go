@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build linux && amd64 && !purego
 
 package registers
 
@@ -22,6 +22,14 @@ func loadZ(file *File)
 
 // HasAVX512 reports whether this CPU has all of the registers that a [File] has.
 var HasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
+
+// registerCount returns the number of vector registers that a File has on this CPU, and of lanes of each.
+func registerCount() (registers, lanes int) {
+	if HasAVX512 {
+		return 32, 4
+	}
+	return 16, 1
+}
 
 // Look captures the registers, and clears the vector and mask registers.
 //

@@ -9,6 +9,9 @@ var names = [...]string{
 	"R14", "R15", "R16", "R17", "R19", "R20", "R21", "R22", "R23", "R24", "R25", "R26",
 }
 
+// registerCount returns the number of vector registers that a File has on this CPU, and of lanes of each.
+func registerCount() (registers, lanes int) { return 32, 1 }
+
 // Look captures the registers, and clears all of them, because Go also copies memory by general registers.
 //
 //go:noescape
