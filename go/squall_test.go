@@ -1,13 +1,12 @@
 package squall_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	squall "github.com/squall-rng/squall/go"
 )
@@ -16,23 +15,17 @@ import (
 const childVariable = "SQUALL_CHILD"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(childVariable) {
-	case "":
+	if os.Getenv(childVariable) == "" {
 		os.Exit(m.Run())
-	case "draw":
-		fmt.Printf("%x", squall.Bytes(16))
-	case "first":
-		var first [32]byte
-		began := time.Now()
-		squall.Fill(first[:])
-		fmt.Print(time.Since(began).Nanoseconds())
 	}
+	fmt.Printf("%x", squall.Bytes(16))
 }
 
-func child(t testing.TB, what string) string {
+// child is what a child of this process draws.
+func child(t *testing.T) string {
 	t.Helper()
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), childVariable+"="+what)
+	command.Env = append(os.Environ(), childVariable+"=1")
 	output, err := command.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -48,27 +41,13 @@ func TestProcessesDoNotRepeat(t *testing.T) {
 		count = 3
 	}
 	for range count {
-		for _, drawn := range []string{child(t, "draw"), fmt.Sprintf("%x", squall.Bytes(16))} {
+		for _, drawn := range []string{child(t), fmt.Sprintf("%x", squall.Bytes(16))} {
 			if seen[drawn] || len(drawn) != 32 {
 				t.Fatalf("%s is given out twice, or no 16 bytes", drawn)
 			}
 			seen[drawn] = true
 		}
 	}
-}
-
-// The first 32 bytes of a process, as the process measures them: the median of those that were started.
-func BenchmarkFirstBytes(b *testing.B) {
-	var times []int64
-	for b.Loop() {
-		var nanoseconds int64
-		if _, err := fmt.Sscan(child(b, "first"), &nanoseconds); err != nil {
-			b.Fatal(err)
-		}
-		times = append(times, nanoseconds)
-	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2]), "ns/first")
 }
 
 func TestText(t *testing.T) {
@@ -101,5 +80,21 @@ func TestReaderFillsAll(t *testing.T) {
 		if n != length || err != nil {
 			t.Errorf("%d bytes of %d: %v", n, length, err)
 		}
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	for _, length := range []int{4, 16, 32, 256, 4096, 1 << 16, 1 << 20} {
+		buffer := make([]byte, length)
+		run := func(name string, read func([]byte) (int, error)) {
+			b.Run(fmt.Sprintf("%s/%d", name, length), func(b *testing.B) {
+				b.SetBytes(int64(length))
+				for b.Loop() {
+					read(buffer)
+				}
+			})
+		}
+		run("squall", squall.Read)
+		run("crypto", rand.Read)
 	}
 }

@@ -5,9 +5,12 @@ package generator
 import (
 	"runtime"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/squall-rng/squall/go/internal/guard"
 )
 
 // How long it takes to stop the world, as the garbage collector does, while goroutines do nothing but
@@ -51,4 +54,34 @@ func medianOf(before, after *metrics.Float64Histogram) time.Duration {
 		}
 	}
 	return 0
+}
+
+// Ways to have state to oneself for a request.
+func BenchmarkOwnership(b *testing.B) {
+	b.Run("pin", func(b *testing.B) {
+		for b.Loop() {
+			guard.Pin()
+			guard.Unpin()
+		}
+	})
+	b.Run("mutex", func(b *testing.B) {
+		var mutex sync.Mutex
+		for b.Loop() {
+			mutex.Lock()
+			mutex.Unlock() //lint:ignore SA2001 it is only measured
+		}
+	})
+	b.Run("pool", func(b *testing.B) {
+		pool := sync.Pool{New: func() any { return new(int) }}
+		for b.Loop() {
+			pool.Put(pool.Get())
+		}
+	})
+	b.Run("channel", func(b *testing.B) {
+		generators := make(chan *int, 1)
+		generators <- new(int)
+		for b.Loop() {
+			generators <- <-generators
+		}
+	})
 }
