@@ -37,7 +37,7 @@ func TestRegistersAreErased(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for name, rule := range rules() {
 		useRule(t, rule)
-		t.Run("word/"+name, func(t *testing.T) { erased(t, func() { Word() }, nil) })
+		t.Run("word/"+name, func(t *testing.T) { erased(t, func() { Word() }) })
 		for _, length := range []int{1, 8, 16, 17, 32, 33, 64, 65, 256, 257, 4096, 16384, 65536, 65537, 200_000} {
 			out := make([]byte, length)
 			for what, call := range map[string]func(){
@@ -48,16 +48,16 @@ func TestRegistersAreErased(t *testing.T) {
 				"refilled":   func() { discardBuffer(false); Fill(out) },
 			} {
 				t.Run(fmt.Sprintf("%v/%s/%d/%s", aes256.Best(), what, length, name), func(t *testing.T) {
-					erased(t, call, out)
+					erased(t, call)
 				})
 			}
 		}
 	}
-	t.Run("word/simulation", func(t *testing.T) { erased(t, func() { SimulationWord() }, nil) })
+	t.Run("word/simulation", func(t *testing.T) { erased(t, func() { SimulationWord() }) })
 }
 
 // erased fails if call leaves a secret in registers.
-func erased(t *testing.T, call func(), out []byte) {
+func erased(t *testing.T, call func()) {
 	t.Helper()
 	var before, after guard.Page
 	left := registers.After(func() {
@@ -73,15 +73,6 @@ func erased(t *testing.T, call func(), out []byte) {
 	} {
 		if found := left.Words(secret); len(found) > 0 {
 			t.Errorf("%s: %v", what, found)
-		}
-	}
-	// An attack by somebody who sees the registers and knows past or future output.
-	for _, keystream := range [][]byte{before.Buffer[:], after.Buffer[:], out} {
-		if len(keystream) < 2*aes256.BlockSize {
-			continue
-		}
-		if _, found := left.Key(keystream); found {
-			t.Error("the key of what was given out is found")
 		}
 	}
 }

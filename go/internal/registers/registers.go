@@ -1,11 +1,10 @@
 //go:build linux && (amd64 || arm64) && !purego
 
-// Package registers shows the contents of the CPU's registers after a call, and finds AES keys in them. And it runs
+// Package registers shows the contents of the CPU's registers after a call, and finds words of secrets in them. And it runs
 // tests with changed assembly, for controls. Only tests import it: they check what package aes256 promises.
 package registers
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -96,20 +95,6 @@ func nameAt(at int) string {
 	default:
 		return names[(at-int(unsafe.Offsetof(f.General)))/8]
 	}
-}
-
-// lanes gives each different value of the vectors but zero.
-func (f *File) lanes() []Lane {
-	var all []Lane
-	for _, register := range f.Vectors {
-		for _, lane := range register {
-			if lane != (Lane{}) {
-				all = append(all, lane)
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b Lane) int { return bytes.Compare(a[:], b[:]) })
-	return slices.Compact(all)
 }
 
 // TestReplacing runs go test with these arguments, in a build with this text in the place of a file. It returns what

@@ -3,15 +3,12 @@
 package registers
 
 import (
-	"crypto/aes"
 	"crypto/rand"
 	"encoding/binary"
 	"runtime"
 	"slices"
 	"testing"
 	"unsafe"
-
-	"github.com/squall-rng/squall/go/internal/aes256"
 )
 
 // Look captures every register, and clears it.
@@ -57,37 +54,5 @@ func TestWordsOfSecretsAreFound(t *testing.T) {
 	}
 	if found := new(File).Words(make([]byte, 16)); found != nil {
 		t.Errorf("zeros are no secret: %v", found)
-	}
-}
-
-// Any two round keys that follow each other are enough, wherever they are.
-func TestTwoRoundKeysAreAKey(t *testing.T) {
-	if aes256.Best() == aes256.None {
-		t.Skip("no engine")
-	}
-	var key [aes256.KeySize]byte
-	rand.Read(key[:])
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	keystream := make([]byte, 2*LaneLen)
-	block.Encrypt(keystream, []byte("number 15 bytes0"))
-	block.Encrypt(keystream[LaneLen:], []byte("number 15 bytes1"))
-	var keys [aes256.KeysSize]byte
-	aes256.Expand(&key, &keys)
-	for round := range lastRound {
-		var file File
-		for i := range 20 {
-			rand.Read(file.Vectors[i][i%4][:])
-		}
-		file.Vectors[31][3], file.Vectors[2][1] = Lane(keys[16*round:]), Lane(keys[16*round+16:])
-		if found, ok := file.Key(keystream); !ok || found != key {
-			t.Errorf("round keys %d and %d: not found", round, round+1)
-		}
-		file.Vectors[2][1][5] ^= 1
-		if _, ok := file.Key(keystream); ok {
-			t.Errorf("round keys %d and %d, one of them wrong: found a key", round, round+1)
-		}
 	}
 }
