@@ -15,38 +15,112 @@
 package main
 
 import (
+	"encoding/binary"
+	"flag"
 	"fmt"
 	"io"
-	"os"
+	math "math/rand"
+	"math/rand/v2"
+	"sync"
 
+	squall "github.com/squall-rng/squall/go"
 	"github.com/squall-rng/squall/go/examples/internal/example"
 )
 
-func main() { os.Exit(example.Run("feed", run, os.Args[1:], os.Stdout, os.Stderr)) }
-
-func run(arguments []string, out io.Writer) error {
+func main() {
 	sources := makers()
-	command := example.NewCommand("feed", sources, 10, out)
-	values := command.Int("values", 9_999, "`number` of values that each goroutine makes")
-	if err := command.Parse(arguments); err != nil {
-		return err
-	}
-	maker, err := example.Choose(sources, command.Source)
-	if err != nil {
-		return err
-	}
-	if err := example.Between("values", *values, 1, 1_000_000_000); err != nil {
-		return err
-	}
+	flags := example.NewFlags(sources, 10)
+	values := flag.Int("values", 9_999, "`number` of values that each goroutine makes")
+	maker := example.Parse(flags, sources)
+	example.Check(*values > 0, 2, "-values %d: write a number above 0", *values)
 	var handed totals
-	cost, err := example.Measure(command.Profile, func() error {
-		handed = feed(maker, command.Goroutines, *values)
-		return nil
-	})
-	if err != nil {
-		return err
+	cost := example.Measure(flags.Profile, func() { handed = feed(maker, flags.Goroutines, *values) })
+	fmt.Printf("%s: %d values, %d letters, goroutines: %d to %d: %v\n",
+		flags.Source, handed.values, handed.letters, flags.Goroutines, flags.Goroutines, cost)
+}
+
+// totals counts the values and letters that goroutines took from the channel.
+type totals struct{ values, letters int64 }
+
+// feed starts a number of goroutines that make values each, and the same number that take them.
+func feed(maker func() text, goroutines, values int) totals {
+	channel := make(chan []byte)
+	sums := make(chan totals)
+	var makers sync.WaitGroup
+	for range goroutines {
+		makers.Go(func() {
+			text := maker()
+			for range values {
+				channel <- text()
+			}
+		})
+		go func() {
+			var sum totals
+			for value := range channel {
+				sum.values++
+				sum.letters += int64(len(value))
+			}
+			sums <- sum
+		}()
 	}
-	_, err = fmt.Fprintf(out, "%s: %d values, %d letters, goroutines: %d to %d: %v\n",
-		command.Source, handed.values, handed.letters, command.Goroutines, command.Goroutines, cost)
-	return err
+	makers.Wait()
+	close(channel)
+	var all totals
+	for range goroutines {
+		sum := <-sums
+		all.values += sum.values
+		all.letters += sum.letters
+	}
+	return all
+}
+
+// bound is the exclusive upper bound of a value's length.
+const bound = 10_000
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// text makes a value.
+type text func() []byte
+
+// makers has, by the name of a source, a function that returns one goroutine's text maker.
+func makers() map[string]func() text {
+	all := map[string]func() text{}
+	for name, reader := range example.Readers {
+		all[name] = func() text { return byBytes(reader()) }
+	}
+	all["math"] = func() text { return byLetters(math.Intn) }
+	all["squall-source"] = func() text { return byLetters(rand.New(squall.Source()).IntN) }
+	return all
+}
+
+// byBytes reads the length, and then all letters at once.
+func byBytes(reader io.Reader) text {
+	length := make([]byte, 4)
+	return func() []byte {
+		fill(reader, length)
+		value := make([]byte, binary.LittleEndian.Uint32(length)%bound)
+		fill(reader, value)
+		for i, b := range value {
+			value[i] = alphabet[b%uint8(len(alphabet))]
+		}
+		return value
+	}
+}
+
+// fill ends the program if there are no random bytes, as crypto/rand does.
+func fill(reader io.Reader, b []byte) {
+	if _, err := io.ReadFull(reader, b); err != nil {
+		panic(err)
+	}
+}
+
+// byLetters draws the length, and then each letter separately.
+func byLetters(below func(int) int) text {
+	return func() []byte {
+		value := make([]byte, below(bound))
+		for i := range value {
+			value[i] = alphabet[below(len(alphabet))]
+		}
+		return value
+	}
 }

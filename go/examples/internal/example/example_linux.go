@@ -2,16 +2,28 @@ package example
 
 import (
 	"io"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// syscall is crypto/rand on Linux as it was when the article was written, and until Go 1.24: a system call
-// for each read. Go has no switch that restores it.
-func init() { Readers["syscall"] = func() io.Reader { return systemCall{} } }
+func init() {
+	Readers["syscall"] = func() io.Reader { return systemCall{} }
+	usage = usageOfProcess
+}
 
-// systemCall reads with getrandom(2).
+// usageOfProcess returns the CPU time of this process, from getrusage(2).
+func usageOfProcess() (user, system time.Duration) {
+	var all unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &all) != nil {
+		return 0, 0
+	}
+	return time.Duration(all.Utime.Nano()), time.Duration(all.Stime.Nano())
+}
+
+// systemCall is crypto/rand on Linux as it was when the article was written, and until Go 1.24: a system call
+// for each read, getrandom(2). Go has no switch that restores it.
 type systemCall struct{}
 
 func (systemCall) Read(b []byte) (int, error) {
