@@ -5,6 +5,7 @@ package generator
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -25,29 +26,41 @@ func needsState(t *testing.T) {
 
 // Every byte of every length is written, and none behind it.
 func TestEveryByteIsWritten(t *testing.T) {
-	lengths := []int{1000, 4095, 4096, 4097, 65535, 65536, 65537, 200_000}
 	for length := range 600 {
-		lengths = append(lengths, length)
+		checkWritten(t, length, length%64)
 	}
-	for _, length := range lengths {
-		const guardByte, guards = 0xa5, 64
-		memory := bytes.Repeat([]byte{guardByte}, length+2*guards)
-		out := memory[guards : guards+length]
-		written := make([]byte, length)
-		for range 12 { // a byte is zero by chance once in 256
-			clear(out)
-			Fill(out)
-			for i, b := range out {
-				written[i] |= b
-			}
+	for _, length := range []int{1000, 4095, 4096, 4097, 65535, 65536, 65537, 200_000} {
+		checkWritten(t, length, 0)
+	}
+}
+
+func FuzzLengths(f *testing.F) {
+	for _, length := range []uint{0, 17, 257, 3136, 65537, 1 << 20} {
+		f.Add(length, uint(1))
+	}
+	f.Fuzz(func(t *testing.T, length, offset uint) { checkWritten(t, int(length%(1<<20+1)), int(offset%64)) })
+}
+
+// checkWritten fails unless Fill writes every byte of a length, and none beside them.
+func checkWritten(t *testing.T, length, offset int) {
+	t.Helper()
+	const guardByte, guards = 0xa5, 64
+	memory := bytes.Repeat([]byte{guardByte}, offset+length+2*guards)
+	out := memory[offset+guards:][:length]
+	written := make([]byte, length)
+	for range 12 { // a byte is zero by chance once in 256
+		clear(out)
+		Fill(out)
+		for i, b := range out {
+			written[i] |= b
 		}
-		if at := bytes.IndexByte(written, 0); at >= 0 {
-			t.Errorf("length %d: byte %d is never written", length, at)
-		}
-		around := append(memory[:guards:guards], memory[guards+length:]...)
-		if bytes.Count(around, []byte{guardByte}) != 2*guards {
-			t.Errorf("length %d: something beside it is written", length)
-		}
+	}
+	if at := bytes.IndexByte(written, 0); at >= 0 {
+		t.Errorf("length %d: byte %d is never written", length, at)
+	}
+	around := append(memory[:offset+guards:offset+guards], memory[offset+guards+length:]...)
+	if bytes.Count(around, []byte{guardByte}) != len(around) {
+		t.Errorf("length %d: something beside it is written", length)
 	}
 }
 
@@ -184,12 +197,14 @@ func TestAdditionalInput(t *testing.T) {
 
 // waitForCounter waits until the counter has advanced, which may take some dozens of nanoseconds on arm64.
 func waitForCounter() {
-	count := func() (input [noiseLen]byte) {
-		addNoise(&input, 0)
-		return input
+	for first := cycles(); cycles() == first; {
 	}
-	for first := count(); count() == first; {
-	}
+}
+
+func cycles() uint64 {
+	var count [3]uint64
+	aes256.XORNoise(&count, 0)
+	return count[0]
 }
 
 // discardBuffer makes the next request refill its page's buffer, and reseed its generator if seed is set.
@@ -439,54 +454,49 @@ func TestEachSeedingGivesPadsANewKey(t *testing.T) {
 
 // No two of many goroutines are given the same, while the number of Ps changes.
 func TestGoroutinesDoNotShare(t *testing.T) {
-	const goroutines, draws = 64, 20_000
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	drawn := make([][draws][16]byte, goroutines) // so long that none is drawn twice by chance
+	err := drawInGoroutines(64, 20_000, func(goroutine, draw int) {
+		switch {
+		case draw%64 != 0:
+		case goroutine == 0:
+			runtime.GOMAXPROCS(1 + draw/64%16)
+		default:
+			runtime.Gosched()
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// drawInGoroutines lets goroutines draw, and calls between after each draw. It fails if two draws are the same.
+func drawInGoroutines(goroutines, draws int, between func(goroutine, draw int)) error {
+	drawn := make([][16]byte, goroutines*draws) // so long that none is drawn twice by chance
 	var group sync.WaitGroup
-	for i := range drawn {
+	for i := range goroutines {
 		group.Go(func() {
-			for j := range drawn[i] {
-				Fill(drawn[i][j][:])
-				switch {
-				case j%64 != 0:
-				case i == 0:
-					runtime.GOMAXPROCS(1 + j/64%16)
-				default:
-					runtime.Gosched()
-				}
+			for j := range draws {
+				Fill(drawn[i*draws+j][:])
+				between(i, j)
 			}
 		})
 	}
 	group.Wait()
-	seen := make(map[[16]byte]struct{}, goroutines*draws)
-	for _, all := range drawn {
-		for _, one := range all {
-			if _, twice := seen[one]; twice {
-				t.Fatalf("%x was given out twice", one)
-			}
-			seen[one] = struct{}{}
-		}
-	}
+	return make(outputs[[16]byte], len(drawn)).add(drawn...)
 }
 
-// More Ps than this machine has CPUs have pages too.
-func TestShardsGrow(t *testing.T) {
-	needsState(t)
-	before := len(allShards.Load().pages)
-	if !grow(before + 5) {
-		t.Fatal("no memory")
-	}
-	pages := allShards.Load().pages
-	if len(pages) < before+5 {
-		t.Fatalf("%d pages of %d", len(pages), before+5)
-	}
-	seen := map[*guard.Page]bool{}
-	for _, page := range pages {
-		if page == nil || seen[page] {
-			t.Fatal("two Ps have one page")
+// outputs are those that were given out.
+type outputs[T comparable] map[T]bool
+
+// add adds outputs, and fails if one was given out before.
+func (o outputs[T]) add(given ...T) error {
+	for _, out := range given {
+		if o[out] {
+			return fmt.Errorf("%x was given out twice", any(out))
 		}
-		seen[page] = true
+		o[out] = true
 	}
+	return nil
 }
 
 // Memory for more Ps that the kernel refuses is asked for every 1024 requests. The kernel serves them, and pages do
@@ -508,13 +518,11 @@ func TestRefusedMemoryIsAskedForRarely(t *testing.T) {
 		return nil, guard.NoMemory
 	}
 	const rounds = 3
-	seen := map[uint64]bool{}
+	seen := outputs[uint64]{}
 	for range rounds * 1024 {
-		word := Word()
-		if seen[word] {
-			t.Fatalf("%#x was given out twice", word)
+		if err := seen.add(Word()); err != nil {
+			t.Fatal(err)
 		}
-		seen[word] = true
 	}
 	// More often only if the kernel reseeds during requests, which are then repeated.
 	if asked == 0 || asked > 2*rounds {
@@ -549,54 +557,9 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 }
 
-// Words that come from all sides are different ones.
-func TestWordsDoNotRepeat(t *testing.T) {
-	seen := map[uint64]bool{}
-	for range 1_000 { // few enough that none repeats by chance
-		for _, word := range []uint64{Word(), SimulationWord(), fresh8()} {
-			if seen[word] {
-				t.Fatalf("%#x was given out twice", word)
-			}
-			seen[word] = true
-		}
-	}
-}
-
-func fresh8() uint64 {
-	var b [8]byte
-	Fill(b[:])
-	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-}
-
-// A page is as long as the kernel's, and the lengths that two packages know are the same.
-func TestLengthsAgree(t *testing.T) {
-	if guard.KeysLen != aes256.KeysSize || guard.StateLen != aes256.KeySize+aes256.BlockSize {
-		t.Error("guard and aes256 differ")
-	}
-}
-
 // Two packages have the same counters.
 func TestCountersAgree(t *testing.T) {
 	if aes256.CounterMethod(guard.RDTSCP) != aes256.RDTSCP || aes256.CounterMethod(guard.RDPID) != aes256.RDPID {
 		t.Error("guard and aes256 differ")
 	}
-}
-
-func FuzzLengths(f *testing.F) {
-	for _, length := range []uint{0, 1, 15, 16, 17, 255, 256, 257, 3136, 65536, 65537, 1 << 20} {
-		f.Add(length, uint(0))
-	}
-	f.Fuzz(func(t *testing.T, length, offset uint) {
-		length, offset = length%(1<<20+1), offset%64
-		memory := make([]byte, length+offset+64)
-		out := memory[offset : offset+length]
-		Fill(out)
-		if !bytes.Equal(memory[:offset], make([]byte, offset)) || !bytes.Equal(memory[offset+length:], make([]byte, 64)) {
-			t.Fatal("something beside it is written")
-		}
-		if length >= 32 && bytes.Equal(out[length-16:], make([]byte, 16)) {
-			t.Fatal("the end is not written")
-		}
-	})
 }

@@ -33,7 +33,7 @@ import (
 // and without it the same trial must fail. So a trial that cannot fail is found. Short tests, as under the race
 // detector, run each trial once, with the guard.
 
-// trials return nil if the guard held, and otherwise an error.
+// trials run on one P and one thread, unless they change that. They return nil if the guard held, and otherwise an error.
 var trials = map[string]func() error{
 	"reseed":           nothingOutlivesAReseed,
 	"fork":             func() error { return aChildDoesNotRepeat(word8, fill16) },
@@ -87,6 +87,8 @@ func TestMain(m *testing.M) {
 	if err := failpoint.Activate(strings.Fields(os.Getenv(failpointsVariable)), 0); err != nil {
 		panic(err)
 	}
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
 	err := trials[name]()
 	switch {
 	case errors.Is(err, errLacks):
@@ -184,6 +186,7 @@ func TestGuards(t *testing.T) {
 		{"long", "", "FreezeGeneration"},
 		{"afresh", "", "FreezeGeneration"},
 		{"forced", "", ""},
+		{"works", "", ""},
 		{"works", "HideVDSO", ""},
 		{"works", "RefuseDroppable", ""},
 		{"works", "HideGenerationAddress", ""},
@@ -247,23 +250,15 @@ func simulation8() (out [16]byte) {
 	return out
 }
 
-func fill16() (out [16]byte) {
-	Fill(out[:])
-	return out
-}
+var fill16, fill32, fill512 = filled(16), filled(32), filled(512)
 
-// fill32 draws 32 bytes and returns the first half.
-func fill32() [16]byte {
-	var out [32]byte
-	Fill(out[:])
-	return [16]byte(out[:])
-}
-
-// fill512 draws more bytes than the buffer serves, and returns the first 16.
-func fill512() [16]byte {
-	var out [512]byte
-	Fill(out[:])
-	return [16]byte(out[:])
+// filled returns a function that draws some bytes, of which the buffer serves up to 256, and returns the first 16.
+func filled(length int) func() [16]byte {
+	return func() [16]byte {
+		var out [512]byte
+		Fill(out[:length])
+		return [16]byte(out[:])
+	}
 }
 
 // reseedKernel makes the kernel's RNG reseed itself.
@@ -291,8 +286,6 @@ func needsGeneration() error {
 
 // After a reseed of the kernel the next number comes from a new seed.
 func nothingOutlivesAReseed() error {
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	if err := needsGeneration(); err != nil {
 		return err
 	}
@@ -357,8 +350,6 @@ func whileReseeding(draw func([]byte), first, last int) (r reseeding, err error)
 
 // If the kernel reseeds during a request, as it does in a clone, the request is repeated, even at its end.
 func startedOver(draw func([]byte)) error {
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	if err := needsGeneration(); err != nil {
 		return err
 	}
@@ -390,8 +381,6 @@ func startedOver(draw func([]byte)) error {
 
 // If the kernel is forced to reseed without pause, requests are still filled completely.
 func forcedReseedsLeaveNothingOut() error {
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	Word()
 	r, err := whileReseeding(Fill, 1, math.MaxInt)
 	for i := 0; i < len(r.all) && err == nil; i += 16 {
@@ -404,8 +393,6 @@ func forcedReseedsLeaveNothingOut() error {
 
 // A page that is not droppable is emptied in a forked child, not dumped, and locked if that is allowed.
 func pagesStayHere() error {
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	Word()
 	flags, err := flagsOf(unsafe.Pointer(allShards.Load().pages[0]))
 	if err != nil {
@@ -442,20 +429,15 @@ func flagsOf(address unsafe.Pointer) ([]string, error) {
 
 // If the kernel's bytes are known, the CPU's bytes make seeds different.
 func theCPUTellsSeedsApart() error {
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
-	seen := map[[16]byte]bool{}
+	seen := outputs[[16]byte]{}
 	for range 50 {
 		Word()
 		clear(unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize))
 		number, fresh := make([]byte, 512), make([]byte, 512)
 		serve(simulation, number) // which needs no pad
 		Fresh(fresh)
-		for _, out := range [][]byte{number, fresh} {
-			if seen[[16]byte(out)] {
-				return fmt.Errorf("%x was given out twice", out[:16])
-			}
-			seen[[16]byte(out)] = true
+		if err := seen.add([16]byte(number), [16]byte(fresh)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -467,8 +449,6 @@ func aChildDoesNotRepeat(draws ...func() [16]byte) error {
 	if isRace {
 		return fmt.Errorf("%w: the race detector does not live in a raw fork's child", errSkip)
 	}
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 	answers := 0
 	for attempt := 0; answers < 20; attempt++ {
@@ -586,17 +566,13 @@ func zeroStateBlocks() map[[16]byte]bool {
 // Fresh bytes never come from a dropped seed, which without noise would be the same each time.
 func droppedPagesGiveNothingFresh() error {
 	var mutex sync.Mutex
-	seen := map[[16]byte]bool{}
+	seen := outputs[[16]byte]{}
 	return whileDropped(func() error {
 		var out [16]byte
 		Fresh(out[:])
 		mutex.Lock()
 		defer mutex.Unlock()
-		if seen[out] {
-			return fmt.Errorf("%x was given out twice", out)
-		}
-		seen[out] = true
-		return nil
+		return seen.add(out)
 	})
 }
 
@@ -648,8 +624,6 @@ func whileDropped(draw func() error) error {
 
 // If the kernel does not show its generation, a seed ends after a minute, and when a clock goes back.
 func nothingGetsOld() error {
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	now := clocks()
 	clocks = func() [2]int64 { return now }
 	for _, shift := range [][2]time.Duration{{61 * time.Second, 0}, {0, 61 * time.Second}, {0, -time.Hour}} {
@@ -673,30 +647,13 @@ func nothingGetsOld() error {
 // Only one goroutine at a time uses a page.
 func onePageIsOneGoroutines() error {
 	runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
-	const goroutines, draws = 16, 50_000
 	rounds := 20
 	if isRace {
 		rounds = 2 // each takes ten times as long
 	}
 	for range rounds {
-		drawn := make([][draws][16]byte, goroutines)
-		var group sync.WaitGroup
-		for i := range drawn {
-			group.Go(func() {
-				for j := range drawn[i] {
-					drawn[i][j] = fill16()
-				}
-			})
-		}
-		group.Wait()
-		seen := make(map[[16]byte]bool, goroutines*draws)
-		for _, all := range drawn {
-			for _, one := range all {
-				if seen[one] {
-					return fmt.Errorf("%x was given to two", one)
-				}
-				seen[one] = true
-			}
+		if err := drawInGoroutines(16, 50_000, func(int, int) {}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -712,12 +669,6 @@ func aStop() {
 	}
 }
 
-func cycles() uint64 {
-	var count [3]uint64
-	aes256.XORNoise(&count, 0)
-	return count[0]
-}
-
 // clonesDiffer imitates a stop within a burst, after which two clones draw.
 func clonesDiffer(draws ...func() [16]byte) error {
 	if err := needsBursts(); err != nil {
@@ -726,13 +677,13 @@ func clonesDiffer(draws ...func() [16]byte) error {
 	return drawInClones(draws, aStop)
 }
 
-// needsBursts returns errLacks or errSkip if this machine has no bursts.
+// needsBursts returns errLacks or errSkip if this machine has no bursts, and the trial is not of a machine without.
 func needsBursts() error {
 	policy := guard.Decide()
 	Word()
 	rule, _ := ruleFor(policy, policy.Generation())
 	switch {
-	case rule == guard.PadAfterPause || failpoint.SkipUnnotifiedCloneGuard.IsActive():
+	case rule == guard.PadAfterPause || failpoint.SkipUnnotifiedCloneGuard.IsActive() || !failpoint.PretendKVM.IsActive():
 		return nil
 	case guard.BestCounter() == guard.NoCounter || !aes256.HasRandom():
 		return fmt.Errorf("%w a counter that tells of its CPU, or a random instruction", errLacks)
@@ -743,10 +694,8 @@ func needsBursts() error {
 
 // If no refill is an anchor, every request has a pad: clones differ even without a detected stop.
 func everyRequestIsDifferent() error {
-	if failpoint.PretendKVM.IsActive() {
-		if err := needsBursts(); err != nil {
-			return err
-		}
+	if err := needsBursts(); err != nil {
+		return err
 	}
 	return drawInClones([]func() [16]byte{word8, word4, fill16, fill32}, func() {})
 }
@@ -754,19 +703,15 @@ func everyRequestIsDifferent() error {
 // Two requests within one tick of the counter get different pads, even without a random instruction. The
 // buffer's bytes are the same for all of these requests, so two outputs are equal if their pads are.
 func padsOfOneTickDiffer() error {
-	if failpoint.PretendKVM.IsActive() {
-		if err := needsBursts(); err != nil {
-			return err
-		}
+	if err := needsBursts(); err != nil {
+		return err
 	}
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	failpoint.SetGap(1) // so that there are no bursts
 	draws := []func() [16]byte{word8, fill16, fill32, func() (out [16]byte) {
 		Fill(out[:8]) // whose pad begins like that of a word
 		return out
 	}}
-	seen := map[[8]byte]bool{}
+	seen := outputs[[8]byte]{}
 	for range 1000 {
 		for _, draw := range draws {
 			Word()
@@ -777,11 +722,11 @@ func padsOfOneTickDiffer() error {
 			guard.Unpin()
 			reseeds := Reseeds.Load()
 			out := draw()
-			if first := [8]byte(out[:]); Reseeds.Load() == reseeds {
-				if seen[first] {
-					return fmt.Errorf("%x was given out twice", first)
-				}
-				seen[first] = true
+			if Reseeds.Load() != reseeds {
+				continue
+			}
+			if err := seen.add([8]byte(out[:])); err != nil {
+				return err
 			}
 		}
 	}
@@ -814,8 +759,6 @@ func refillsAreInProportion() error {
 	if err := needsBursts(); err != nil {
 		return err
 	}
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	if err := stayOnThisCPU(); err != nil {
 		return err
 	}
@@ -877,8 +820,6 @@ func untilRefill() uint64 {
 // drawInClones draws, copies the page like a snapshot, draws, restores the page, and draws again, with a stop
 // before each of the last two. It fails if both clones drew the same output.
 func drawInClones(draws []func() [16]byte, stop func()) error {
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	if err := stayOnThisCPU(); err != nil {
 		return err
 	}
@@ -914,16 +855,14 @@ func stayOnThisCPU() error {
 
 // All kinds of requests are served, and no output repeats.
 func everythingWorks() error {
-	seen := map[[16]byte]bool{}
+	seen := outputs[[16]byte]{}
 	for range 2000 {
 		long, fresh := make([]byte, 100_000), make([]byte, 16)
 		Fill(long)
 		Fresh(fresh)
-		for _, out := range [][16]byte{word8(), simulation8(), fill16(), [16]byte(long[99_984:]), [16]byte(fresh)} {
-			if seen[out] {
-				return fmt.Errorf("%x was given out twice", out)
-			}
-			seen[out] = true
+		err := seen.add(word8(), simulation8(), fill16(), [16]byte(long[99_984:]), [16]byte(fresh))
+		if err != nil {
+			return err
 		}
 	}
 	return nil
