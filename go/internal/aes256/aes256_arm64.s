@@ -86,6 +86,83 @@ ended:
 	MOVD ZR, R6; \
 	MOVD ZR, R7
 
+// STREAM makes keystream from the next block on for all of dst, four blocks at once and then one. Before it puts
+// blocks out it does FOUR, ONE or, before each store of a block's front, PART with the instruction that loads as many
+// bytes. It jumps to done.
+#define STREAM(FOUR, ONE, PART) \
+fours: \
+	CMP    $64, R2; \
+	BLO    ones; \
+	NEXT4; \
+	ENCRYPT4; \
+	FOUR(R1); \
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R1); \
+	SUB    $64, R2; \
+	B      fours; \
+ones: \
+	CBZ    R2, done; \
+	NEXT(V0); \
+	ENCRYPT1; \
+	CMP    $16, R2; \
+	BLO    partial; \
+	ONE(R1); \
+	VST1.P [V0.B16], 16(R1); \
+	SUB    $16, R2; \
+	B      ones; \
+partial: \
+	VMOV   V0.D[0], R4; \
+	VMOV   V0.D[1], R5; \
+	TBZ    $3, R2, below8; \
+	PART(MOVD); \
+	MOVD.P R4, 8(R1); \
+	MOVD   R5, R4; \
+below8: \
+	TBZ    $2, R2, below4; \
+	PART(MOVWU); \
+	MOVW.P R4, 4(R1); \
+	LSR    $32, R4; \
+below4: \
+	TBZ    $1, R2, below2; \
+	PART(MOVHU); \
+	MOVH.P R4, 2(R1); \
+	LSR    $16, R4; \
+below2: \
+	TBZ    $0, R2, done; \
+	PART(MOVBU); \
+	MOVB   R4, (R1)
+
+// What STREAM does before a store: nothing to replace dst, or it XORs dst into the blocks.
+#define NOTHING(argument)
+#define COMBINE4(dst) \
+	VLD1 (dst), [V4.B16, V5.B16, V6.B16, V7.B16]; \
+	VEOR V4.B16, V0.B16, V0.B16; \
+	VEOR V5.B16, V1.B16, V1.B16; \
+	VEOR V6.B16, V2.B16, V2.B16; \
+	VEOR V7.B16, V3.B16, V3.B16
+#define COMBINE1(dst) \
+	VLD1 (dst), [V4.B16]; \
+	VEOR V4.B16, V0.B16, V0.B16
+#define COMBINE_PART(LOAD) \
+	LOAD (R1), R6; \
+	EOR  R6, R4
+
+// RANDOM draws a word of the random instruction and jumps to done with it. If the instruction fails 10 times, it
+// counts a missing word and goes on with zero.
+#define RANDOM(word, missing, retry, done) \
+	MOVD $10, R3; \
+retry: \
+	MRS  RNDR, word; \
+	BNE  done; \
+	SUBS $1, R3; \
+	BNE  retry; \
+	MOVD ZR, word; \
+	ADD  $1, missing
+
+// READ_CYCLES reads the counter after all earlier instructions.
+#define READ_CYCLES(count) \
+	ISB $15; \
+	MRS CNTVCT_EL0, count
+
 // func keystream(keys *[240]byte, counter *[16]byte, dst []byte)
 TEXT ·keystream(SB), NOSPLIT, $0-40
 	BEGIN_CONSTANT_TIME
@@ -123,46 +200,7 @@ bulk:
 	SUB    $192, R2
 	CMP    $192, R2
 	BHS    bulk
-
-fours:
-	CMP $64, R2
-	BLO ones
-	NEXT4
-	ENCRYPT4
-	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R1)
-	SUB    $64, R2
-	B      fours
-
-ones:
-	CBZ R2, done
-	NEXT(V0)
-	ENCRYPT1
-	CMP $16, R2
-	BLO partial
-	VST1.P [V0.B16], 16(R1)
-	SUB    $16, R2
-	B      ones
-
-partial:
-	VMOV V0.D[0], R4
-	VMOV V0.D[1], R5
-	TBZ  $3, R2, below8
-	MOVD.P R4, 8(R1)
-	MOVD R5, R4
-
-below8:
-	TBZ    $2, R2, below4
-	MOVW.P R4, 4(R1)
-	LSR    $32, R4
-
-below4:
-	TBZ    $1, R2, below2
-	MOVH.P R4, 2(R1)
-	LSR    $16, R4
-
-below2:
-	TBZ  $0, R2, done
-	MOVB R4, (R1)
+	STREAM(NOTHING, NOTHING, NOTHING)
 
 done:
 	// erase
@@ -202,29 +240,20 @@ TEXT ·pad(SB), NOSPLIT, $0-64
 	MOVD source+32(FP), R3
 	MOVD word+40(FP), R4
 	MOVD cycles+48(FP), R5
-	MOVD ZR, missing+56(FP)
+	MOVD ZR, R6
 	CBZ  R3, known
 	CMP  $1, R3
 	BEQ  drawn
-	MOVD $10, R6
-
-retry:
-	MRS  RNDR, R7
-	BNE  combine
-	SUBS $1, R6
-	BNE  retry
-	MOVD ZR, R7
-	MOVD $1, R6
-	MOVD R6, missing+56(FP)
+	RANDOM(R7, R6, retry, combine)
 
 combine:
 	EOR R7, R4
 
 drawn:
-	ISB $15
-	MRS CNTVCT_EL0, R5
+	READ_CYCLES(R5)
 
 known:
+	MOVD R6, missing+56(FP)
 	LSL  $4, R5
 	LOAD_KEYS
 	MOVD $1, R6
@@ -232,61 +261,7 @@ known:
 	VMOV R6, V13.D[1]
 	VMOV R4, V12.D[0]
 	VMOV R5, V12.D[1]
-
-fours:
-	CMP $64, R2
-	BLO ones
-	NEXT4
-	ENCRYPT4
-	VLD1   (R1), [V4.B16, V5.B16, V6.B16, V7.B16]
-	VEOR   V4.B16, V0.B16, V0.B16
-	VEOR   V5.B16, V1.B16, V1.B16
-	VEOR   V6.B16, V2.B16, V2.B16
-	VEOR   V7.B16, V3.B16, V3.B16
-	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R1)
-	SUB    $64, R2
-	B      fours
-
-ones:
-	CBZ R2, done
-	NEXT(V0)
-	ENCRYPT1
-	CMP $16, R2
-	BLO partial
-	VLD1   (R1), [V4.B16]
-	VEOR   V4.B16, V0.B16, V0.B16
-	VST1.P [V0.B16], 16(R1)
-	SUB    $16, R2
-	B      ones
-
-partial:
-	VMOV V0.D[0], R4
-	VMOV V0.D[1], R5
-	TBZ  $3, R2, below8
-	MOVD (R1), R6
-	EOR  R6, R4
-	MOVD.P R4, 8(R1)
-	MOVD R5, R4
-
-below8:
-	TBZ    $2, R2, below4
-	MOVWU  (R1), R6
-	EOR    R6, R4
-	MOVW.P R4, 4(R1)
-	LSR    $32, R4
-
-below4:
-	TBZ    $1, R2, below2
-	MOVHU  (R1), R6
-	EOR    R6, R4
-	MOVH.P R4, 2(R1)
-	LSR    $16, R4
-
-below2:
-	TBZ   $0, R2, done
-	MOVBU (R1), R6
-	EOR   R6, R4
-	MOVB  R4, (R1)
+	STREAM(COMBINE4, COMBINE1, COMBINE_PART)
 
 done:
 	// erase
@@ -363,33 +338,16 @@ TEXT ·xorNoise(SB), NOSPLIT, $0-24
 	MOVD ZR, R6
 	MOVD ZR, R7
 	CBZ  R1, drawn
-	MOVD $10, R3
-
-first:
-	MRS  RNDR, R5
-	BNE  second
-	SUBS $1, R3
-	BNE  first
-	MOVD ZR, R5
-	ADD  $1, R7
+	RANDOM(R5, R7, first, second)
 
 second:
 	CMP  $1, R1
 	BEQ  drawn
-	MOVD $10, R3
-
-retry:
-	MRS  RNDR, R6
-	BNE  drawn
-	SUBS $1, R3
-	BNE  retry
-	MOVD ZR, R6
-	ADD  $1, R7
+	RANDOM(R6, R7, retry, drawn)
 
 drawn:
 	MOVD R7, missing+16(FP)
-	ISB  $15
-	MRS  CNTVCT_EL0, R4
+	READ_CYCLES(R4)
 	MOVD (R0), R7
 	EOR  R7, R4
 	MOVD R4, (R0)
@@ -455,7 +413,6 @@ test:
 
 // func readCounter() uint64
 TEXT ·readCounter(SB), NOSPLIT, $0-8
-	ISB  $15
-	MRS  CNTVCT_EL0, R0
+	READ_CYCLES(R0)
 	MOVD R0, ret+0(FP)
 	RET

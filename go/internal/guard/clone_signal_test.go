@@ -439,16 +439,3 @@ func checkSignalIsWatched(t *testing.T, clone func()) {
 		t.Error("without a signal there is a value")
 	}
 }
-
-// A change of the signal is unsettled until the kernel's generation moves.
-func TestAReseedIsPendingAfterAChangedSignal(t *testing.T) {
-	defer func() { lastSignal.Store(0); changedAtGeneration.Store(0) }()
-	recordSignal(5, 10)
-	if isReseedPending(10) {
-		t.Error("a first look is no change")
-	}
-	recordSignal(6, 10)
-	if !isReseedPending(10) || isReseedPending(11) {
-		t.Error("a change is unsettled under its generation, and no other")
-	}
-}

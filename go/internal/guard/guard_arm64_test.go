@@ -5,31 +5,11 @@ package guard
 import (
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
-
-// inThreadRefusing runs work in a thread of its own that may not make some calls of rt_sigprocmask. The thread
-// stays, because Go's runtime makes such a call when a thread ends.
-func inThreadRefusing(t *testing.T, zeroArgument int, work func()) {
-	t.Helper()
-	result := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		err := refuse(unix.SYS_RT_SIGPROCMASK, zeroArgument)
-		if err == nil {
-			work()
-		}
-		result <- err
-		select {}
-	}()
-	if err := <-result; err != nil {
-		t.Skipf("no filter of system calls: %v", err)
-	}
-}
 
 // Where signals cannot be blocked, the vDSO is not called, and the seed comes from the system call.
 func TestSignalsThatCannotBeBlocked(t *testing.T) {
@@ -38,7 +18,7 @@ func TestSignalsThatCannotBeBlocked(t *testing.T) {
 		t.Skip("no getrandom in the vDSO")
 	}
 	var ok bool
-	inThreadRefusing(t, anyCall, func() {
+	inThreadRefusing(t, unix.SYS_RT_SIGPROCMASK, anyCall, func() {
 		page.vdso = [vdsoLen]byte{}
 		page.Seed = [StateLen]byte{}
 		_, ok = policy.SeedFromKernel(page)
@@ -59,7 +39,7 @@ func TestSignalsThatStayBlocked(t *testing.T) {
 	}
 	if os.Getenv(blocked) != "" {
 		const oldMask = 2 // only the first call asks for the old mask
-		inThreadRefusing(t, oldMask, func() { _, _ = policy.SeedFromKernel(page) })
+		inThreadRefusing(t, unix.SYS_RT_SIGPROCMASK, oldMask, func() { _, _ = policy.SeedFromKernel(page) })
 		return
 	}
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")

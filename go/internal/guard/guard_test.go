@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -62,41 +61,35 @@ func TestMemoryThatCannotBeReadIsFoundWithoutAFault(t *testing.T) {
 	}
 }
 
-func TestAWrongGenerationIsFoundNowhere(t *testing.T) {
-	_, policy, generation := seeded(t)
-	if policy.vdso == nil {
-		t.Skip("no getrandom in the vDSO")
-	}
-	for _, place := range candidateAddresses {
-		if holdsGeneration((*uint64)(policy.vdso.at(place.offset-place.below)), generation+1_000_000) {
-			t.Errorf("%+v shows what is not so", place)
-		}
-	}
-}
-
 // A kernel that refuses gives no seed, which is seen.
 func TestARefusedSeedIsNone(t *testing.T) {
 	page := ownPage(t)
 	if !FreshSeed(page) || page.Seed == [StateLen]byte{} {
 		t.Fatal("the kernel gives no seed")
 	}
-	var err error
 	var given bool
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		// The thread, and with it the filter, ends with the goroutine.
-		runtime.LockOSThread()
-		if err = refuse(unix.SYS_GETRANDOM, anyCall); err == nil {
-			given = FreshSeed(page)
-		}
-	}()
-	<-ended
-	if err != nil {
-		t.Skipf("no filter of system calls: %v", err)
-	}
+	inThreadRefusing(t, unix.SYS_GETRANDOM, anyCall, func() { given = FreshSeed(page) })
 	if given {
 		t.Error("a seed was given")
+	}
+}
+
+// inThreadRefusing runs work in a thread of its own that may not make some calls (see refuse). The thread stays,
+// because Go's runtime makes such a call when a thread ends.
+func inThreadRefusing(t *testing.T, call uint32, zeroArgument int, work func()) {
+	t.Helper()
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := refuse(call, zeroArgument)
+		if err == nil {
+			work()
+		}
+		result <- err
+		select {}
+	}()
+	if err := <-result; err != nil {
+		t.Skipf("no filter of system calls: %v", err)
 	}
 }
 
@@ -269,41 +262,6 @@ func TestAVDSOThatRefuses(t *testing.T) {
 	}
 	if _, ok := policy.SeedFromKernel(page); !ok || page.Seed == [StateLen]byte{} {
 		t.Error("no seed by the system call")
-	}
-}
-
-// No other goroutine runs on the P of a pinned goroutine.
-func TestPinned(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	var others atomic.Uint64
-	stop := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				others.Add(1)
-				runtime.Gosched()
-			}
-		}
-	}()
-	defer close(stop)
-	runtime.Gosched()
-	Pin()
-	before := others.Load()
-	for began := time.Now(); time.Since(began) < 50*time.Millisecond; {
-	}
-	during := others.Load() - before
-	Unpin()
-	for began := time.Now(); others.Load() == before && time.Since(began) < 10*time.Minute; {
-		runtime.Gosched()
-	}
-	if during != 0 {
-		t.Errorf("another goroutine ran %d times on a pinned P", during)
-	}
-	if others.Load() == before {
-		t.Error("the other goroutine never runs: this shows nothing")
 	}
 }
 
