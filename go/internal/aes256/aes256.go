@@ -29,15 +29,17 @@ const XORLen = KeySize + BlockSize
 // MaxShort is the maximal length that [Pad] and [Take] accept, in bytes.
 const MaxShort = 256
 
-// CounterMethod is how [ReadCounter] and [TakeAndReadCounter] read the cycle counter. The caller must have checked
-// that the CPU has the instruction.
-type CounterMethod uint64
+// CounterMethod is how [ReadCounter] and [TakeAndReadCounter] read the cycle counter and the number of its CPU. The
+// caller must have checked that the CPU has the instruction.
+type CounterMethod uint32
 
 const (
+	// NoCounter means that the counter cannot be used: it may hide stops, or its CPU is unknown.
+	NoCounter CounterMethod = iota
 	// RDTSCP gives the count and the CPU's number.
-	RDTSCP CounterMethod = 1
+	RDTSCP
 	// RDPID gives the CPU's number before and after RDTSC gives the count, in half the time of RDTSCP.
-	RDPID CounterMethod = 2
+	RDPID
 )
 
 // Engine is an implementation of AES on this CPU. All engines write the same bytes.
@@ -96,6 +98,15 @@ const (
 	sourceCycles
 	sourceCyclesAndRandom
 )
+
+// Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut off, and
+// sets counter to the last number used. counter is a 128-bit big-endian number that wraps around, as
+// in CTR_DRBG (SP 800-90A section 10.2.1.2). The engine must be one of [Available].
+func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
+	if len(dst) > 0 {
+		e.fill(keys, counter, dst)
+	}
+}
 
 // Expand writes the 15 round keys of key (FIPS 197 section 5.2).
 //

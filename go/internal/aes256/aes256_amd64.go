@@ -25,13 +25,8 @@ func detect() []Engine {
 	return engines
 }
 
-// Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut off, and
-// sets counter to the last number used. counter is a 128-bit big-endian number that wraps around, as
-// in CTR_DRBG (SP 800-90A section 10.2.1.2). The engine must be one of [Available].
-func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
-	if len(dst) == 0 {
-		return
-	}
+// fill fills dst, which is not empty, with keystream.
+func (e Engine) fill(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
 	switch {
 	case e == VAES512 && len(dst) > narrowUpTo:
 		keystreamVAES512(keys, counter, dst)

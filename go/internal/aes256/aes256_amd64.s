@@ -607,13 +607,12 @@ test: \
 	MOVE AX, (DI); \
 	MOVE DX, -size(DI)(CX*1)
 
-// READ_COUNTER reads the cycle counter and the number of its CPU, and returns both. If counter is 2 it uses
-// RDPID, RDTSC and RDPID, otherwise RDTSCP, which takes twice as long as these three. What comes before
+// READ_COUNTER reads the cycle counter and the number of its CPU, and returns both. If BX is 2 it uses RDPID, RDTSC
+// and RDPID, otherwise RDTSCP, which takes twice as long as these three. What comes before
 // READ_COUNTER in the program was done when it reads the counter, as far as an interruption of the program can
 // tell: those come between two instructions.
-#define READ_COUNTER(counter, count, cpu) \
-	MOVQ  counter, BX; \
-	CMPQ  BX, $2; \
+#define READ_COUNTER(count, cpu) \
+	CMPL  BX, $2; \
 	JEQ   rdpid; \
 	RDTSCP; \
 	MOVL  CX, R8; \
@@ -676,12 +675,14 @@ vectors:
 	MOVE_VECTORS
 
 taken:
-	READ_COUNTER(counter+32(FP), count+40(FP), cpu+48(FP))
+	MOVL counter+32(FP), BX
+	READ_COUNTER(count+40(FP), cpu+48(FP))
 	// erase
 	ZERO(X1); ZERO(X2)
 	RET
 
 // func ReadCounter(counter CounterMethod) (count, cpu uint64)
 TEXT ·ReadCounter(SB), NOSPLIT, $0-24
-	READ_COUNTER(counter+0(FP), count+8(FP), cpu+16(FP))
+	MOVL counter+0(FP), BX
+	READ_COUNTER(count+8(FP), cpu+16(FP))
 	RET

@@ -5,9 +5,6 @@
 package aes256
 
 import (
-	"math"
-	"unsafe"
-
 	"golang.org/x/sys/cpu"
 	"golang.org/x/sys/unix"
 )
@@ -41,39 +38,12 @@ func detectRandom() bool {
 	return false
 }
 
-// Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut off, and
-// sets counter to the last number used. counter is a 128-bit big-endian number that wraps around, as
-// in CTR_DRBG (SP 800-90A section 10.2.1.2). The engine must be one of [Available].
-func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
-	if len(dst) == 0 {
-		return
-	}
+// fill fills dst, which is not empty, with keystream.
+func (e Engine) fill(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
 	if e != ARMAES {
 		panic("aes256: no engine")
 	}
 	keystream(keys, counter, dst)
-}
-
-// ReadCounter reads the machine's counter, which all CPUs share. So cpu is always the same, and not 0.
-func ReadCounter(CounterMethod) (count, cpu uint64) {
-	return readCounter(), math.MaxUint32
-}
-
-// TakeAndReadCounter moves len(dst) bytes from src to dst, leaves zeros in src, and then does what [ReadCounter] does.
-// The two must not overlap.
-//
-//go:nosplit
-func TakeAndReadCounter(dst []byte, src *byte, _ CounterMethod) (count, cpu uint64) {
-	if len(dst) >= BlockSize {
-		take(dst, src)
-		return readCounter(), math.MaxUint32
-	}
-	for i := range dst {
-		// SAFETY: src has as many bytes as dst.
-		from := (*byte)(unsafe.Add(unsafe.Pointer(src), i))
-		dst[i], *from = *from, 0
-	}
-	return readCounter(), math.MaxUint32
 }
 
 // keystream fills dst, which is not empty, with keystream from block counter+1 on, and counts.
@@ -81,7 +51,10 @@ func TakeAndReadCounter(dst []byte, src *byte, _ CounterMethod) (count, cpu uint
 //go:noescape
 func keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
 
-// readCounter reads the counter after all earlier instructions.
-//
-//go:noescape
-func readCounter() uint64
+const noCounter = "aes256: no counter that shows stops"
+
+// ReadCounter panics: there is only [NoCounter].
+func ReadCounter(CounterMethod) (count, cpu uint64) { panic(noCounter) }
+
+// TakeAndReadCounter panics: there is only [NoCounter].
+func TakeAndReadCounter([]byte, *byte, CounterMethod) (count, cpu uint64) { panic(noCounter) }

@@ -410,9 +410,3 @@ test:
 	// erase
 	ZERO_BLOCKS
 	RET
-
-// func readCounter() uint64
-TEXT ·readCounter(SB), NOSPLIT, $0-8
-	READ_CYCLES(R0)
-	MOVD R0, ret+0(FP)
-	RET

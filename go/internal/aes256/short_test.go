@@ -12,20 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestPadUsesNewNumbers(t *testing.T) {
-	keys := roundKeys(t, testKey)
-	seen := map[string]bool{}
-	for range 1000 {
-		dst := make([]byte, BlockSize)
-		Pad(keys, dst, 0)
-		seen[string(dst)] = true
-		waitForCounter()
-	}
-	if len(seen) != 1000 {
-		t.Errorf("1000 pads, %d of them different", len(seen))
-	}
-}
-
 // Exactly the requested number of words is drawn.
 func TestNoiseHasTheRequestedWords(t *testing.T) {
 	requireEngine(t)

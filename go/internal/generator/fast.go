@@ -114,7 +114,7 @@ func takeByRule(page *guard.Page, out []byte, at uint64) (left uint64) {
 	from := bufferAt(page, at)
 	switch page.Rule {
 	case guard.PadAfterPause:
-		count, cpu := aes256.TakeAndReadCounter(out, from, aes256.CounterMethod(page.CounterMethod))
+		count, cpu := aes256.TakeAndReadCounter(out, from, page.CounterMethod)
 		if page.ContinuesBurst(guard.Reading{Count: count, CPU: cpu}) {
 			return at
 		}
@@ -177,7 +177,7 @@ func pad(page *guard.Page, out []byte) {
 //
 //go:nosplit
 func readCounter(page *guard.Page) guard.Reading {
-	count, cpu := aes256.ReadCounter(aes256.CounterMethod(page.CounterMethod))
+	count, cpu := aes256.ReadCounter(page.CounterMethod)
 	return guard.Reading{Count: count, CPU: cpu}
 }
 

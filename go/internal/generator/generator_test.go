@@ -254,7 +254,7 @@ func TestClocks(t *testing.T) {
 // rules returns all rules that this CPU supports.
 func rules() map[string]guard.Rule {
 	all := map[string]guard.Rule{"unpadded": guard.Unpadded, "pad always": guard.PadAlways}
-	if guard.BestCounter() != guard.NoCounter {
+	if guard.BestCounter() != aes256.NoCounter {
 		all["pad after pause"] = guard.PadAfterPause
 	}
 	return all
@@ -266,7 +266,7 @@ func useRule(t testing.TB, rule guard.Rule) {
 	theirs := ruleFor
 	t.Cleanup(func() { ruleFor = theirs })
 	counter := guard.BestCounter()
-	ruleFor = func(*guard.Policy, uint64) (guard.Rule, guard.CounterMethod) { return rule, counter }
+	ruleFor = func(*guard.Policy, uint64) (guard.Rule, aes256.CounterMethod) { return rule, counter }
 	discardBuffer(false)
 	Word()
 }
@@ -319,14 +319,14 @@ func TestEachRule(t *testing.T) {
 		page.RecordRefill(stretch(now, now), false)
 	}
 	// A request may follow a reading within a gap, unless each reading is a trap, as in some VMs.
-	canBeQuick := counter != guard.NoCounter && slices.ContainsFunc(make([]int, patience), func(int) bool {
+	canBeQuick := counter != aes256.NoCounter && slices.ContainsFunc(make([]int, patience), func(int) bool {
 		page := pin()
 		defer guard.Unpin()
 		page.Left, page.LeftOffFastPath = 0, 0
 		page.CounterMethod = counter
 		var out [maxBuffered]byte
 		before := readCounter(page)
-		count, cpu := aes256.TakeAndReadCounter(out[:], bufferAt(page, 0), aes256.CounterMethod(counter))
+		count, cpu := aes256.TakeAndReadCounter(out[:], bufferAt(page, 0), counter)
 		return page.RecordRefill(stretch(before, guard.Reading{Count: count, CPU: cpu}), true)
 	})
 	for length := 0; length <= maxBuffered; length++ {
@@ -336,7 +336,7 @@ func TestEachRule(t *testing.T) {
 		if !asItWas(guard.Unpadded, nothing, length) || asItWas(guard.PadAlways, nothing, length) {
 			t.Errorf("%d bytes, whatever the gaps", length)
 		}
-		if counter == guard.NoCounter {
+		if counter == aes256.NoCounter {
 			continue
 		}
 		if asItWas(guard.PadAfterPause, long, length) || asItWas(guard.PadAfterPause, unanchored, length) {
@@ -347,7 +347,7 @@ func TestEachRule(t *testing.T) {
 			t.Errorf("%d bytes of a burst get a pad", length)
 		}
 	}
-	if counter != guard.NoCounter && !canBeQuick {
+	if counter != aes256.NoCounter && !canBeQuick {
 		t.Skip("bursts: two readings of the counter are never less than a gap apart")
 	}
 }
@@ -554,12 +554,5 @@ func TestNothingIsAllocated(t *testing.T) {
 		if count := testing.AllocsPerRun(100, call); count != 0 {
 			t.Errorf("%s: %v allocations", name, count)
 		}
-	}
-}
-
-// Two packages have the same counters.
-func TestCountersAgree(t *testing.T) {
-	if aes256.CounterMethod(guard.RDTSCP) != aes256.RDTSCP || aes256.CounterMethod(guard.RDPID) != aes256.RDPID {
-		t.Error("guard and aes256 differ")
 	}
 }

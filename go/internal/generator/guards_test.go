@@ -685,7 +685,7 @@ func needsBursts() error {
 	switch {
 	case rule == guard.PadAfterPause || failpoint.SkipUnnotifiedCloneGuard.IsActive() || !failpoint.PretendKVM.IsActive():
 		return nil
-	case guard.BestCounter() == guard.NoCounter || !aes256.HasRandom():
+	case guard.BestCounter() == aes256.NoCounter || !aes256.HasRandom():
 		return fmt.Errorf("%w a counter that tells of its CPU, or a random instruction", errLacks)
 	default:
 		return fmt.Errorf("%w: no bursts", errSkip)

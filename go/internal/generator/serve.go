@@ -193,13 +193,13 @@ func (r *request) serve(kind requestKind, out []byte) (guard.Epoch, bool) {
 
 // ruleFor returns the rule for pads under the kernel's generation, and the way to read the counter. A test
 // replaces it.
-var ruleFor = func(policy *guard.Policy, generation uint64) (guard.Rule, guard.CounterMethod) {
+var ruleFor = func(policy *guard.Policy, generation uint64) (guard.Rule, aes256.CounterMethod) {
 	if !policy.MayBeUnnotifiedClone(generation) {
-		return guard.Unpadded, guard.NoCounter
+		return guard.Unpadded, aes256.NoCounter
 	}
 	counter := guard.StopCounter()
-	if counter == guard.NoCounter || !aes256.HasRandom() {
-		return guard.PadAlways, guard.NoCounter
+	if counter == aes256.NoCounter || !aes256.HasRandom() {
+		return guard.PadAlways, aes256.NoCounter
 	}
 	return guard.PadAfterPause, counter
 }

@@ -2,7 +2,10 @@
 
 package guard
 
-import "github.com/squall-rng/squall/go/internal/failpoint"
+import (
+	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/failpoint"
+)
 
 // Detects whether the machine may have been stopped between two readings of the cycle counter, and which requests
 // are so close to one another that it was not.
@@ -56,18 +59,6 @@ func (s *Stretch) Continue(now Reading) {
 	s.last = now
 }
 
-// CounterMethod is the way to read the cycle counter and the number of its CPU.
-type CounterMethod uint32
-
-const (
-	// NoCounter means that the counter cannot be used: it may hide stops, or its CPU is unknown.
-	NoCounter CounterMethod = iota
-	// RDTSCP uses the instruction of that name.
-	RDTSCP
-	// RDPID uses RDTSC between two RDPID.
-	RDPID
-)
-
 // hypervisorAnnounced is [hasHypervisor], unless a test replaces it.
 var hypervisorAnnounced = hasHypervisor
 
@@ -103,7 +94,7 @@ const (
 type Burst struct {
 	// Rule decides about pads, and CounterMethod reads the counter. Each request off the fast path sets both.
 	Rule          Rule
-	CounterMethod CounterMethod
+	CounterMethod aes256.CounterMethod
 	// count is the last reading's count. anchor is its CPU, or 0 if the burst has no anchor, so one
 	// comparison checks both.
 	count, anchor uint64

@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/squall-rng/squall/go/internal/aes256"
 	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/cpu"
 )
 
 // What AMD64 has of its own: the CPU's identification, its order of loads and stores, and how its vDSO is called.
 
-// stopCounter is unasked, asked, or known plus the [CounterMethod].
+// stopCounter is unasked, asked, or known plus the [aes256.CounterMethod].
 var stopCounter atomic.Uint32
 
 const (
@@ -25,25 +26,25 @@ const (
 // StopCounter returns the way to read a counter that shows stops of this machine. The detection runs once
 // in a process, at the second call: each CPUID is a trap in a VM and may take 10 µs, and many processes
 // draw only once.
-func StopCounter() CounterMethod {
+func StopCounter() aes256.CounterMethod {
 	switch state := stopCounter.Load(); state {
 	case unasked:
 		stopCounter.CompareAndSwap(unasked, asked)
-		return NoCounter
+		return aes256.NoCounter
 	case asked:
-		counter := NoCounter
+		counter := aes256.NoCounter
 		if !failpoint.HideKVM.IsActive() && (failpoint.PretendKVM.IsActive() || isKVM(cpuid)) {
 			counter = BestCounter()
 		}
 		stopCounter.Store(known + uint32(counter))
 		return counter
 	default:
-		return CounterMethod(state - known)
+		return aes256.CounterMethod(state - known)
 	}
 }
 
 // BestCounter returns the fastest way of this CPU, whatever the hypervisor.
-func BestCounter() CounterMethod {
+func BestCounter() aes256.CounterMethod {
 	// The leaf with RDPID also has BMI1; a CPU without this leaf may answer with another one.
 	return bestCounterOf(cpuid, cpu.X86.HasBMI1)
 }
@@ -73,19 +74,19 @@ func isKVM(cpuid cpuidFunc) bool {
 	return false
 }
 
-// bestCounterOf returns the fastest [CounterMethod] of a CPU.
-func bestCounterOf(cpuid cpuidFunc, hasFeatures bool) CounterMethod {
+// bestCounterOf returns the fastest [aes256.CounterMethod] of a CPU.
+func bestCounterOf(cpuid cpuidFunc, hasFeatures bool) aes256.CounterMethod {
 	const features, hasRDPID = 7, 1 << 22                    // its ECX
 	const extendedFeatures, hasRDTSCP = 0x8000_0001, 1 << 27 // its EDX; every CPU of 64 bits has this leaf
 	if hasFeatures {
 		if _, _, c, _ := cpuid(features, 0); c&hasRDPID != 0 {
-			return RDPID
+			return aes256.RDPID
 		}
 	}
 	if _, _, _, d := cpuid(extendedFeatures, 0); d&hasRDTSCP != 0 {
-		return RDTSCP
+		return aes256.RDTSCP
 	}
-	return NoCounter
+	return aes256.NoCounter
 }
 
 // cpuid executes CPUID.

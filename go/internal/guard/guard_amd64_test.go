@@ -2,7 +2,11 @@
 
 package guard
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/squall-rng/squall/go/internal/aes256"
+)
 
 // leaves are what CPUID gives for some leaves; zeros for others.
 type leaves map[uint32][4]uint32
@@ -74,15 +78,15 @@ func TestCounterOfACPU(t *testing.T) {
 	for name, c := range map[string]struct {
 		leaves      leaves
 		hasFeatures bool
-		want        CounterMethod
+		want        aes256.CounterMethod
 	}{
-		"both":               {leaves{7: {0, 0, rdpid, 0}, 0x8000_0001: {0, 0, 0, rdtscp}}, true, RDPID},
-		"RDPID alone":        {leaves{7: {0, 0, rdpid, 0}}, true, RDPID},
-		"RDTSCP alone":       {leaves{0x8000_0001: {0, 0, 0, rdtscp}}, true, RDTSCP},
-		"no leaf of RDPID's": {leaves{7: {0, 0, rdpid, 0}}, false, NoCounter},
-		"neither":            {leaves{}, true, NoCounter},
+		"both":               {leaves{7: {0, 0, rdpid, 0}, 0x8000_0001: {0, 0, 0, rdtscp}}, true, aes256.RDPID},
+		"RDPID alone":        {leaves{7: {0, 0, rdpid, 0}}, true, aes256.RDPID},
+		"RDTSCP alone":       {leaves{0x8000_0001: {0, 0, 0, rdtscp}}, true, aes256.RDTSCP},
+		"no leaf of RDPID's": {leaves{7: {0, 0, rdpid, 0}}, false, aes256.NoCounter},
+		"neither":            {leaves{}, true, aes256.NoCounter},
 		"all other bits": {
-			leaves{7: {most, most, most - rdpid, most}, 0x8000_0001: {most, most, most, most - rdtscp}}, true, NoCounter,
+			leaves{7: {most, most, most - rdpid, most}, 0x8000_0001: {most, most, most, most - rdtscp}}, true, aes256.NoCounter,
 		},
 	} {
 		var asked int
@@ -97,14 +101,14 @@ func TestStopCounterIsRemembered(t *testing.T) {
 	before := stopCounter.Load()
 	defer stopCounter.Store(before)
 	stopCounter.Store(unasked)
-	if StopCounter() != NoCounter || stopCounter.Load() != asked {
+	if StopCounter() != aes256.NoCounter || stopCounter.Load() != asked {
 		t.Error("it is detected at the first call")
 	}
 	counter := StopCounter()
 	if state := stopCounter.Load(); state != known+uint32(counter) {
 		t.Errorf("%d is remembered of %d", state, counter)
 	}
-	for _, other := range []CounterMethod{NoCounter, RDTSCP, RDPID} {
+	for _, other := range []aes256.CounterMethod{aes256.NoCounter, aes256.RDTSCP, aes256.RDPID} {
 		stopCounter.Store(known + uint32(other))
 		if StopCounter() != other {
 			t.Error("it is detected again")

@@ -5,6 +5,7 @@ package guard
 import (
 	"unsafe"
 
+	"github.com/squall-rng/squall/go/internal/aes256"
 	"golang.org/x/sys/unix"
 )
 
@@ -49,10 +50,10 @@ func callVDSO(function uintptr, out unsafe.Pointer, length uintptr, state unsafe
 
 // StopCounter returns NoCounter: programs cannot find out on arm64 whether the hypervisor is KVM, and the counter
 // of many machines advances only once in dozens of nanoseconds.
-func StopCounter() CounterMethod { return NoCounter }
+func StopCounter() aes256.CounterMethod { return aes256.NoCounter }
 
 // BestCounter returns NoCounter, for the second of these reasons.
-func BestCounter() CounterMethod { return NoCounter }
+func BestCounter() aes256.CounterMethod { return aes256.NoCounter }
 
 // hasHypervisor reports that every machine is a VM, because programs cannot ask the CPU.
 func hasHypervisor() bool { return true }
