@@ -42,8 +42,7 @@ except ImportError as error:
         " import it in the main interpreter, or use processes",
         name=error.name,
     ) from None
-from ._install import Installation, install
-from ._random import Random
+from ._random import Installation, Random, install
 from ._squall import Stream, fresh_bytes, randbelow, token_bytes
 
 __all__ = [

@@ -1,16 +1,12 @@
 import random as _random
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex, final
 from uuid import UUID
 
 from typing_extensions import Buffer, Self
 
 from . import dask as dask
 from . import random as random
-from ._squall import Stream as Stream
-from ._squall import fresh_bytes as fresh_bytes
-from ._squall import randbelow as randbelow
-from ._squall import token_bytes as token_bytes
 
 class _Tensor(Protocol):
     def numpy(self) -> Any: ...
@@ -38,3 +34,29 @@ def status() -> dict[str, Any]: ...
 def token_hex(nbytes: int | None = None) -> str: ...
 def token_urlsafe(nbytes: int | None = None) -> str: ...
 def uuid4() -> UUID: ...
+
+def token_bytes(nbytes: int | None = None, /) -> bytes:
+    """Return `nbytes` random bytes (default: 32) for keys, nonces and tokens."""
+
+def fresh_bytes(nbytes: int | None = None, /) -> bytes:
+    """Return `nbytes` random bytes (default: 32) from a new seed of the kernel: for keys that live for years."""
+
+def randbelow(n: SupportsIndex, /) -> int:
+    """Return an integer from 0 to below `n`, each as likely as another."""
+
+@final
+class Stream:
+    """A key of 32 bytes, or 64 hexadecimal digits, as 2**64 reproducible bytes, which are read like a file."""
+
+    def __new__(cls, key: bytes | str, /) -> Stream: ...
+    def read(self, nbytes: int, /) -> bytes:
+        """Return the next `nbytes` bytes, always all of them."""
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Fill a contiguous writable buffer with the next bytes, and return its length in bytes."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move to the byte `offset`, from the start, or from where the stream is if `whence` is 1."""
+
+    def tell(self) -> int:
+        """Return the number of the next byte, from 0 to 2**64, which is the end."""

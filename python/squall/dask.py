@@ -33,12 +33,11 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
-try:
-    import numpy as np
-except ModuleNotFoundError as error:
-    if error.name != "numpy":
-        raise
-    raise ModuleNotFoundError("NumPy is not installed: run pip install numpy", name="numpy") from None
+# First, because it says what is missing without NumPy.
+from . import _seeds
+
+import numpy as np  # isort: skip
+
 try:
     import dask.array as da
 except ModuleNotFoundError as error:
@@ -47,14 +46,15 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("Dask is not installed: run pip install 'dask[array]'", name="dask") from None
 from dask.array.core import normalize_chunks
 
-from . import _elements
+from ._squall import fill_elements as _fill_elements
+from ._squall import permute as _permute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import DTypeLike
 
-    from ._seeds import Seed
+    from .random import Seed
 
     Shape = int | Sequence[int]
 
@@ -140,7 +140,7 @@ def integers(
         There is no such integer, or not all of them fit into `dtype`; and as `random`.
     """
     dtype = np.dtype(dtype)
-    kind, low, span = _elements.integer_range(low, high, endpoint, dtype)
+    kind, low, span = _integer_range(low, high, endpoint, dtype)
     return _array(kind, dtype, shape, chunks, seed, low=low, span=span)
 
 
@@ -169,7 +169,7 @@ def permutation(n: int, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
     if not 0 <= n < 1 << 63:
         raise ValueError(f"n is {n}: it must be from 0 to below 2**63")
     chunks = _lengths(chunks, (n,))
-    key = _elements.key(f"permutation of {n}", seed)
+    key = _seeds.key(f"elements permutation of {n}", seed)
     return _map(squall_permutation, chunks, np.int64, key=key)
 
 
@@ -183,7 +183,7 @@ def _array(
     if math.prod(lengths) >= 1 << 64:
         raise ValueError(f"the shape is {lengths}: it must be of fewer than 2**64 elements")
     chunks = _lengths(chunks, lengths)
-    key = _elements.key(kind, seed)
+    key = _seeds.key(f"elements {kind}", seed)
     return _map(squall_array, chunks, dtype, kind=kind, key=key, **parameters)
 
 
@@ -213,7 +213,7 @@ def _map(function: Any, chunks: Any, dtype: DTypeLike, **parameters: Any) -> da.
 def squall_array(kind, key, loc=0.0, scale=1.0, block_info=None, **parameters):
     block = block_info[None]
     start = [first for first, _ in block["array-location"]]
-    out = _elements.generate_block(
+    out = _generate_block(
         kind, key, block["shape"], start, block["chunk-shape"], block["dtype"], **parameters
     )
     if (loc, scale) != (0.0, 1.0):
@@ -225,4 +225,54 @@ def squall_array(kind, key, loc=0.0, scale=1.0, block_info=None, **parameters):
 def squall_permutation(key, block_info=None):
     block = block_info[None]
     ((first, end),) = block["array-location"]
-    return _elements.generate_permutation(key, *block["shape"], first, end - first)
+    return _generate_permutation(key, *block["shape"], first, end - first)
+
+
+# Blocks of arrays whose elements depend on the key and their position alone.
+
+
+def _generate_block(kind, key, whole, start, shape, dtype=np.uint64, low=0, span=0):
+    """Return the block of `shape` that begins at `start` in an array of shape `whole`.
+
+    The elements have eight bytes, which a `dtype` of eight bytes takes as they are and a smaller one cuts.
+    """
+    if not whole:
+        return _generate_block(kind, key, (1,), (0,), (1,), dtype, low, span).reshape(())
+    out = np.empty(shape, np.uint64)
+    _fill_elements(out, key, kind, list(whole), list(start), list(shape), low, span)
+    dtype = np.dtype(dtype)
+    if dtype.itemsize == 8:
+        out = out.view(dtype.newbyteorder("="))
+    return out.astype(dtype, copy=False)
+
+
+# A Feistel network of few bits is not like a random permutation: of 16 numbers it gives even permutations only.
+_SORTED_UP_TO = 1 << 16
+
+
+def _generate_permutation(key, count, first, length):
+    """Return `length` numbers, from number `first` on, of the numbers below `count` in random order."""
+    if count <= _SORTED_UP_TO:
+        words = _generate_block("word", key, (count,), (0,), (count,))
+        return np.argsort(words, kind="stable")[first : first + length].astype(np.int64)
+    out = np.empty(length, np.uint64)
+    _permute(out, key, count, first)
+    return out.view(np.int64)
+
+
+def _integer_range(low, high, endpoint, dtype):
+    """Return the kind of element that integers from `low` to below `high` are, the lowest one and their number.
+
+    Both are modulo 2**64.
+    """
+    low, high = (0, low) if high is None else (low, high)
+    low, last = operator.index(low), operator.index(high) - (not endpoint)
+    if last < low:
+        comparison = "at most" if endpoint else "less than"
+        raise ValueError(f"there is no such integer: low must be {comparison} high")
+    limits = np.iinfo(dtype)
+    if low < limits.min or last > limits.max:
+        raise ValueError(f"the integers from {low} to {last} do not fit into {limits.dtype}")
+    span = last - low + 1
+    kind = "wide integer" if span > 1 << 32 and span.bit_count() > 1 else "integer"
+    return kind, low % (1 << 64), span % (1 << 64)

@@ -18,13 +18,12 @@ import sys
 import weakref
 
 # First, because it says what is missing without NumPy.
-from ._seed_sequences import FreshSeedSequence as _FreshSeedSequence
-from ._seed_sequences import SeedSequence
-from ._seed_sequences import count as _count
+from . import _seeds
+from ._seeds import SeedSequence
 
 import numpy as np  # isort: skip
 
-from . import _forks, _seeds
+from . import _forks
 from ._squall import SeededWords as _SeededWords
 from ._squall import UnrepeatableWords as _UnrepeatableWords
 from ._squall import fill_integers as _fill_integers
@@ -97,29 +96,25 @@ class Squall(np.random.BitGenerator):
         if seed is not None:
             raise TypeError("Squall has no seed: for reproducible numbers use AES256(seed)")
         _must_be_new(self)
-        super().__init__(_FreshSeedSequence())
+        super().__init__(_seeds.FreshSeedSequence())
         self._words = _UnrepeatableWords(self.capsule)
         _squalls.add(self)
 
     # What `random` and `integers` of NumPy's generator return, in less time.
 
     def _uniforms(self, size):
-        if _is_large(size):
-            return _one_time_uniforms(size)
         out = np.empty(size)
-        _fill_uniforms(out)
+        (_fill_one_time_uniforms if _is_large(size) else _fill_uniforms)(out)
         return out
 
     def _integers(self, size, low, width):
-        if _is_large(size):
-            return _one_time_integers(size, low, width)
         out = np.empty(size, np.int64)
-        _fill_integers(out, low, width)
+        (_fill_one_time_integers if _is_large(size) else _fill_integers)(out, low, width)
         return out
 
     def spawn(self, n_children):
         """Return `n_children` new generators."""
-        return [type(self)() for _ in range(_count(n_children))]
+        return [type(self)() for _ in range(_seeds.count(n_children))]
 
     @property
     def state(self):
@@ -279,7 +274,7 @@ class _OneTimeWords(np.random.BitGenerator):
     """AES-256 in counter mode under a random key, which Python never sees and which is wiped when this is freed."""
 
     def __init__(self):
-        super().__init__(_FreshSeedSequence())
+        super().__init__(_seeds.FreshSeedSequence())
         self._words = _SeededWords(self.capsule)
 
 
@@ -333,18 +328,6 @@ class Generator(np.random.Generator):
 
 
 _ONE_TIME_KEY_FROM = 10_000
-
-
-def _one_time_uniforms(size):
-    out = np.empty(size)
-    _fill_one_time_uniforms(out)
-    return out
-
-
-def _one_time_integers(size, low, width):
-    out = np.empty(size, np.int64)
-    _fill_one_time_integers(out, low, width)
-    return out
 
 
 def _use_one_time_key_if_large(method, place):

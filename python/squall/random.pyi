@@ -1,12 +1,12 @@
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Buffer, Self
 
-from ._seeds import Seed
+Seed: TypeAlias = None | SupportsIndex | bytes | bytearray | memoryview | str | Sequence["Seed"]
 
 class SeedSequence(ISpawnableSeedSequence):
     entropy: Any

@@ -1,15 +1,18 @@
-//! The C interface of NumPy's bit generators.
+//! The C interface of NumPy's bit generators, and the words of `squall.random.Squall`, which are unpredictable and
+//! not reproducible. Those of `AES256` are in `seeded.rs`.
 //!
 //! `numpy.random.BitGenerator` has a structure of functions and their state, which everything that draws
 //! takes from its capsule (numpy/random/bitgen.h, numpy/random/c_distributions.pxd). NumPy calls them with the
 //! bit generator's lock held and without the GIL.
 
+use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, c_str};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use squall::BufferedSimulationRng;
 
 use crate::integers::SPACING_53;
 
@@ -92,4 +95,45 @@ extern "C" fn next_uint32<W: Words>(state: *mut c_void) -> u32 {
 extern "C" fn next_double<W: Words>(state: *mut c_void) -> f64 {
     // SAFETY: as above.
     (unsafe { words::<W>(state) }.next_u64() >> 11) as f64 * SPACING_53
+}
+
+/// The words of `squall.random.Squall`.
+#[pyclass(frozen, module = "squall._squall")]
+pub struct UnrepeatableWords(Box<UnsafeCell<BufferedSimulationRng>>);
+
+// SAFETY: a shared reference can only connect it, and by the promise of `connect` NumPy's lock guards all that
+// draw from it.
+unsafe impl Sync for UnrepeatableWords {}
+
+impl Words for BufferedSimulationRng {
+    #[inline]
+    fn next_u64(&mut self) -> u64 {
+        rand_core::Rng::next_u64(self)
+    }
+
+    #[inline]
+    fn next_u32(&mut self) -> u32 {
+        rand_core::Rng::next_u32(self)
+    }
+}
+
+#[pymethods]
+impl UnrepeatableWords {
+    /// Words for the bit generator of this capsule.
+    #[new]
+    fn new<'py>(capsule: &Bound<'py, PyCapsule>) -> PyResult<Bound<'py, UnrepeatableWords>> {
+        let owner = Bound::new(capsule.py(), UnrepeatableWords(Box::default()))?;
+        // SAFETY: the words stay in their box as long as the owner lives.
+        unsafe { connect(capsule, owner.get().0.get(), owner.clone().into_any())? };
+        Ok(owner)
+    }
+
+    /// Begin anew in a forked child process, where another thread was in the middle of a draw at the fork.
+    ///
+    /// What the thread left behind is neither used nor freed. The caller must be the only thread, and must not be
+    /// in a draw itself.
+    fn begin_anew(&self) {
+        // SAFETY: by the caller's promise nobody has a reference. The old value is not dropped.
+        unsafe { self.0.get().write(BufferedSimulationRng::new()) };
+    }
 }

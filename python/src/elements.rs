@@ -1,7 +1,8 @@
-//! Arrays whose elements depend on a key and on their position alone.
+//! The arrays of `squall.dask`, whose elements depend on a key and on their position alone.
 //!
 //! Element `i` of an array, counted in C order, is made of word `i` of AES-256 in counter mode, or, if 64 bits are
-//! too few, of block `i`: so the parts of an array can be made anywhere, in any order and size.
+//! too few, of block `i`: so the parts of an array can be made anywhere, in any order and size. A permutation is a
+//! Feistel network, of which no part is kept.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,9 +10,8 @@ use squall::Engine;
 use squall::hazmat::{Aes256, Keystream, Stores};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::buffer::Writable;
+use crate::bytes::Writable;
 use crate::integers::SPACING_53;
-use crate::normal::normal;
 
 /// Words that are generated at once.
 const BATCH: usize = 512;
@@ -206,7 +206,7 @@ impl Block {
 /// Fill a buffer of eight bytes an element with a block of an array.
 #[pyfunction]
 #[pyo3(signature = (buffer, key, kind, whole, start, shape, low=0, span=0))]
-#[expect(clippy::too_many_arguments, reason = "squall/_elements.py names them")]
+#[expect(clippy::too_many_arguments, reason = "squall/dask.py names them")]
 pub fn fill_elements(
     py: Python<'_>,
     buffer: &Bound<'_, PyAny>,
@@ -240,3 +240,167 @@ pub fn fill_elements(
     });
     Ok(())
 }
+
+/// Rounds of the permutation's Feistel network.
+const ROUNDS: u32 = 10;
+
+/// A permutation of the numbers below `count`, chosen by a key.
+///
+/// A Feistel network with AES-256 as round function permutes the numbers of an even number of bits. Walking on
+/// until a number is below `count` permutes those below it (Black and Rogaway, "Ciphers with Arbitrary Finite
+/// Domains", 2002). Such a network is always an even permutation. Where `count` is a power of four there is no walk
+/// that changes that, so a bit of the key decides whether 0 and 1 are exchanged first.
+struct Permutation {
+    keystream: Keystream<Aes256>,
+    count: u64,
+    /// Bits of each half.
+    half: u32,
+    exchanges: bool,
+}
+
+impl Permutation {
+    fn new(key: &[u8], count: u64) -> PyResult<Permutation> {
+        let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
+        let mut permutation = Permutation {
+            keystream: keystream(key)?,
+            count,
+            half: bits.div_ceil(2).max(1),
+            exchanges: false,
+        };
+        permutation.exchanges = count.is_power_of_two()
+            && count.trailing_zeros().is_multiple_of(2)
+            && permutation.output(ROUNDS, 0) % 2 == 1;
+        Ok(permutation)
+    }
+
+    /// 64 bits for a half of a number in a round; those after the last round are for other purposes.
+    fn output(&self, round: u32, half: u64) -> u64 {
+        let mut output = [0; 16];
+        // Depends on the count too, or the permutations of n and of n + 1 numbers would be nearly the same.
+        let input = u128::from(self.count) << 64 | u128::from(round) << 56 | u128::from(half);
+        self.keystream.fill(input, &mut output, Stores::Cached);
+        u128::from_le_bytes(output) as u64
+    }
+
+    /// Where a number below `count` goes.
+    fn permute(&self, number: u64) -> u64 {
+        let mut number = number;
+        if self.exchanges && number < 2 {
+            number ^= 1;
+        }
+        loop {
+            number = self.feistel(number);
+            if number < self.count {
+                return number;
+            }
+        }
+    }
+
+    /// Where a number of `2 * half` bits goes.
+    fn feistel(&self, number: u64) -> u64 {
+        let mask = (1u64 << self.half) - 1;
+        let (mut left, mut right) = (number >> self.half, number & mask);
+        for round in 0..ROUNDS {
+            (left, right) = (right, left ^ (self.output(round, right) & mask));
+        }
+        left << self.half | right
+    }
+}
+
+/// Fill a buffer of unsigned integers of 64 bits with the places where `first` and the numbers after it go.
+#[pyfunction]
+pub fn permute(
+    py: Python<'_>,
+    buffer: &Bound<'_, PyAny>,
+    key: &[u8],
+    count: u64,
+    first: u64,
+) -> PyResult<()> {
+    let mut buffer = Writable::borrow(buffer)?;
+    let end = first.checked_add(buffer.len() as u64 / 8);
+    if end.is_none_or(|end| end > count) {
+        return Err(PyValueError::new_err("the block is not inside the array"));
+    }
+    let permutation = Permutation::new(key, count)?;
+    buffer.write_detached(py, |bytes| {
+        for (number, out) in (first..).zip(bytes.as_chunks_mut::<8>().0) {
+            *out = permutation.permute(number).to_ne_bytes();
+        }
+    });
+    Ok(())
+}
+
+/// A number of the normal distribution: the quantile of one of 2^52 probabilities, exact and symmetric about 1/2.
+pub fn normal(word: u64) -> f64 {
+    normal_quantile(((word >> 12) as f64 + 0.5) * (2.0 * SPACING_53))
+}
+
+/// Return what an array of kind `normal` has where its word is `word`: for tests, which reach the tails by it.
+#[pyfunction]
+pub fn normal_of_word(word: u64) -> f64 {
+    normal(word)
+}
+
+/// The quantile function of the normal distribution: Wichura, "Algorithm AS 241: The Percentage Points of
+/// the Normal Distribution" (1988), PPND16, to about one part in 10^16. The logarithm is the crate `libm`'s, so
+/// the result is the same on every machine.
+fn normal_quantile(p: f64) -> f64 {
+    let q = p - 0.5;
+    if q.abs() <= 0.425 {
+        let r = 0.180625 - q * q;
+        return q * ratio(r, &CENTRE);
+    }
+    let tail = if q < 0.0 { p } else { 1.0 - p };
+    let r = libm::sqrt(-libm::log(tail));
+    let size = if r <= 5.0 {
+        ratio(r - 1.6, &MIDDLE)
+    } else {
+        ratio(r - 5.0, &FAR)
+    };
+    if q < 0.0 { -size } else { size }
+}
+
+/// Coefficients of a numerator and a denominator, from the constant term on.
+type Ratio = [[f64; 8]; 2];
+
+fn ratio(x: f64, [above, below]: &Ratio) -> f64 {
+    let polynomial =
+        |coefficients: &[f64; 8]| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    polynomial(above) / polynomial(below)
+}
+
+#[rustfmt::skip]
+const CENTRE: Ratio = [
+    [
+        3.387_132_872_796_366_5, 133.141_667_891_784_38, 1_971.590_950_306_551_3, 13_731.693_765_509_46,
+        45_921.953_931_549_87, 67_265.770_927_008_7, 33_430.575_583_588_13, 2_509.080_928_730_122_7,
+    ],
+    [
+        1.0, 42.313_330_701_600_91, 687.187_007_492_057_9, 5_394.196_021_424_751,
+        21_213.794_301_586_597, 39_307.895_800_092_71, 28_729.085_735_721_943, 5_226.495_278_852_545,
+    ],
+];
+
+#[rustfmt::skip]
+const MIDDLE: Ratio = [
+    [
+        1.423_437_110_749_683_5, 4.630_337_846_156_546, 5.769_497_221_460_691, 3.647_848_324_763_204_5,
+        1.270_458_252_452_368_4, 0.241_780_725_177_450_6, 0.022_723_844_989_269_184, 7.745_450_142_783_414e-4,
+    ],
+    [
+        1.0, 2.053_191_626_637_759, 1.676_384_830_183_803_8, 0.689_767_334_985_1,
+        0.148_103_976_427_480_08, 0.015_198_666_563_616_457, 5.475_938_084_995_345e-4, 1.050_750_071_644_416_9e-9,
+    ],
+];
+
+#[rustfmt::skip]
+const FAR: Ratio = [
+    [
+        6.657_904_643_501_103, 5.463_784_911_164_114, 1.784_826_539_917_291_3, 0.296_560_571_828_504_87,
+        0.026_532_189_526_576_124, 0.001_242_660_947_388_078_4, 2.711_555_568_743_487_6e-5, 2.010_334_399_292_288_1e-7,
+    ],
+    [
+        1.0, 0.599_832_206_555_888, 0.136_929_880_922_735_8, 0.014_875_361_290_850_615,
+        7.868_691_311_456_133e-4, 1.846_318_317_510_054_8e-5, 1.421_511_758_316_446e-7, 2.044_263_103_389_939_8e-15,
+    ],
+];

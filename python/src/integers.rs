@@ -1,17 +1,18 @@
-//! What `random.Random` is made of.
+//! Numbers from the thread's generator: what `random.Random` is made of, and arrays.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList};
 use squall::internal::below_u64;
 
-use crate::bytes::NewBytes;
+use crate::bytes::{NewBytes, Writable};
+use crate::elements::Kind;
 use crate::no_randomness;
 
 /// 2^-53: random numbers from 0 to below 1 are multiples of it.
 pub const SPACING_53: f64 = 1.0 / (1u64 << 53) as f64;
 
-pub fn word() -> PyResult<u64> {
+fn word() -> PyResult<u64> {
     let mut bytes = [0; 8];
     squall::try_fill(&mut bytes).map_err(no_randomness)?;
     Ok(u64::from_ne_bytes(bytes))
@@ -126,5 +127,46 @@ pub fn uuid4_bytes(py: Python<'_>) -> PyResult<Bound<'_, PyBytes>> {
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         Ok(())
+    })
+}
+
+/// Has `make` make each number of a buffer of 64 random bits.
+fn fill_with(
+    py: Python<'_>,
+    buffer: &Bound<'_, PyAny>,
+    make: impl Fn(u64) -> PyResult<u64> + Send + Sync,
+) -> PyResult<()> {
+    Writable::borrow(buffer)?.write(py, |out| {
+        squall::try_fill(out).map_err(no_randomness)?;
+        for place in out.as_chunks_mut::<8>().0 {
+            *place = make(u64::from_ne_bytes(*place))?.to_ne_bytes();
+        }
+        Ok(())
+    })
+}
+
+/// Fill a buffer of `float64` with numbers from 0 to below 1.
+#[pyfunction]
+pub fn fill_uniforms(py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
+    fill_with(py, buffer, |word| Ok(Kind::Uniform.element(word)))
+}
+
+/// Fill a buffer of `int64` with numbers from `low` to `low + width`, each as likely as another.
+#[pyfunction]
+pub fn fill_integers(
+    py: Python<'_>,
+    buffer: &Bound<'_, PyAny>,
+    low: i64,
+    width: u64,
+) -> PyResult<()> {
+    fill_with(py, buffer, |first| {
+        let distance = match width.checked_add(1) {
+            None => first,
+            Some(bound) => {
+                let mut first = Some(first);
+                below_u64(bound, || first.take().map_or_else(word, Ok))?
+            }
+        };
+        Ok((low as u64).wrapping_add(distance))
     })
 }

@@ -3,18 +3,12 @@
 //! Functions raise `ValueError`, `TypeError`, `BufferError` or `OSError` with one line. Long requests are generated
 //! without the GIL.
 
-mod arrays;
 mod bit_generator;
-mod bounded;
-mod buffer;
 mod bytes;
 mod elements;
 mod integers;
-mod normal;
-mod permutation;
 mod seeded;
 mod stream;
-mod unrepeatable;
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -27,23 +21,19 @@ fn no_randomness(error: squall::Error) -> PyErr {
 #[pymodule(gil_used = false)]
 mod _squall {
     #[pymodule_export]
-    use crate::arrays::{fill_integers, fill_uniforms};
+    use crate::bit_generator::UnrepeatableWords;
     #[pymodule_export]
     use crate::bytes::{fill, fresh_bytes, token_bytes};
     #[pymodule_export]
-    use crate::elements::fill_elements;
+    use crate::elements::{fill_elements, normal_of_word, permute};
     #[pymodule_export]
-    use crate::integers::{getrandbits, randbelow, random, shuffle, uuid4_bytes};
-    #[pymodule_export]
-    use crate::normal::normal_of_word;
-    #[pymodule_export]
-    use crate::permutation::permute;
+    use crate::integers::{
+        fill_integers, fill_uniforms, getrandbits, randbelow, random, shuffle, uuid4_bytes,
+    };
     #[pymodule_export]
     use crate::seeded::{SeededWords, fill_one_time_integers, fill_one_time_uniforms};
     #[pymodule_export]
     use crate::stream::Stream;
-    #[pymodule_export]
-    use crate::unrepeatable::UnrepeatableWords;
 
     use pyo3::prelude::*;
 

@@ -1,16 +1,16 @@
 //! The words of `squall.random.AES256`: AES-256 in counter mode, reproducible and seekable.
 
 use core::cell::UnsafeCell;
+use core::convert::Infallible;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use squall::hazmat::{Aes256, Keystream, Stores};
+use squall::internal::{below_u32, below_u64};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::bit_generator::{Words, connect};
-use crate::bounded;
-use crate::buffer::Writable;
-use crate::bytes::NewBytes;
+use crate::bytes::{NewBytes, Writable};
 use crate::elements::{Kind, fill_elements_from, keystream};
 use crate::no_randomness;
 
@@ -170,6 +170,27 @@ impl Words for State {
     }
 }
 
+/// Fills `out`, 64-bit integers in the machine's byte order, with numbers from `low` to `low + width`: the same as
+/// `numpy.random.Generator.integers` makes of the words of a bit generator, by words of 32 bits for ranges that fit
+/// into them (numpy/random/src/distributions/distributions.c, `random_bounded_uint64_fill`).
+fn fill_integers(words: &mut State, low: i64, width: u64, out: &mut [u8]) {
+    let places = out.as_chunks_mut::<8>().0.iter_mut();
+    let at = |distance: u64| (low as u64).wrapping_add(distance).to_ne_bytes();
+    match (u32::try_from(width), width.checked_add(1)) {
+        (Ok(u32::MAX), _) => places.for_each(|place| *place = at(words.next_u32().into())),
+        (Ok(width), _) => places.for_each(|place| {
+            let Ok(distance) = below_u32(width + 1, || Ok::<_, Infallible>(words.next_u32()));
+            *place = at(distance.into());
+        }),
+        (Err(_), None) => places.for_each(|place| *place = at(words.next_u64())),
+        (Err(_), Some(bound)) => places.for_each(|place| {
+            let Ok(distance) = below_u64(bound, || Ok::<_, Infallible>(words.next_u64()));
+            *place = at(distance);
+        }),
+    }
+}
+
+/// The words of `squall.random.AES256`.
 #[pyclass(frozen, module = "squall._squall")]
 pub struct SeededWords(Box<UnsafeCell<State>>);
 
@@ -245,7 +266,7 @@ impl SeededWords {
         low: i64,
         width: u64,
     ) -> PyResult<()> {
-        Writable::borrow(buffer)?.write(py, |out| bounded::fill(self.state(), low, width, out));
+        Writable::borrow(buffer)?.write(py, |out| fill_integers(self.state(), low, width, out));
         Ok(())
     }
 
@@ -289,6 +310,6 @@ pub fn fill_one_time_integers(
     width: u64,
 ) -> PyResult<()> {
     fill_once(py, buffer, |state, out| {
-        bounded::fill(state, low, width, out)
+        fill_integers(state, low, width, out)
     })
 }

@@ -5,12 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::{PyEOFError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use squall::Engine;
 use squall::hazmat::{Aes256, Keystream, Stores};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::buffer::Writable;
-use crate::bytes::NewBytes;
+use crate::bytes::{NewBytes, Writable};
+use crate::elements::keystream;
 
 /// Length of the stream, in bytes.
 const END: u128 = 1 << 64;
@@ -115,13 +114,9 @@ impl Stream {
     #[new]
     #[pyo3(signature = (key, /))]
     fn new(#[pyo3(from_py_with = key)] key: Zeroizing<Vec<u8>>) -> PyResult<Stream> {
-        let key = key[..].try_into().expect("32 bytes");
-        let keystream = Keystream::new(key, Engine::best_aes())
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let position = Mutex::new(0);
         Ok(Stream {
-            keystream,
-            position,
+            keystream: keystream(&key)?,
+            position: Mutex::new(0),
         })
     }
 

@@ -1,13 +1,25 @@
-"""Helpers: needs of tests, and generators in other processes."""
+"""Helpers: needs of tests, generators in other processes and threads, and what spawned processes import by name."""
 
 import contextlib
+import copy
 import importlib
 import os
+import pickle
+import random
 import subprocess
 import sys
 import threading
 
 import pytest
+
+import squall
+
+COPIES = {
+    "pickle": lambda each: pickle.loads(pickle.dumps(each)),
+    "old pickle": lambda each: pickle.loads(pickle.dumps(each, 2)),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+}
 
 
 def need(name):
@@ -21,6 +33,12 @@ def need(name):
         pytest.skip(message, allow_module_level=True)
 
 
+def repeated(values):
+    """Return how many of `values` were there before."""
+    values = list(values)
+    return len(values) - len(set(values))
+
+
 def run_python(code, *arguments):
     """Run `code` in a new interpreter and return what it printed; it must end well and complain of nothing."""
     # -P: the folder of the tests must not hide what is installed.
@@ -30,66 +48,129 @@ def run_python(code, *arguments):
     return done.stdout
 
 
+# Child processes.
+
+
+def fork(act):
+    """Fork a child that ends after `act`, without a way back into the tests; return its number."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            act()
+            status = 0
+        finally:
+            os._exit(status)
+    return child
+
+
+def wait_for(child):
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def in_children(count, draw):
     """Fork `count` children and return what `draw` returned in each, as bytes."""
-    pipes = []
+    children = []
     for _ in range(count):
         here, there = os.pipe()
-        if os.fork() == 0:
-            end_child(lambda: os.write(there, draw()))
+        children.append((fork(lambda: os.write(there, draw())), here))
         os.close(there)
-        pipes.append(here)
     results = []
-    for here in pipes:
+    for child, here in children:
         with open(here, "rb") as pipe:
             results.append(pipe.read())
-    for _ in range(count):
-        _, status = os.wait()
-        assert status == 0
+        wait_for(child)
     return results
 
 
-def end_child(act):
-    """End this child of fork, without a way back into the tests, after `act`."""
-    status = 1
+control = random.Random(5)
+
+
+def draw_in_a_process(_):
+    """Return this process, what must not repeat, and what repeats in every process that is new."""
+    ours = squall.token_bytes(16) + squall.uuid4().bytes + squall.Random().randbytes(16)
+    return os.getpid(), ours, control.random()
+
+
+def draw_from(arguments):
+    """Return numbers of the generators of NumPy that were sent to this process: squall's, and one that repeats."""
+    ours, theirs = arguments
+    return ours.random(2).tobytes(), theirs.random()
+
+
+def draw_random(rng):
+    return rng.random()
+
+
+# Threads.
+
+
+def in_threads(draw, count=8):
+    """Return what `draw(number)` returned, a list or None, in each of `count` threads.
+
+    They begin together, and take turns as often as possible.
+    """
+    together, results, errors = threading.Barrier(count), [None] * count, []
+
+    def run(number):
+        together.wait()
+        try:
+            results[number] = draw(number)
+        except BaseException as error:
+            errors.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
     try:
-        act()
-        status = 0
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     finally:
-        os._exit(status)
+        sys.setswitchinterval(interval)
+    assert not errors
+    return [item for result in results for item in result or ()]
 
 
 @contextlib.contextmanager
 def held_by_another_thread(lock):
     """Another thread has `lock` meanwhile."""
-    held, stop = threading.Event(), threading.Event()
+    stop = threading.Event()
 
     def hold():
         with lock:
-            held.set()
+            yield
             stop.wait()
 
-    with _thread(hold, held, stop):
+    with _thread(hold, stop):
         yield
 
 
 @contextlib.contextmanager
 def another_thread_that(act):
     """Another thread calls `act` again and again meanwhile; it has done so once before the beginning."""
-    begun, stop = threading.Event(), threading.Event()
+    stop = threading.Event()
 
     def act_on():
         while not stop.is_set():
             act()
-            begun.set()
+            yield
 
-    with _thread(act_on, begun, stop):
+    with _thread(act_on, stop):
         yield
 
 
 @contextlib.contextmanager
-def _thread(target, begun, stop):
-    thread = threading.Thread(target=target)
+def _thread(steps, stop):
+    """Another thread takes these steps; it has taken the first one before the beginning, and ends after `stop`."""
+    begun = threading.Event()
+
+    def run():
+        for _ in steps():
+            begun.set()
+
+    thread = threading.Thread(target=run)
     thread.start()
     begun.wait()
     try:
@@ -97,29 +178,3 @@ def _thread(target, begun, stop):
     finally:
         stop.set()
         thread.join()
-
-
-def run_in_threads(count, act):
-    """Call `act` in `count` threads that begin together and take turns as often as possible."""
-    together = threading.Barrier(count)
-
-    def begin():
-        together.wait()
-        act()
-
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=begin) for _ in range(count)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-
-
-def repeated(values):
-    """Return how many of `values` were there before."""
-    values = list(values)
-    return len(values) - len(set(values))

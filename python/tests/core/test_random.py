@@ -2,11 +2,9 @@
 
 import _thread
 import collections
-import copy
 import functools
 import math
 import operator
-import pickle
 import random
 import signal
 import sys
@@ -14,7 +12,7 @@ import sys
 import pytest
 
 import squall
-from helpers import repeated
+from helpers import COPIES, repeated
 from squall import _squall
 
 CALLS = {
@@ -102,22 +100,6 @@ def test_errors_are_those_of_the_standard_library(method, arguments, error):
             getattr(rng, method)(*arguments)
 
 
-class Sequence:
-    """The least that `shuffle` needs."""
-
-    def __init__(self, items):
-        self.items = list(items)
-
-    def __len__(self):
-        return len(self.items)
-
-    def __getitem__(self, at):
-        return self.items[at]
-
-    def __setitem__(self, at, item):
-        self.items[at] = item
-
-
 class SubclassOfList(list):
     """Has methods of its own, which `shuffle` has to call."""
 
@@ -128,7 +110,7 @@ class SubclassOfList(list):
         super().__setitem__(at, item)
 
 
-@pytest.mark.parametrize("kind", [list, Sequence, bytearray, SubclassOfList])
+@pytest.mark.parametrize("kind", [list, collections.UserList, bytearray, SubclassOfList])
 def test_shuffle(kind):
     rng = squall.Random()
     shuffled = kind(range(200))
@@ -184,31 +166,22 @@ def test_it_is_a_random():
     assert squall.Random(5).random() != squall.Random(5).random()
 
 
-@pytest.mark.parametrize(
-    "duplicate", [copy.copy, copy.deepcopy, lambda rng: pickle.loads(pickle.dumps(rng))]
-)
-def test_copies_are_new(duplicate):
-    rng = squall.Random()
-    other = duplicate(rng)
-    assert type(other) is squall.Random and other is not rng
-    assert not repeated(each.random() for each in [rng, other] * 10)
+class Named(squall.Random):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+
+@pytest.mark.parametrize("duplicate", COPIES.values(), ids=COPIES)
+def test_copies_are_new_and_have_the_attributes(duplicate):
+    for rng in [squall.Random(), Named("mine")]:
+        other = duplicate(rng)
+        assert type(other) is type(rng) and vars(other) == vars(rng)
+        other.name = "another"
+        assert "another" not in vars(rng).values()
+        assert not repeated(each.random() for each in [rng, other] * 10)
     control = random.Random(5)
     assert repeated(each.random() for each in [control, duplicate(control)]) == 1
-
-
-def test_subclasses():
-    class Loaded(squall.Random):
-        def getrandbits(self, k):
-            return 1
-
-    class Zero(squall.Random):
-        def random(self):
-            return 0.0
-
-    # As in random.Random: what a subclass overrides is used by the other methods.
-    assert Loaded().randrange(2**40) == 1
-    assert Zero().uniform(3, 4) == 3
-    assert type(copy.copy(Zero())) is Zero
 
 
 class Lowest(squall.Random):
@@ -222,33 +195,24 @@ class OfRandom(random.Random):
     random = Lowest.random
 
 
-def test_shuffle_draws_from_what_a_subclass_overrides():
+def test_what_a_subclass_overrides_is_used_by_the_other_methods():
+    """As in random.Random."""
+
+    class Loaded(squall.Random):
+        def getrandbits(self, k):
+            return 1
+
     def order(rng):
         rng.shuffle(items := list(range(100)))
         return items
 
+    assert Loaded().randrange(2**40) == 1
+    assert Lowest().uniform(3, 4) == 3
     assert order(Lowest()) == order(OfRandom())
     # What an instance has.
     rng = squall.Random()
     rng._randbelow = lambda n: 0
     assert order(rng) == order(Lowest())
-
-
-class Named(squall.Random):
-    def __init__(self, name):
-        super().__init__()
-        self.name = name
-
-
-@pytest.mark.parametrize(
-    "duplicate", [copy.copy, copy.deepcopy, lambda rng: pickle.loads(pickle.dumps(rng))]
-)
-def test_copies_of_subclasses_have_the_attributes(duplicate):
-    rng = Named("mine")
-    other = duplicate(rng)
-    assert type(other) is Named and other.name == "mine"
-    other.name = "another"
-    assert rng.name == "mine" and rng.random() != other.random()
 
 
 def test_a_signal_interrupts_a_long_shuffle():

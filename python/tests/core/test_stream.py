@@ -5,12 +5,11 @@ import pickle
 import shutil
 import signal
 import subprocess
-import threading
 
 import pytest
 
 import squall
-from helpers import another_thread_that, in_children, need
+from helpers import another_thread_that, in_children, in_threads, need
 
 KEY = bytes(range(32))
 END = 2**64
@@ -21,7 +20,6 @@ ZERO_KEY_START = bytes.fromhex("dc95c078a2408989ad48a21492842087530f8afbc74536b9
 
 
 def test_known_answer():
-    assert squall.Stream(bytes(32)).read(16) == ZERO_KEY_START[:16]
     assert squall.Stream(bytes(32)).read(32) == ZERO_KEY_START
 
 
@@ -43,28 +41,31 @@ def test_it_is_aes_in_counter_mode(length):
     assert squall.Stream(KEY).read(length) == (with_openssl(length) or with_cryptography(length))
 
 
-def test_read_in_pieces():
+def read_into_a_buffer(stream, length):
+    buffer = bytearray(length)
+    assert stream.readinto(buffer) == length
+    return bytes(buffer)
+
+
+@pytest.mark.parametrize("read", [squall.Stream.read, read_into_a_buffer])
+def test_read_in_pieces(read):
     whole = squall.Stream(KEY).read(200_000)
     stream = squall.Stream(KEY)
     lengths = [0, 1, 15, 16, 17, 31, 1, 0, 100, 4095, 65535, 65536, 3]
-    pieces = [stream.read(length) for length in lengths]
+    pieces = [read(stream, length) for length in lengths]
     assert b"".join(pieces) == whole[: sum(lengths)]
     assert stream.tell() == sum(lengths)
 
 
-def test_readinto():
-    whole = squall.Stream(KEY).read(100_000)
+def test_reads_that_fail_move_nothing():
     stream = squall.Stream(KEY)
-    small, large = bytearray(33), bytearray(66_000)
-    assert stream.readinto(small) == 33
-    assert stream.readinto(large) == 66_000
-    assert small + large == whole[: 33 + 66_000]
-    assert stream.readinto(bytearray()) == 0
-    with pytest.raises(BufferError):
-        stream.readinto(b"read-only")
-    with pytest.raises(TypeError):
-        stream.readinto(5)
-    assert stream.tell() == 66_033
+    for length, error in [(-1, ValueError), (None, TypeError), (1.5, TypeError), (2**62, MemoryError)]:
+        with pytest.raises(error):
+            stream.read(length)
+    for buffer, error in [(b"read-only", BufferError), (5, TypeError)]:
+        with pytest.raises(error):
+            stream.readinto(buffer)
+    assert stream.tell() == 0
 
 
 def test_seek():
@@ -85,11 +86,9 @@ def test_seek():
     [
         ((-1,), ValueError),
         ((END,), ValueError),
-        ((2**126,), ValueError),
         ((2**130,), OverflowError),
         ((-101, 1), ValueError),
         ((END - 100, 1), ValueError),
-        ((2**127 - 1, 1), ValueError),
         ((2**127 - 100, 1), ValueError),
         ((-(2**127), 1), ValueError),
         ((0, 2), ValueError),
@@ -127,16 +126,10 @@ def test_the_end():
 
 @pytest.mark.parametrize(
     "key",
-    [KEY, bytearray(KEY), memoryview(KEY), KEY.hex(), KEY.hex().upper(), KEY.hex() + "\n", f" {KEY.hex()}\r\n"],
+    [KEY, bytearray(KEY), memoryview(KEY), KEY.hex(), KEY.hex().upper(), f" {KEY.hex()}\r\n"],
 )
 def test_keys(key):
     assert squall.Stream(key).read(100) == squall.Stream(KEY).read(100)
-
-
-def test_the_key_of_a_seed_file(tmp_path):
-    path = tmp_path / "key.hex"
-    path.write_text(KEY.hex() + "\n")
-    assert squall.Stream(path.read_text()).read(100) == squall.Stream(KEY).read(100)
 
 
 @pytest.mark.parametrize(
@@ -146,15 +139,11 @@ def test_the_key_of_a_seed_file(tmp_path):
         (KEY[1:], ValueError),
         (KEY + b"\0", ValueError),
         (KEY.hex().encode(), ValueError),
-        ("", ValueError),
         (KEY.hex()[1:], ValueError),
-        (KEY.hex() + "00", ValueError),
         ("g" * 64, ValueError),
         ("é" * 64, ValueError),
-        (32, TypeError),
         (None, TypeError),
         ([300] * 32, TypeError),
-        (3.5, TypeError),
     ],
 )
 def test_wrong_keys(key, error):
@@ -162,14 +151,6 @@ def test_wrong_keys(key, error):
         squall.Stream(key)
     # The message must not show a key.
     assert "\n" not in str(raised.value) and KEY.hex()[1:60] not in str(raised.value)
-
-
-def test_invalid_lengths():
-    stream = squall.Stream(KEY)
-    for length, error in [(-1, ValueError), (None, TypeError), (1.5, TypeError), (2**62, MemoryError)]:
-        with pytest.raises(error):
-            stream.read(length)
-    assert stream.tell() == 0
 
 
 def test_it_is_not_pickled():
@@ -180,17 +161,8 @@ def test_it_is_not_pickled():
 
 def test_threads_share_a_stream():
     """Each byte is read once, whoever reads it."""
-    stream, pieces = squall.Stream(KEY), []
-
-    def read():
-        for length in [16, 48, 70_000, 16] * 5:
-            pieces.append(stream.read(length))
-
-    threads = [threading.Thread(target=read) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    stream = squall.Stream(KEY)
+    pieces = in_threads(lambda _: [stream.read(length) for length in [16, 48, 70_000, 16] * 5], 4)
     whole = squall.Stream(KEY).read(stream.tell())
     assert sum(map(len, pieces)) == len(whole) == 4 * 5 * 70_080
     # Lengths are multiples of a block, and no block of a keystream comes twice.
@@ -201,16 +173,17 @@ def test_threads_share_a_stream():
 def test_a_fork_during_a_read_of_another_thread():
     """Children go on where the stream is: the read has taken its bytes, and holds nothing that they need."""
     stream, buffer = squall.Stream(KEY), bytearray(1 << 22)
+
+    def read_here():
+        # A child that waits for a lock for ever is ended by the alarm, and fails.
+        signal.alarm(600)
+        return stream.tell().to_bytes(9, "little") + stream.read(16)
+
     with another_thread_that(lambda: stream.readinto(buffer)):
         for _ in range(20):
-            # A child that waits for a lock for ever is ended by the alarm, and fails.
-            (result,) = in_children(1, lambda: signal.alarm(600) or read_here(stream))
+            (result,) = in_children(1, read_here)
             position, data = int.from_bytes(result[:9], "little"), result[9:]
             assert position % len(buffer) == 0
             expected = squall.Stream(KEY)
             expected.seek(position)
             assert expected.read(16) == data
-
-
-def read_here(stream):
-    return stream.tell().to_bytes(9, "little") + stream.read(16)
