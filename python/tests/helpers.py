@@ -1,4 +1,4 @@
-"""Helpers: needs of tests, generators in other processes and threads, and what spawned processes import by name."""
+"""Helpers: needs of tests, tables, generators in other processes and threads, and what spawned processes import."""
 
 import contextlib
 import copy
@@ -19,6 +19,49 @@ COPIES = {
     "old pickle": lambda each: pickle.loads(pickle.dumps(each, 2)),
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
+}
+
+# The parameters before the size, of every method of NumPy's generators that takes one.
+SIZED = {
+    "beta": (1.5, 2.5),
+    "binomial": (100, 0.3),
+    "chisquare": (3.0,),
+    "choice": (1000,),
+    "dirichlet": ([1.0, 2.0, 3.0],),
+    "exponential": (2.0,),
+    "f": (2.0, 3.0),
+    "gamma": (2.0, 3.0),
+    "geometric": (0.3,),
+    "gumbel": (1.0, 2.0),
+    "hypergeometric": (20, 30, 10),
+    "integers": (5, 1000),
+    "laplace": (1.0, 2.0),
+    "logistic": (1.0, 2.0),
+    "lognormal": (0.0, 1.0),
+    "logseries": (0.5,),
+    "multinomial": (20, [0.2, 0.3, 0.5]),
+    "multivariate_hypergeometric": ([10, 20, 30], 12),
+    "multivariate_normal": ([0.0, 1.0], [[2.0, 1.0], [1.0, 2.0]]),
+    "negative_binomial": (5, 0.3),
+    "noncentral_chisquare": (3.0, 2.0),
+    "noncentral_f": (2.0, 3.0, 1.0),
+    "normal": (1.0, 2.0),
+    "pareto": (3.0,),
+    "poisson": (4.0,),
+    "power": (3.0,),
+    "random": (),
+    "rayleigh": (2.0,),
+    "standard_cauchy": (),
+    "standard_exponential": (),
+    "standard_gamma": (2.0,),
+    "standard_normal": (),
+    "standard_t": (3.0,),
+    "triangular": (1.0, 2.0, 4.0),
+    "uniform": (2.0, 3.0),
+    "vonmises": (0.0, 4.0),
+    "wald": (1.0, 2.0),
+    "weibull": (1.5,),
+    "zipf": (3.0,),
 }
 
 
