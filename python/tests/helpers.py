@@ -64,6 +64,24 @@ SIZED = {
     "zipf": (3.0,),
 }
 
+KINDS = ["uniform", "normal", "integer", "wide integer", "word"]
+
+
+def array(kind, shape, chunks="auto", seed=None):
+    """Return an array of `squall.dask`, of one of these kinds or a permutation."""
+    match kind:
+        case "uniform":
+            return squall.dask.random(shape, chunks, seed=seed)
+        case "normal":
+            return squall.dask.normal(0, 1, shape, chunks, seed=seed)
+        case "integer":
+            return squall.dask.integers(-50, 1000, shape, chunks, seed=seed)
+        case "wide integer":
+            return squall.dask.integers(-50, 10**12, shape, chunks, seed=seed)
+        case "permutation":
+            return squall.dask.permutation(shape[0], chunks, seed=seed)
+    return squall.dask.words(shape, chunks, seed=seed)
+
 
 def need(name):
     """Import the module `name`, which can be installed; skip the test without it, or fail if CI is set."""

@@ -1,42 +1,50 @@
-"""Forked child processes: what was made before the fork gives other numbers in each of them.
+"""Child processes: what was made before a fork gives other numbers in each of them, and so does what is sent to
+processes of multiprocessing and concurrent.futures, with every start method.
 
-The controls are generators that were made before the fork too, and give each child the same.
+The controls are generators that were made or sent likewise, and give each child the same.
 """
 
-import os
+import concurrent.futures
+import multiprocessing
 import random
 import signal
-import threading
 
 import pytest
 
 import squall
-from helpers import another_thread_that, end_child, held_by_another_thread, in_children, need, repeated
+from helpers import (
+    another_thread_that,
+    draw_from,
+    draw_in_a_process,
+    draw_random,
+    held_by_another_thread,
+    in_children,
+    in_threads,
+    need,
+    repeated,
+)
 
 CHILDREN = 200
 
 
-def of_bytes(length):
-    return lambda: squall.token_bytes(length)
+def shuffled(rng):
+    items = list(range(64))
+    rng.shuffle(items)
+    return bytes(items)
 
 
-def of_buffer(length):
-    buffer = bytearray(length)
-
-    def draw():
-        squall.fill(buffer)
-        return bytes(buffer)
-
-    return draw
+def filled():
+    squall.fill(buffer := bytearray(16))
+    return bytes(buffer)
 
 
 rng = squall.Random()
 UNREPEATABLE = {
-    "token_bytes of 16": of_bytes(16),
+    "token_bytes of 16": lambda: squall.token_bytes(16),
     # Past the buffer, and without the GIL.
     "token_bytes of 300": lambda: squall.token_bytes(300)[:16],
     "token_bytes of 100,000": lambda: squall.token_bytes(100_000)[-16:],
-    "fill": of_buffer(16),
+    "fill": filled,
     "fresh_bytes": lambda: squall.fresh_bytes(16),
     "uuid4": lambda: squall.uuid4().bytes,
     "randbelow": lambda: squall.randbelow(2**64).to_bytes(16),
@@ -54,12 +62,6 @@ REPEATABLE = {
     "random.SystemRandom.gauss": lambda: repr(system.gauss()).encode(),
     "Stream": (lambda stream: lambda: stream.read(16))(squall.Stream(bytes(32))),
 }
-
-
-def shuffled(rng):
-    items = list(range(64))
-    rng.shuffle(items)
-    return bytes(items)
 
 
 @pytest.mark.parametrize("name", UNREPEATABLE)
@@ -96,98 +98,22 @@ def test_forks_at_every_place_of_the_buffer():
 
 def test_forks_of_other_threads():
     """Threads fork while others draw. Each child has its thread's generator."""
-    stop = threading.Event()
-    results, mine = [], []
+    mine = []
 
-    def draw_on():
-        while not stop.is_set():
-            mine.append(squall.token_bytes(16))
-            mine.append(squall.token_bytes(70_000)[:16])
+    def draw():
+        mine.extend([squall.token_bytes(16), squall.token_bytes(70_000)[:16]])
 
-    def fork():
-        for _ in range(10):
-            here, there = os.pipe()
-            child = os.fork()
-            if child == 0:
-                end_child(lambda: os.write(there, squall.token_bytes(16) + squall.Random().randbytes(16)))
-            os.close(there)
-            with open(here, "rb") as pipe:
-                results.append(pipe.read())
-            assert os.waitpid(child, 0)[1] == 0
+    def fork(_):
+        return [
+            result
+            for _ in range(10)
+            for result in in_children(1, lambda: squall.token_bytes(16) + squall.Random().randbytes(16))
+        ]
 
-    drawing = [threading.Thread(target=draw_on) for _ in range(2)]
-    forking = [threading.Thread(target=fork) for _ in range(4)]
-    for thread in drawing + forking:
-        thread.start()
-    for thread in forking:
-        thread.join()
-    stop.set()
-    for thread in drawing:
-        thread.join()
+    with another_thread_that(draw), another_thread_that(draw):
+        results = in_threads(fork, 4)
     assert len(results) == 40
     assert not repeated([*mine, *(result[:16] for result in results), *(result[16:] for result in results)])
-
-
-def test_a_server_that_forks_workers():
-    """As gunicorn does: the application is loaded, then workers are forked, which end after some requests and
-    are replaced."""
-    import socket
-
-    session, application, repeats = squall.Random(), {}, random.Random(5)
-    application["first"] = squall.token_bytes(16)
-    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-
-    def work():
-        for _ in range(5):
-            connection, _ = listener.accept()
-            with connection:
-                answer = squall.token_bytes(16) + squall.uuid4().bytes + session.randbytes(16)
-                connection.sendall(answer + repeats.randbytes(16))
-
-    def fork():
-        child = os.fork()
-        if child == 0:
-            end_child(work)
-        return child
-
-    workers = {fork() for _ in range(4)}
-    answers = []
-    for request in range(60):
-        with socket.create_connection(listener.getsockname()) as connection, connection.makefile("rb") as file:
-            answers.append(file.read())
-        if request % 5 == 4 and request < 40:
-            # Every fifth answer is some worker's last, or later ones are.
-            workers.add(fork())
-    for worker in workers:
-        assert os.waitpid(worker, 0)[1] == 0
-    listener.close()
-    assert len(workers) == 12 and {len(answer) for answer in answers} == {64}
-    for field in range(3):
-        assert not repeated(answer[16 * field : 16 * field + 16] for answer in answers)
-    # The control: each worker began with the same state.
-    assert repeated(answer[48:] for answer in answers) == 55
-
-
-def test_a_fork_in_a_signal_handler():
-    """The handler comes in the middle of a shuffle in Python, between draws: test_signals.py has those within draws."""
-    results = []
-
-    def handler(*_):
-        results.extend(in_children(1, lambda: squall.token_bytes(16)))
-
-    before = signal.signal(signal.SIGUSR1, handler)
-    try:
-
-        class Raising(list):
-            def __setitem__(self, at, item):
-                signal.raise_signal(signal.SIGUSR1)
-                super().__setitem__(at, item)
-
-        squall.Random().shuffle(items := Raising(range(20)))
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-    assert sorted(items) == list(range(20))
-    assert len(results) >= 19 and not repeated(results)
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +210,7 @@ def test_a_fork_of_the_thread_that_has_the_lock():
 
 def test_a_fork_while_another_thread_spawns():
     sq = need("squall.random")
-    from squall import _seed_sequences
+    from squall import _seeds
 
     expected = sq.SeedSequence(5).spawn(1)[0].generate_state(4).tobytes()
 
@@ -292,7 +218,7 @@ def test_a_fork_while_another_thread_spawns():
         signal.alarm(600)
         return sq.SeedSequence(5).spawn(1)[0].generate_state(4).tobytes()
 
-    with held_by_another_thread(_seed_sequences.spawning):
+    with held_by_another_thread(_seeds.spawning):
         assert in_children(1, spawn) == [expected]
 
 
@@ -314,3 +240,54 @@ def test_arrays_of_dask_that_are_made_in_children():
         assert not repeated(in_children(10, lambda: make(rng)))
     numpys = np.random.default_rng()
     assert repeated(in_children(10, lambda: make(numpys))) == 9
+
+
+# Processes of multiprocessing.
+
+METHODS = ["fork", "spawn", "forkserver"]
+TASKS, TASKS_OF_A_PROCESS = 60, 10
+
+
+@pytest.fixture(params=METHODS)
+def pool(request):
+    draw_in_a_process(0)
+    context = multiprocessing.get_context(request.param)
+    with context.Pool(3, maxtasksperchild=TASKS_OF_A_PROCESS) as pool:
+        yield pool
+
+
+def test_no_process_repeats_another(pool):
+    results = pool.map(draw_in_a_process, range(TASKS), chunksize=1)
+    assert len({process for process, _, _ in results}) >= TASKS // TASKS_OF_A_PROCESS
+    for field in range(3):
+        assert not repeated(data[16 * field : 16 * field + 16] for _, data, _ in results)
+    # The control: every process that is new begins with the same number.
+    assert repeated(number for _, _, number in results) >= TASKS - TASKS_OF_A_PROCESS
+
+
+def test_a_random_that_is_sent(pool):
+    """A copy in each task, and none repeats; of random.Random they all do."""
+    assert not repeated(pool.map(draw_random, [squall.Random()] * TASKS, chunksize=1))
+    assert repeated(pool.map(draw_random, [random.Random(5)] * TASKS, chunksize=1)) == TASKS - 1
+
+
+def test_a_generator_of_numpy_that_is_sent(pool):
+    np = need("numpy")
+    sq = need("squall.random")
+    for ours in [sq.default_rng(), np.random.Generator(sq.Squall())]:
+        theirs = np.random.Generator(np.random.PCG64(5))
+        results = pool.map(draw_from, [(ours, theirs)] * TASKS, chunksize=1)
+        assert not repeated(data for data, _ in results)
+        assert repeated(number for _, number in results) == TASKS - 1
+    seeded = sq.default_rng(5)
+    seeded.random(3, dtype="f4")
+    results = pool.map(draw_from, [(seeded, seeded)] * 5, chunksize=1)
+    assert {data for data, _ in results} == {seeded.random(2).tobytes()}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_executor(method):
+    context = multiprocessing.get_context(method)
+    with concurrent.futures.ProcessPoolExecutor(3, mp_context=context) as executor:
+        results = list(executor.map(draw_in_a_process, range(TASKS)))
+    assert not repeated(data for _, data, _ in results)

@@ -11,7 +11,7 @@ import signal
 import pytest
 
 import squall
-from helpers import end_child, need
+from helpers import fork, need, wait_for
 
 # Fewer than wait in a buffer. One of them may be somewhere by chance.
 WORDS = 20
@@ -19,9 +19,7 @@ WORDS = 20
 
 @pytest.fixture(scope="module", autouse=True)
 def readable_children():
-    child = os.fork()
-    if child == 0:
-        end_child(signal.pause)
+    child = fork(signal.pause)
     try:
         open(f"/proc/{child}/mem", "rb").close()
     except PermissionError:
@@ -54,16 +52,18 @@ def memory(process):
 def found_at_a_fork(draw, count):
     """Return how many of the next `count` words of `draw`, bytes each, are in the memory of parent and child."""
     here, there = os.pipe()
-    child = os.fork()
-    if child == 0:
+
+    def wait():
         os.close(there)
-        # Waits until the parent closes the pipe.
-        end_child(lambda: os.read(here, 1))
+        # Until the parent closes the pipe.
+        os.read(here, 1)
+
+    child = fork(wait)
     os.close(here)
     memories = memory(os.getpid()), memory(child)
     words = [draw() for _ in range(count)]
     os.close(there)
-    assert os.waitpid(child, 0)[1] == 0
+    wait_for(child)
     return [sum(word in found for word in words) for found in memories]
 
 
@@ -132,15 +132,13 @@ def times_in_a_process(act):
     The child waits after each, until the parent has looked.
     """
     results, answers = os.pipe(), os.pipe()
-    child = os.fork()
-    if child == 0:
 
-        def run():
-            for masked in act():
-                os.write(results[1], masked)
-                os.read(answers[0], 1)
+    def run():
+        for masked in act():
+            os.write(results[1], masked)
+            os.read(answers[0], 1)
 
-        end_child(run)
+    child = fork(run)
     os.close(results[1])
     counts = []
     while masked := os.read(results[0], 32):
@@ -150,7 +148,7 @@ def times_in_a_process(act):
         os.write(answers[1], b"x")
     for end in (results[0], *answers):
         os.close(end)
-    assert os.waitpid(child, 0)[1] == 0
+    wait_for(child)
     return counts
 
 

@@ -1,4 +1,4 @@
-"""Signal handlers that draw.
+"""Signal handlers that draw, or fork.
 
 Python runs its handlers between draws, or where a method of NumPy or a shuffle calls back, and never in the middle of
 a native draw. For handlers of C, which do come there, see squall/tests/guards/signals.rs.
@@ -9,7 +9,7 @@ import signal
 import pytest
 
 import squall
-from helpers import need, repeated
+from helpers import in_children, need, repeated
 
 
 @pytest.fixture
@@ -54,6 +54,14 @@ def test_an_index_is_interrupted(on_signal):
         drawn.append(squall.token_bytes(Length()))
         assert 0 <= squall.randbelow(Length()) < 16
     assert len(drawn) >= 300 and not repeated(drawn)
+
+
+def test_a_handler_forks(on_signal):
+    drawn = []
+    on_signal(lambda: drawn.extend(in_children(1, lambda: squall.token_bytes(16))))
+    squall.Random().shuffle(items := Interrupting(range(20)))
+    assert sorted(items) == list(range(20))
+    assert len(drawn) >= 19 and not repeated(drawn)
 
 
 def test_control_a_generator_with_a_buffer_repeats(on_signal):

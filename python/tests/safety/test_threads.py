@@ -1,46 +1,14 @@
 """Threads: no number is served twice, and none is torn."""
 
 import random
-import sys
 import sysconfig
-import threading
 
 import pytest
 
 import squall
-from helpers import need, repeated, run_python
+from helpers import in_threads, need, repeated, run_python
 
 THREADS = 8
-
-
-def in_threads(draw, count=THREADS):
-    """Return what `draw(number)` returned, a list, in each of `count` threads that begin together."""
-    together, results, errors = threading.Barrier(count), [None] * count, []
-
-    def run(number):
-        together.wait()
-        try:
-            results[number] = draw(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
-    return [item for result in results for item in result]
-
-
-@pytest.fixture(autouse=True)
-def frequent_switches():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
 shared = squall.Random()
 DRAWS = {
     "token_bytes": lambda: squall.token_bytes(16),
@@ -81,11 +49,7 @@ def test_many_threads():
 def test_threads_fill_parts_of_one_buffer():
     buffer = bytearray(THREADS << 17)
 
-    def fill(number):
-        squall.fill(memoryview(buffer)[number << 17 : (number + 1) << 17])
-        return []
-
-    in_threads(fill)
+    in_threads(lambda number: squall.fill(memoryview(buffer)[number << 17 : (number + 1) << 17]))
     assert not repeated(bytes(buffer[at : at + 16]) for at in range(0, len(buffer), 16))
 
 
@@ -110,10 +74,6 @@ def test_threads_share_a_generator_with_a_seed():
 
     drawn = in_threads(draw)
     assert sorted(drawn) == sorted(sq.AES256(5).random_raw(len(drawn)).tolist())
-
-
-def test_threads_share_a_generator_of_bytes():
-    sq = need("squall.random")
     rng = sq.default_rng(5)
     drawn = in_threads(lambda _: [rng.bytes(4096) for _ in range(20)])
     whole = sq.default_rng(5).bytes(4096 * len(drawn))
@@ -126,10 +86,7 @@ def test_generators_that_end_in_other_threads():
     for rng in made:
         rng.random()
 
-    def draw(number):
-        return made.pop().random(16).tolist()
-
-    assert not repeated(in_threads(draw))
+    assert not repeated(in_threads(lambda _: made.pop().random(16).tolist()))
     assert not made
 
 
@@ -150,12 +107,11 @@ def shuffled_in_threads(rng):
     """Return the items that a list of 500 still has after threads have shuffled it."""
     items = list(range(500))
 
-    def draw(_):
+    def shuffle(_):
         for _ in range(200):
             rng.shuffle(items)
-        return []
 
-    in_threads(draw)
+    in_threads(shuffle)
     return set(items)
 
 

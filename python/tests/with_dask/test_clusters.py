@@ -1,5 +1,6 @@
 """squall.dask and Dask's own generators over squall's: the same on every scheduler, and after a worker was killed."""
 
+import contextlib
 import os
 import signal
 
@@ -11,7 +12,7 @@ da = pytest.importorskip("dask.array")
 
 import squall.dask  # noqa: E402
 import squall.random  # noqa: E402
-from dask_arrays import KINDS, array, two_processes  # noqa: E402
+from helpers import KINDS, SIZED, array  # noqa: E402
 
 
 def pipeline(kind):
@@ -25,6 +26,18 @@ def test_schedulers_of_one_machine(scheduler):
     for kind in KINDS:
         expected = array(kind, (300, 40), -1, 5).compute() + array(kind, (40, 300), -1, 6).compute().T
         np.testing.assert_array_equal(pipeline(kind).compute(scheduler=scheduler), expected)
+
+
+@contextlib.contextmanager
+def two_processes():
+    """Run a cluster and give its client. It is not given up on a machine that is busy."""
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    timeouts = {f"distributed.comm.timeouts.{kind}": "600s" for kind in ["connect", "tcp"]}
+    with dask.config.set(timeouts):
+        with distributed.LocalCluster(dashboard_address=":0", **options) as cluster:
+            with distributed.Client(cluster, timeout="600s") as client:
+                yield client
 
 
 @pytest.fixture(scope="module")
@@ -80,49 +93,14 @@ def test_a_worker_that_is_killed_in_the_middle(tmp_path):
 
 # Dask's own generators over squall's.
 
-DISTRIBUTIONS = {
-    "beta": (2.0, 3.0),
-    "binomial": (10, 0.3),
-    "chisquare": (3.0,),
-    "exponential": (2.0,),
-    "f": (3.0, 4.0),
-    "gamma": (2.0,),
-    "geometric": (0.2,),
-    "gumbel": (),
-    "hypergeometric": (10, 20, 5),
-    "integers": (0, 1000),
-    "laplace": (),
-    "logistic": (),
-    "lognormal": (),
-    "logseries": (0.5,),
-    "negative_binomial": (5, 0.4),
-    "noncentral_chisquare": (3.0, 1.0),
-    "noncentral_f": (3.0, 4.0, 1.0),
-    "normal": (1.0, 2.0),
-    "pareto": (3.0,),
-    "poisson": (4.0,),
-    "power": (2.0,),
-    "random": (),
-    "rayleigh": (),
-    "standard_cauchy": (),
-    "standard_exponential": (),
-    "standard_gamma": (2.0,),
-    "standard_normal": (),
-    "standard_t": (5.0,),
-    "triangular": (0.0, 0.5, 1.0),
-    "uniform": (),
-    "vonmises": (0.0, 1.0),
-    "wald": (1.0, 2.0),
-    "weibull": (2.0,),
-    "zipf": (2.0,),
-}
-
-
 def drawn(rng):
     """Return an array of each distribution."""
-    arrays = {name: getattr(rng, name)(*of, size=60, chunks=20) for name, of in DISTRIBUTIONS.items()}
-    arrays["multinomial"] = rng.multinomial(20, [0.2, 0.8], size=60, chunks=20)
-    arrays["choice of n"] = rng.choice(1000, size=60, chunks=20)
+    arrays = {
+        name: getattr(rng, name)(*SIZED[name], size=60, chunks=20)
+        for name in SIZED
+        # Dask has no others, but for one of vectors.
+        if name not in ("dirichlet", "multivariate_hypergeometric", "multivariate_normal")
+    }
     arrays["choice of an array"] = rng.choice(np.arange(50), size=60, p=np.full(50, 0.02), chunks=20)
     arrays["choice without replacement"] = rng.choice(1000, size=60, replace=False, chunks=60)
     arrays["permutation of n"] = rng.permutation(60)
@@ -134,9 +112,7 @@ def drawn(rng):
 
 def test_every_distribution_of_dask_is_here():
     public = {name for name in dir(da.random.Generator) if not name.startswith("_")}
-    assert public - set(DISTRIBUTIONS) - {"choice", "multinomial", "permutation"} <= {
-        "multivariate_hypergeometric"
-    }
+    assert public <= {*SIZED, "permutation"}
 
 
 @pytest.mark.parametrize("make", [squall.random.default_rng, squall.random.AES256])
