@@ -1,4 +1,4 @@
-"""The programs in python/examples, and the examples of the guide."""
+"""The programs in python/examples, the examples of the guide, and tensors of PyTorch, which one of the programs fills."""
 
 import argparse
 import collections
@@ -12,6 +12,8 @@ import sys
 from fractions import Fraction
 
 import pytest
+
+import squall
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "python.md"
@@ -95,14 +97,18 @@ def test_privacy_draws_from_squall(capsys):
     assert capsys.readouterr().out.count("\n") == 2
 
 
-def test_data_that_was_changed_is_found(tmp_path):
+@pytest.fixture
+def verified_data():
     for needed in ["dask.array", "distributed"]:
         pytest.importorskip(needed)
+    return example("verified_data")
+
+
+def test_data_that_was_changed_is_found(tmp_path, verified_data):
     import dask
     import dask.array as da
     import numpy as np
 
-    verified_data = example("verified_data")
     verified_data.CHUNK = 1 << 12
     directory, size = str(tmp_path / "data"), 10_000
     with dask.config.set(scheduler="synchronous"):
@@ -117,11 +123,65 @@ def test_data_that_was_changed_is_found(tmp_path):
         assert verified_data.differences(directory, size, "a seed") == [(1, 1)]
 
 
-def test_sizes_of_verified_data():
-    for needed in ["dask.array", "distributed"]:
-        pytest.importorskip(needed)
-    size = example("verified_data").words_of_8_bytes
+def test_sizes_of_verified_data(verified_data):
+    size = verified_data.words_of_8_bytes
     assert size("1GiB") == 1 << 30 and size("8") == 8
     for text in ["9", "0", "-8"]:
         with pytest.raises(argparse.ArgumentTypeError, match="multiple of 8"):
             size(text)
+
+
+@pytest.fixture
+def torch():
+    # No CI has it: it is too large. Debian's package python3-torch has.
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "int64", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(3, 100), (), (0,), (3, 0)], ids=str)
+def test_every_byte_of_a_tensor_is_filled(torch, kind, shape):
+    tensor = torch.zeros(shape, dtype=getattr(torch, kind))
+    place, seen = tensor.data_ptr(), bytearray(tensor.numpy().nbytes)
+    for _ in range(64):
+        squall.fill(tensor)
+        assert tensor.data_ptr() == place
+        seen = bytes(one | other for one, other in zip(seen, tensor.numpy().tobytes()))
+    assert set(seen) <= {0xFF}
+
+
+def test_a_part_of_a_tensor_is_filled(torch):
+    """A long one, without the GIL."""
+    tensor = torch.zeros(4, 1 << 16, dtype=torch.uint8)
+    squall.fill(tensor[1:3])
+    assert [bool(row.any()) for row in tensor] == [False, True, True, False]
+
+
+def test_a_type_that_numpy_lacks(torch):
+    tensor = torch.zeros(100, dtype=torch.bfloat16)
+    with pytest.raises(TypeError, match="BFloat16"):
+        squall.fill(tensor)
+    assert not tensor.any()
+    squall.fill(tensor.view(torch.int16))
+    assert tensor.view(torch.int16).any()
+
+
+def test_tensors_that_cannot_be_filled(torch):
+    tensor = torch.zeros(10, 10)
+    with pytest.raises(BufferError, match="not contiguous"):
+        squall.fill(tensor[:, :5])
+    # `numpy()` refuses these itself.
+    with pytest.raises(RuntimeError, match="detach"):
+        squall.fill(torch.zeros(10, requires_grad=True))
+    for refused in [torch.zeros(10, device="meta"), tensor.to_sparse()]:
+        with pytest.raises((TypeError, RuntimeError)):
+            squall.fill(refused)
+    assert not tensor.any()
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_tensors_of_uniform_numbers(torch, kind):
+    filled = example("tensor").uniform_(torch.full((30, 40), 2, dtype=getattr(torch, kind)))
+    assert 0 <= filled.min() and filled.max() < 1
+    # Of float32 there are 2**24, of which two may be the same.
+    assert len(set(filled.flatten().tolist())) > 1190
+    assert 0.4 < filled.mean() < 0.6
