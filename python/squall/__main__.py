@@ -70,8 +70,8 @@ METHODS_OF_NUMPY = [
 def bench(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(
         "python -m squall bench",
-        description="What Python, NumPy and Dask draw, beside the same from squall. In each row, the columns take turns."
-        " A time is the shortest of the turns.",
+        description="What Python, NumPy and Dask draw, beside the same from squall."
+        " In each row, the columns take turns. A time is the shortest of the turns.",
     )
     parser.add_argument(
         "--dask",

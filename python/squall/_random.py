@@ -1,4 +1,4 @@
-"""`squall.Random`, with every method of `random.Random`, and `squall.install`, which has the standard library use it."""
+"""`squall.Random`, with every method of `random.Random`, and `squall.install`, by which the standard library uses it."""
 
 import copyreg as _copyreg
 import operator as _operator

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use squall::BufferedSimulationRng;
 
-use crate::integers::SPACING_53;
+use crate::elements::Kind;
 
 /// The capsule's name.
 const NAME: &CStr = c_str!("BitGenerator");
@@ -94,7 +94,7 @@ extern "C" fn next_uint32<W: Words>(state: *mut c_void) -> u32 {
 /// A number from 0 to below 1, a multiple of 2^-53, as of NumPy's own bit generators.
 extern "C" fn next_double<W: Words>(state: *mut c_void) -> f64 {
     // SAFETY: as above.
-    (unsafe { words::<W>(state) }.next_u64() >> 11) as f64 * SPACING_53
+    f64::from_bits(Kind::Uniform.element(unsafe { words::<W>(state) }.next_u64()))
 }
 
 /// The words of `squall.random.Squall`.

@@ -11,10 +11,12 @@ use squall::hazmat::{Aes256, Keystream, Stores};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::bytes::Writable;
-use crate::integers::SPACING_53;
 
 /// Words that are generated at once.
 const BATCH: usize = 512;
+
+/// 2^-53: random numbers from 0 to below 1 are multiples of it.
+const SPACING_53: f64 = 1.0 / (1u64 << 53) as f64;
 
 /// How a word, or a block, becomes an element of eight bytes.
 #[derive(Clone, Copy)]

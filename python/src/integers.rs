@@ -9,9 +9,6 @@ use crate::bytes::{NewBytes, Writable};
 use crate::elements::Kind;
 use crate::no_randomness;
 
-/// 2^-53: random numbers from 0 to below 1 are multiples of it.
-pub const SPACING_53: f64 = 1.0 / (1u64 << 53) as f64;
-
 fn word() -> PyResult<u64> {
     let mut bytes = [0; 8];
     squall::try_fill(&mut bytes).map_err(no_randomness)?;
@@ -21,7 +18,7 @@ fn word() -> PyResult<u64> {
 /// Return a number from 0 to below 1, a multiple of 2**-53.
 #[pyfunction]
 pub fn random() -> PyResult<f64> {
-    Ok((word()? >> 11) as f64 * SPACING_53)
+    Ok(f64::from_bits(Kind::Uniform.element(word()?)))
 }
 
 /// Return an integer of `k` random bits.

@@ -1,4 +1,4 @@
-"""The programs in python/examples, the examples of the guide, and tensors of PyTorch, which one of the programs fills."""
+"""The programs in python/examples, the examples of the guide, and tensors of PyTorch, which a program fills."""
 
 import argparse
 import collections

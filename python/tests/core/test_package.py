@@ -23,8 +23,8 @@ from helpers import need, run_python
 def test_the_first_use_of_a_submodule_imports_it(use):
     for needed in ["numpy", "dask.array"]:
         need(needed)
-    code = f"import sys, squall; squall.uuid4(); assert 'numpy' not in sys.modules; {use}; assert 'numpy' in sys.modules"
-    assert run_python(code) == ""
+    before = "import sys, squall; squall.uuid4(); assert 'numpy' not in sys.modules"
+    assert run_python(f"{before}; {use}; assert 'numpy' in sys.modules") == ""
 
 
 @pytest.mark.parametrize("missing", ["numpy", "dask"])

@@ -117,10 +117,8 @@ def test_forks_of_other_threads():
 
 
 @pytest.fixture(scope="module")
-def of_numpy():
+def of_numpy(np, sq):
     """Draws of 32 bytes: those that must not repeat, and those that do."""
-    np = need("numpy")
-    sq = need("squall.random")
     ours, theirs, words = sq.default_rng(), np.random.Generator(sq.Squall()), sq.Squall()
     legacy = np.random.RandomState(sq.Squall())
     unrepeatable = {
@@ -176,10 +174,8 @@ def test_generators_of_numpy(of_numpy):
 
 
 @pytest.mark.parametrize("wrap", ["NumPy's", "squall's"])
-def test_a_fork_while_another_thread_draws(wrap):
+def test_a_fork_while_another_thread_draws(wrap, np, sq):
     """The generator's lock is free in the child, and its numbers are others."""
-    np = need("numpy")
-    sq = need("squall.random")
     rng = {"NumPy's": np.random.Generator, "squall's": sq.Generator}[wrap](sq.Squall())
     means = np.zeros(1 << 18)
 
@@ -195,9 +191,8 @@ def test_a_fork_while_another_thread_draws(wrap):
     assert {len(result) for result in results} == {64} and not repeated(results)
 
 
-def test_a_fork_of_the_thread_that_has_the_lock():
+def test_a_fork_of_the_thread_that_has_the_lock(sq):
     """In a handler, say: it has the lock in the child too, and gives it back."""
-    sq = need("squall.random")
     bit_generator = sq.Squall()
 
     def draw():
@@ -208,8 +203,7 @@ def test_a_fork_of_the_thread_that_has_the_lock():
         assert not repeated(in_children(20, draw))
 
 
-def test_a_fork_while_another_thread_spawns():
-    sq = need("squall.random")
+def test_a_fork_while_another_thread_spawns(sq):
     from squall import _seeds
 
     expected = sq.SeedSequence(5).spawn(1)[0].generate_state(4).tobytes()
@@ -222,13 +216,12 @@ def test_a_fork_while_another_thread_spawns():
         assert in_children(1, spawn) == [expected]
 
 
-def test_arrays_of_dask_that_are_made_in_children():
+def test_arrays_of_dask_that_are_made_in_children(sq):
     """Dask seeds its chunks by the generator's seed sequence; with NumPy's, all children make the same array."""
     need("dask.array")
     import dask.array as da
     import numpy as np
 
-    sq = need("squall.random")
 
     def make(rng):
         array = da.random.default_rng(rng).random(40, chunks=10)
@@ -271,9 +264,7 @@ def test_a_random_that_is_sent(pool):
     assert repeated(pool.map(draw_random, [random.Random(5)] * TASKS, chunksize=1)) == TASKS - 1
 
 
-def test_a_generator_of_numpy_that_is_sent(pool):
-    np = need("numpy")
-    sq = need("squall.random")
+def test_a_generator_of_numpy_that_is_sent(pool, np, sq):
     for ours in [sq.default_rng(), np.random.Generator(sq.Squall())]:
         theirs = np.random.Generator(np.random.PCG64(5))
         results = pool.map(draw_from, [(ours, theirs)] * TASKS, chunksize=1)

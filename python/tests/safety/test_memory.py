@@ -11,7 +11,7 @@ import signal
 import pytest
 
 import squall
-from helpers import fork, need, wait_for
+from helpers import fork, wait_for
 
 # Fewer than wait in a buffer. One of them may be somewhere by chance.
 WORDS = 20
@@ -86,24 +86,21 @@ def test_squalls_are_not_there(draw):
         pytest.skip("each request is made different in each clone here, so no number waits as it is served")
 
 
-def test_those_of_numpy_are_not_there():
-    sq = need("squall.random")
+def test_those_of_numpy_are_not_there(sq):
     words = sq.Squall()
     words.random_raw()
     if not_at_a_fork(lambda: words.random_raw().to_bytes(8, "little")) < WORDS // 2:
         pytest.skip("numbers do not wait in a buffer here")
 
 
-def test_control_those_of_a_seeded_generator_are():
+def test_control_those_of_a_seeded_generator_are(sq):
     """Its buffer is on the heap: a child may have the same numbers."""
-    sq = need("squall.random")
     words = sq.AES256(5)
     words.random_raw()
     assert found_at_a_fork(lambda: words.random_raw().to_bytes(8, "little"), WORDS) == [WORDS, WORDS]
 
 
-def test_the_words_are_erased_as_they_are_served():
-    sq = need("squall.random")
+def test_the_words_are_erased_as_they_are_served(sq):
     words = sq.Squall()
     words.random_raw()
 
@@ -152,10 +149,7 @@ def times_in_a_process(act):
     return counts
 
 
-def test_a_one_time_key_is_nowhere_after_the_call():
-    sq = need("squall.random")
-    np = need("numpy")
-
+def test_a_one_time_key_is_nowhere_after_the_call(np, sq):
     def act():
         words = sq._OneTimeWords()
         masked = key_of(words)
@@ -170,9 +164,8 @@ def test_a_one_time_key_is_nowhere_after_the_call():
     assert before <= 2 and used <= 2 and after == 0 and before > 0
 
 
-def test_control_a_key_that_python_had_is_left():
+def test_control_a_key_that_python_had_is_left(sq):
     """Python's objects are not erased, and the search finds them."""
-    sq = need("squall.random")
 
     def act():
         key = squall.token_bytes(32)

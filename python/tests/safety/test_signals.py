@@ -9,7 +9,7 @@ import signal
 import pytest
 
 import squall
-from helpers import in_children, need, repeated
+from helpers import in_children, repeated
 
 
 @pytest.fixture
@@ -89,10 +89,8 @@ def test_control_a_generator_with_a_buffer_repeats(on_signal):
     assert repeated(drawn) == 100
 
 
-def test_generators_of_numpy_are_interrupted(on_signal):
+def test_generators_of_numpy_are_interrupted(on_signal, np, sq):
     """NumPy's shuffle has the lock of the bit generator from which the handler draws."""
-    np = need("numpy")
-    sq = need("squall.random")
     for rng in [sq.default_rng(), sq.default_rng(5), np.random.Generator(sq.Squall())]:
         drawn = []
 

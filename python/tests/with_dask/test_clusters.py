@@ -21,13 +21,6 @@ def pipeline(kind):
     return x + array(kind, (40, 300), (9, 50), 6).T
 
 
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
-def test_schedulers_of_one_machine(scheduler):
-    for kind in KINDS:
-        expected = array(kind, (300, 40), -1, 5).compute() + array(kind, (40, 300), -1, 6).compute().T
-        np.testing.assert_array_equal(pipeline(kind).compute(scheduler=scheduler), expected)
-
-
 @contextlib.contextmanager
 def two_processes():
     """Run a cluster and give its client. It is not given up on a machine that is busy."""
@@ -46,14 +39,18 @@ def cluster():
         yield client
 
 
-def test_a_cluster(cluster):
-    for kind in KINDS:
-        expected = pipeline(kind).compute(scheduler="synchronous")
-        np.testing.assert_array_equal(cluster.compute(pipeline(kind)).result(), expected)
+@pytest.mark.parametrize("kind", KINDS)
+def test_schedulers(kind, cluster):
+    expected = array(kind, (300, 40), -1, 5).compute() + array(kind, (40, 300), -1, 6).compute().T
+    for scheduler in ["synchronous", "threads", "processes"]:
+        np.testing.assert_array_equal(pipeline(kind).compute(scheduler=scheduler), expected)
+    np.testing.assert_array_equal(cluster.compute(pipeline(kind)).result(), expected)
+
+
+def test_a_permutation_on_a_cluster(cluster):
     expected = squall.dask.permutation(10**5, seed=1).compute(scheduler="synchronous")
-    np.testing.assert_array_equal(
-        cluster.compute(squall.dask.permutation(10**5, 9999, seed=1)).result(), expected
-    )
+    result = cluster.compute(squall.dask.permutation(10**5, 9999, seed=1)).result()
+    np.testing.assert_array_equal(result, expected)
 
 
 def killing(marker):

@@ -63,13 +63,6 @@ class TestSquall:
             bit_generator.state = {}
         assert bit_generator.random_raw() != bit_generator.random_raw()
 
-    def test_many_and_short_lived(self):
-        """Each has a page of guarded memory, which is given back."""
-        assert not repeated(np.random.Generator(sq.Squall()).random(2).tobytes() for _ in range(5000))
-        kept = [sq.Squall() for _ in range(2000)]
-        assert not repeated(each.random_raw() for each in kept)
-
-
 class TestAES256:
     def test_a_key_gives_the_words_of_a_stream(self):
         assert np.array_equal(sq.AES256(key=KEY).random_raw(5000), words_of_stream(0, 5000))
@@ -100,14 +93,12 @@ class TestAES256:
             sq.AES256(5, key=KEY)
 
     def test_seeds(self):
-        seeds = [0, 1, 2**32, 2**64, 2**1000, b"", b"\0", b"a", "a", "", [], [0], [[0]], (0, 1), [1, 0], "0", range(3)]
-        seeds += [np.random.SeedSequence(5), sq.SeedSequence(5), np.arange(5), ["a", 5, b"c", [1, [2]]]]
-        assert not repeated(sq.AES256(seed).random_raw() for seed in seeds)
-        for seed in seeds:
-            assert sq.AES256(seed).random_raw(3).tolist() == sq.AES256(seed).random_raw(3).tolist()
+        """That all bits of a seed count is tested of SeedSequence."""
+        for seed in [np.random.SeedSequence(5), sq.SeedSequence(5), ["a", 5, b"c", [1, [2]]], 2**1000]:
+            assert sq.AES256(seed).random_raw() == sq.AES256(seed).random_raw()
         assert sq.AES256().random_raw() != sq.AES256(None).random_raw()
-        for same in [(5, np.int8(5)), ([1, 2], np.array([1, 2])), ((1, 2), range(1, 3)), (b"a", bytearray(b"a"))]:
-            assert sq.AES256(same[0]).random_raw() == sq.AES256(same[1]).random_raw()
+        for one, other in [(5, np.int8(5)), ([1, 2], np.array([1, 2])), ((1, 2), range(1, 3)), (b"a", bytearray(b"a"))]:
+            assert sq.AES256(one).random_raw() == sq.AES256(other).random_raw()
 
     def test_invalid_seeds(self):
         for seed in [1.5, -0.5, None.__class__, object(), [None], [1.5], {1, 2}, {1: 2}, iter([1])]:
@@ -125,10 +116,6 @@ class TestAES256:
         assert np.array_equal(halves, words.astype("<u8").view("<u4")[:2001])
         assert rng.bit_generator.random_raw() == words[1001]
         assert rng.integers(2**32, dtype=np.uint32) == words[1000] >> np.uint64(32)
-
-    def test_doubles(self):
-        drawn = np.random.Generator(sq.AES256(key=KEY)).random(2000)
-        assert np.array_equal(drawn, (words_of_stream(0, 2000) >> np.uint64(11)) * 2.0**-53)
 
     @pytest.mark.parametrize("words", [0, 1, 2, 511, 512, 513, 1024, 5000])
     @pytest.mark.parametrize("half", [False, True])
@@ -292,15 +279,3 @@ def test_a_bit_generator_has_words_once():
         with pytest.raises(TypeError, match="already"):
             again()
     assert bit_generator.random_raw() == words_of_stream(0, 1)[0]
-
-
-@pytest.mark.parametrize(("make", "repeats"), [(sq.Squall, 0), (lambda: sq.AES256(5), 49)])
-def test_a_generator_keeps_its_bit_generator(make, repeats):
-    drawn = []
-    for _ in range(50):
-        rng = np.random.Generator(make())
-        rng.bit_generator.spawn(5)
-        drawn.append(rng.random())
-    kept = np.random.Generator(make())
-    assert kept.random(2000).min() >= 0
-    assert repeated(drawn) == repeats

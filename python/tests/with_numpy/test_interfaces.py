@@ -181,16 +181,3 @@ def test_fill_refuses_other_arrays(array, words):
     with pytest.raises(BufferError, match=words):
         squall.fill(array)
     assert repr(array) == before
-
-
-def test_fill_of_the_arrays_of_tensors():
-    class Tensor:
-        def __init__(self, copies):
-            self.memory = np.zeros(100)
-            self.numpy = self.memory.copy if copies else lambda: self.memory
-
-    squall.fill(tensor := Tensor(copies=False))
-    assert tensor.memory.all()
-    with pytest.raises(BufferError, match="copy"):
-        squall.fill(tensor := Tensor(copies=True))
-    assert not tensor.memory.any()

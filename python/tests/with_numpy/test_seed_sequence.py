@@ -11,9 +11,9 @@ np = need("numpy")
 sq = need("squall.random")
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**64, 3**500, b"bytes", "text", [1, "two", b"three", [4]]])
+@pytest.mark.parametrize("seed", [0, 1, 2**64, 3**2000, b"bytes", "text", [1, "two", b"three", [4]]])
 def test_known_answers(seed):
-    """Of an implementation that shares no code with squall."""
+    """Of an implementation that shares no code with squall. All bits count; of NumPy's own sequences, 128."""
     state = sq.SeedSequence(seed).generate_state(4, np.uint64)
     assert state.astype("<u8").tobytes() == of_sequence("SeedSequence", seed)
     assert sq.AES256(seed).state["state"]["key"] == of_sequence("AES256", seed)
@@ -38,13 +38,6 @@ def test_different_seeds_give_different_words():
 def test_control_numpys_own_has_equal_words_for_different_seeds():
     one, other = np.random.SeedSequence(0), np.random.SeedSequence([0])
     assert one.generate_state(4).tobytes() == other.generate_state(4).tobytes()
-
-
-def test_every_bit_counts():
-    """Of a seed of 4096 bits; NumPy's own keeps 128."""
-    seed = 3**2000
-    states = [sq.SeedSequence(seed ^ 1 << bit).generate_state(2).tobytes() for bit in range(0, 3100, 7)]
-    assert not repeated([*states, sq.SeedSequence(seed).generate_state(2).tobytes()])
 
 
 def test_without_a_seed():
