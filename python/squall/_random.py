@@ -1,4 +1,4 @@
-"""`squall.Random`, with every method of `random.Random`, and `squall.install`, by which the standard library uses it."""
+"""`squall.Random`, with every method of `random.Random`, and `squall.install`: the standard library draws from it."""
 
 import copyreg as _copyreg
 import operator as _operator

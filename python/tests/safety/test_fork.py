@@ -1,10 +1,9 @@
 """Child processes: what was made before a fork gives other numbers in each of them, and so does what is sent to
-processes of multiprocessing and concurrent.futures, with every start method.
+processes of multiprocessing, with every start method.
 
 The controls are generators that were made or sent likewise, and give each child the same.
 """
 
-import concurrent.futures
 import multiprocessing
 import random
 import signal
@@ -81,21 +80,6 @@ def test_control_every_child_repeats_the_others(name):
     assert repeated(in_children(20, draw)) == 19
 
 
-def test_forks_at_every_place_of_the_buffer():
-    """A forked child process, its own child, and the parent, after each of many draws."""
-    results = []
-    for _ in range(100):
-        results.append(squall.token_bytes(40))
-
-        def draw():
-            return squall.token_bytes(40) + b"".join(in_children(1, lambda: squall.token_bytes(40)))
-
-        (pair,) = in_children(1, draw)
-        assert len(pair) == 80
-        results += [pair[:40], pair[40:]]
-    assert not repeated(results)
-
-
 def test_forks_of_other_threads():
     """Threads fork while others draw. Each child has its thread's generator."""
     mine = []
@@ -116,8 +100,11 @@ def test_forks_of_other_threads():
     assert not repeated([*mine, *(result[:16] for result in results), *(result[16:] for result in results)])
 
 
-@pytest.fixture(scope="module")
-def of_numpy(np, sq):
+def spawned(sequence):
+    return sequence.spawn(1)[0].generate_state(4, "u8").tobytes()
+
+
+def test_generators_of_numpy(np, sq):
     """Draws of 32 bytes: those that must not repeat, and those that do."""
     ours, theirs, words = sq.default_rng(), np.random.Generator(sq.Squall()), sq.Squall()
     legacy = np.random.RandomState(sq.Squall())
@@ -146,15 +133,6 @@ def of_numpy(np, sq):
         "a number that RandomState keeps": lambda: 4 * gauss.standard_normal(1).tobytes(),
         "children of a seed sequence with a seed": lambda: spawned(sequence),
     }
-    return unrepeatable, repeatable
-
-
-def spawned(sequence):
-    return sequence.spawn(1)[0].generate_state(4, "u8").tobytes()
-
-
-def test_generators_of_numpy(of_numpy):
-    unrepeatable, repeatable = of_numpy
 
     def draw():
         return b"".join(draw() for draw in [*unrepeatable.values(), *repeatable.values()])
@@ -237,11 +215,10 @@ def test_arrays_of_dask_that_are_made_in_children(sq):
 
 # Processes of multiprocessing.
 
-METHODS = ["fork", "spawn", "forkserver"]
 TASKS, TASKS_OF_A_PROCESS = 60, 10
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(params=["fork", "spawn", "forkserver"])
 def pool(request):
     draw_in_a_process(0)
     context = multiprocessing.get_context(request.param)
@@ -274,11 +251,3 @@ def test_a_generator_of_numpy_that_is_sent(pool, np, sq):
     seeded.random(3, dtype="f4")
     results = pool.map(draw_from, [(seeded, seeded)] * 5, chunksize=1)
     assert {data for data, _ in results} == {seeded.random(2).tobytes()}
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_executor(method):
-    context = multiprocessing.get_context(method)
-    with concurrent.futures.ProcessPoolExecutor(3, mp_context=context) as executor:
-        results = list(executor.map(draw_in_a_process, range(TASKS)))
-    assert not repeated(data for _, data, _ in results)

@@ -1,8 +1,4 @@
-"""squall.dask and Dask's own generators over squall's: the same on every scheduler, and after a worker was killed."""
-
-import contextlib
-import os
-import signal
+"""squall.dask and Dask's own generators over squall's: the same on every scheduler."""
 
 import pytest
 
@@ -21,9 +17,9 @@ def pipeline(kind):
     return x + array(kind, (40, 300), (9, 50), 6).T
 
 
-@contextlib.contextmanager
-def two_processes():
-    """Run a cluster and give its client. It is not given up on a machine that is busy."""
+@pytest.fixture(scope="module")
+def cluster():
+    """It is not given up on a machine that is busy."""
     distributed = pytest.importorskip("distributed")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     timeouts = {f"distributed.comm.timeouts.{kind}": "600s" for kind in ["connect", "tcp"]}
@@ -31,12 +27,6 @@ def two_processes():
         with distributed.LocalCluster(dashboard_address=":0", **options) as cluster:
             with distributed.Client(cluster, timeout="600s") as client:
                 yield client
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with two_processes() as client:
-        yield client
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -51,41 +41,6 @@ def test_a_permutation_on_a_cluster(cluster):
     expected = squall.dask.permutation(10**5, seed=1).compute(scheduler="synchronous")
     result = cluster.compute(squall.dask.permutation(10**5, 9999, seed=1)).result()
     np.testing.assert_array_equal(result, expected)
-
-
-def killing(marker):
-    """Return a function for `map_blocks` that kills the first process in which it comes to block (1, 1)."""
-
-    # Of a function within a function, workers get the code: they cannot import this module.
-    def kill_once(block, block_id=None):
-        if block_id == (1, 1):
-            try:
-                with open(marker, "x") as file:
-                    file.write(str(os.getpid()))
-            except FileExistsError:
-                pass
-            else:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return block
-
-    return kill_once
-
-
-def test_a_worker_that_is_killed_in_the_middle(tmp_path):
-    arrays = [array(kind, (300, 40), (50, 7), seed) for kind in KINDS for seed in [5, None]]
-    marker = tmp_path / "killed"
-    with two_processes() as client:
-        workers = set(client.run(os.getpid).values())
-        # Both workers have chunks, and one will lose them. The other one does not wait for a new one.
-        kept = client.persist(arrays)
-        client.compute(kept[-1].sum()).result()
-        last = [x.map_blocks(killing(str(marker)), dtype=x.dtype) for x in kept]
-        results = [future.result() for future in client.compute(last)]
-        killed = int(marker.read_text())
-        assert killed in workers
-        assert killed not in client.run(os.getpid).values()
-    for x, result in zip(arrays, results):
-        np.testing.assert_array_equal(result, x.compute(scheduler="synchronous"))
 
 
 # Dask's own generators over squall's.

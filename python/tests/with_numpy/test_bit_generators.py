@@ -63,6 +63,7 @@ class TestSquall:
             bit_generator.state = {}
         assert bit_generator.random_raw() != bit_generator.random_raw()
 
+
 class TestAES256:
     def test_a_key_gives_the_words_of_a_stream(self):
         assert np.array_equal(sq.AES256(key=KEY).random_raw(5000), words_of_stream(0, 5000))
