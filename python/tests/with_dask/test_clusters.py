@@ -1,4 +1,7 @@
-"""squall.dask and Dask's own generators over squall's: the same on every scheduler."""
+"""squall.dask and Dask's own generators over squall's: the same on every scheduler, and after a worker was killed."""
+
+import os
+import signal
 
 import pytest
 
@@ -41,6 +44,16 @@ def test_a_permutation_on_a_cluster(cluster):
     expected = squall.dask.permutation(10**5, seed=1).compute(scheduler="synchronous")
     result = cluster.compute(squall.dask.permutation(10**5, 9999, seed=1)).result()
     np.testing.assert_array_equal(result, expected)
+
+
+def test_a_worker_that_is_killed(cluster):
+    """The chunks that it had are made again."""
+    arrays = [array(kind, (300, 40), (50, 7), seed) for kind in KINDS for seed in [5, None]]
+    kept = cluster.persist(arrays)
+    cluster.gather([part for x in kept for part in cluster.futures_of(x)])
+    os.kill(min(cluster.run(os.getpid).values()), signal.SIGKILL)
+    for x, result in zip(arrays, cluster.gather(cluster.compute(kept))):
+        np.testing.assert_array_equal(result, x.compute(scheduler="synchronous"))
 
 
 # Dask's own generators over squall's.
