@@ -12,8 +12,11 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::bytes::Writable;
 
-/// Words that are generated at once.
-const BATCH: usize = 512;
+/// Bytes that are generated at once.
+const BATCH: usize = 4096;
+
+/// Length of a block of AES, in bytes.
+pub const BLOCK: usize = 16;
 
 /// 2^-53: random numbers from 0 to below 1 are multiples of it.
 const SPACING_53: f64 = 1.0 / (1u64 << 53) as f64;
@@ -81,64 +84,61 @@ fn scaled(block: u128, span: u64) -> u64 {
 /// Fills `out` with the elements from number `first` on.
 pub fn fill_elements_from(keystream: &Keystream<Aes256>, kind: Kind, first: u128, out: &mut [u8]) {
     match kind {
-        Kind::Word => return fill_words_from(keystream, first, out),
-        Kind::WideInteger { low, span } => {
-            return fill_wide_integers_from(keystream, low, span, first, out);
+        Kind::Word => {
+            // Words are the keystream itself, and a block has two.
+            let skipped = 8 * (first % 2) as usize;
+            fill_bytes_from(keystream, first / 2, skipped, out, Stores::Cached);
+            for word in out.as_chunks_mut::<8>().0 {
+                *word = u64::from_le_bytes(*word).to_ne_bytes();
+            }
         }
-        _ => {}
+        Kind::WideInteger { low, span } => fill_with::<16>(keystream, first, out, |block| {
+            low.wrapping_add(scaled(u128::from_le_bytes(block), span))
+        }),
+        _ => fill_with::<8>(keystream, first, out, |word| {
+            kind.element(u64::from_le_bytes(word))
+        }),
     }
-    let mut first = first;
+}
+
+/// Fills `out` with the bytes of the keystream from byte `skipped` of a block on.
+pub fn fill_bytes_from(
+    keystream: &Keystream<Aes256>,
+    block: u128,
+    skipped: usize,
+    out: &mut [u8],
+    stores: Stores,
+) {
+    let (head, rest) = out.split_at_mut(out.len().min((BLOCK - skipped) % BLOCK));
+    if !head.is_empty() {
+        let mut bytes = Zeroizing::new([0; BLOCK]);
+        keystream.fill(block, &mut bytes[..], Stores::Cached);
+        head.copy_from_slice(&bytes[skipped..][..head.len()]);
+    }
+    keystream.fill(block.wrapping_add(u128::from(skipped != 0)), rest, stores);
+}
+
+/// Fills `out` with what `element` makes of every `N` bytes of the keystream, a word or a block, from number `first` on.
+fn fill_with<const N: usize>(
+    keystream: &Keystream<Aes256>,
+    mut first: u128,
+    out: &mut [u8],
+    element: impl Fn([u8; N]) -> u64,
+) {
+    let in_a_block = (BLOCK / N) as u128;
     let mut rest = out.as_chunks_mut::<8>().0;
-    let mut bytes = [0; 8 * BATCH];
+    let mut bytes = [0; BATCH];
     while !rest.is_empty() {
-        // A block has two words.
-        let skipped = (first % 2) as usize;
-        let count = rest.len().min(BATCH - skipped);
+        let skipped = (first % in_a_block) as usize;
+        let count = rest.len().min(BATCH / N - skipped);
         let (now, later) = rest.split_at_mut(count);
-        let used = &mut bytes[..8 * (skipped + count)];
-        keystream.fill(first / 2, used, Stores::Cached);
-        let words = used.as_chunks::<8>().0[skipped..].iter();
-        for (element, word) in now.iter_mut().zip(words) {
-            *element = kind.element(u64::from_le_bytes(*word)).to_ne_bytes();
+        let used = &mut bytes[..N * (skipped + count)];
+        keystream.fill(first / in_a_block, used, Stores::Cached);
+        for (place, drawn) in now.iter_mut().zip(&used.as_chunks::<N>().0[skipped..]) {
+            *place = element(*drawn).to_ne_bytes();
         }
         first = first.wrapping_add(count as u128);
         rest = later;
-    }
-    bytes.zeroize();
-}
-
-/// The same for words, which are the keystream itself.
-fn fill_words_from(keystream: &Keystream<Aes256>, first: u128, out: &mut [u8]) {
-    // A block has two words, of which the first may not be wanted.
-    let (half, blocks) = out.split_at_mut(out.len().min(8 * (first % 2) as usize));
-    if !half.is_empty() {
-        let mut block = Zeroizing::new([0; 16]);
-        keystream.fill(first / 2, &mut block[..], Stores::Cached);
-        half.copy_from_slice(&block[8..]);
-    }
-    keystream.fill(first.div_ceil(2), blocks, Stores::Cached);
-    for word in out.as_chunks_mut::<8>().0 {
-        *word = u64::from_le_bytes(*word).to_ne_bytes();
-    }
-}
-
-/// The same for the kind that takes a block an element.
-fn fill_wide_integers_from(
-    keystream: &Keystream<Aes256>,
-    low: u64,
-    span: u64,
-    mut first: u128,
-    out: &mut [u8],
-) {
-    let mut bytes = [0; 8 * BATCH];
-    for elements in out.as_chunks_mut::<8>().0.chunks_mut(BATCH / 2) {
-        let used = &mut bytes[..16 * elements.len()];
-        keystream.fill(first, used, Stores::Cached);
-        for (element, block) in elements.iter_mut().zip(used.as_chunks::<16>().0) {
-            let integer = low.wrapping_add(scaled(u128::from_le_bytes(*block), span));
-            *element = integer.to_ne_bytes();
-        }
-        first = first.wrapping_add(elements.len() as u128);
     }
     bytes.zeroize();
 }

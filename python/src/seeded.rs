@@ -174,20 +174,19 @@ impl Words for State {
 /// `numpy.random.Generator.integers` makes of the words of a bit generator, by words of 32 bits for ranges that fit
 /// into them (numpy/random/src/distributions/distributions.c, `random_bounded_uint64_fill`).
 fn fill_integers(words: &mut State, low: i64, width: u64, out: &mut [u8]) {
-    for place in out.as_chunks_mut::<8>().0 {
-        let distance = match (u32::try_from(width), width.checked_add(1)) {
-            (Ok(u32::MAX), _) => words.next_u32().into(),
-            (Ok(width), _) => {
-                let Ok(distance) = below_u32(width + 1, || Ok::<_, Infallible>(words.next_u32()));
-                distance.into()
-            }
-            (Err(_), None) => words.next_u64(),
-            (Err(_), Some(bound)) => {
-                let Ok(distance) = below_u64(bound, || Ok::<_, Infallible>(words.next_u64()));
-                distance
-            }
-        };
-        *place = (low as u64).wrapping_add(distance).to_ne_bytes();
+    let places = out.as_chunks_mut::<8>().0.iter_mut();
+    let at = |distance: u64| (low as u64).wrapping_add(distance).to_ne_bytes();
+    match (u32::try_from(width), width.checked_add(1)) {
+        (Ok(u32::MAX), _) => places.for_each(|place| *place = at(words.next_u32().into())),
+        (Ok(width), _) => places.for_each(|place| {
+            let Ok(distance) = below_u32(width + 1, || Ok::<_, Infallible>(words.next_u32()));
+            *place = at(distance.into());
+        }),
+        (Err(_), None) => places.for_each(|place| *place = at(words.next_u64())),
+        (Err(_), Some(bound)) => places.for_each(|place| {
+            let Ok(distance) = below_u64(bound, || Ok::<_, Infallible>(words.next_u64()));
+            *place = at(distance);
+        }),
     }
 }
 

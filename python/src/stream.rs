@@ -6,16 +6,13 @@ use pyo3::exceptions::{PyEOFError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use squall::hazmat::{Aes256, Keystream, Stores};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use crate::bytes::{NewBytes, Writable};
-use crate::elements::keystream;
+use crate::elements::{BLOCK, fill_bytes_from, keystream};
 
 /// Length of the stream, in bytes.
 const END: u128 = 1 << 64;
-
-/// Length of a block, in bytes.
-const BLOCK: usize = 16;
 
 /// A key as 2**64 reproducible bytes, which are read like a file.
 ///
@@ -95,17 +92,9 @@ impl Stream {
 
     /// Writes the bytes from number `first` on.
     fn generate(&self, first: u128, out: &mut [u8]) {
-        let stores = Stores::for_len(out.len());
         let (block, skipped) = (first / BLOCK as u128, first as usize % BLOCK);
-        let (head, rest) = out.split_at_mut(out.len().min((BLOCK - skipped) % BLOCK));
-        if !head.is_empty() {
-            let mut bytes = [0; BLOCK];
-            self.keystream.fill(block, &mut bytes, Stores::Cached);
-            head.copy_from_slice(&bytes[skipped..][..head.len()]);
-            bytes.zeroize();
-        }
-        let next = block + u128::from(skipped != 0);
-        self.keystream.fill(next, rest, stores);
+        let stores = Stores::for_len(out.len());
+        fill_bytes_from(&self.keystream, block, skipped, out, stores);
     }
 }
 
