@@ -297,27 +297,33 @@ func TestVMGenIDPage(t *testing.T) {
 	}
 }
 
-// A vmclock that counts restores goes before vmgenid's page, and the page before a vmclock that does not.
+// A vmclock that counts restores goes before vmgenid's page, and the page before a vmclock that does not. Each of
+// them proves that this is a VM.
 func TestTheBestSignalIsUsed(t *testing.T) {
 	useTestDevices(t)
 	acceptFiles(t)
-	write(t, vmgenidPage.path, pageOfVMGenID(40))
-	write(t, vmClock.path, vmclockPage(112, hasGeneration, 5, 7))
-	if policy := detectPolicy(); !policy.HasVMClock() || policy.HasVMGenIDPage() || !policy.HasImmediateSignal() {
-		t.Errorf("with a vmclock that counts: %+v", policy.signal)
-	}
-	write(t, vmClock.path, vmclockPage(104, 0, 5, 7))
-	if policy := detectPolicy(); policy.HasVMClock() || !policy.HasVMGenIDPage() || !policy.HasImmediateSignal() {
-		t.Errorf("with a vmclock that does not: %+v", policy.signal)
-	}
-	write(t, vmgenidPage.path, pageOfVMGenID(41))
-	if policy := detectPolicy(); !policy.HasVMClock() || policy.HasVMGenIDPage() || policy.HasImmediateSignal() {
-		t.Errorf("with that alone: %+v", policy.signal)
+	for _, c := range []struct {
+		name                         string
+		clock, page                  []byte
+		isClock, isPage, isImmediate bool
+	}{
+		{"both", vmclockPage(112, hasGeneration, 5, 7), pageOfVMGenID(40), true, false, true},
+		{"a vmclock that does not count", vmclockPage(104, 0, 5, 7), pageOfVMGenID(40), false, true, true},
+		{"that alone", vmclockPage(104, 0, 5, 7), pageOfVMGenID(41), true, false, false},
+		{"the page alone", nil, pageOfVMGenID(40), false, true, true},
+	} {
+		write(t, vmClock.path, append(c.clock, make([]byte, PageSize-len(c.clock))...))
+		write(t, vmgenidPage.path, c.page)
+		policy := detectPolicy()
+		if policy.HasVMClock() != c.isClock || policy.HasVMGenIDPage() != c.isPage || !policy.IsVM ||
+			policy.HasImmediateSignal() != c.isImmediate || policy.NoticesClones() != c.isImmediate {
+			t.Errorf("%s: %+v of %+v", c.name, policy, policy.signal)
+		}
 	}
 }
 
-// A device that only VMs have proves that this is one, whatever the CPU says. The control is a driver without
-// a device.
+// A vmgenid, which only VMs have, proves that this is one, whatever the CPU says. The control is a driver without a
+// device.
 func TestADeviceProvesAVM(t *testing.T) {
 	useTestDevices(t)
 	driver := t.TempDir()
@@ -333,17 +339,6 @@ func TestADeviceProvesAVM(t *testing.T) {
 	}
 	if policy := detectPolicy(); !policy.IsVM || !policy.HasVMGenID || !policy.HasDelayedNotification() {
 		t.Errorf("with a vmgenid: %+v", policy)
-	}
-	vmgenidDrivers = nil
-	acceptFiles(t)
-	write(t, vmgenidPage.path, pageOfVMGenID(40))
-	if policy := detectPolicy(); !policy.IsVM || !policy.NoticesClones() {
-		t.Errorf("with vmgenid's page: %+v", policy)
-	}
-	vmgenidPage.path += ".none"
-	write(t, vmClock.path, vmclockPage(104, 0, 5, 7))
-	if policy := detectPolicy(); !policy.IsVM || policy.NoticesClones() {
-		t.Errorf("with a vmclock that counts no generations: %+v", policy)
 	}
 }
 
@@ -374,25 +369,23 @@ func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
 // A signal that is relied on is what a clone is known by: at once, in every request and in the epoch; and
 // gaps are followed until the kernel has reseeded too.
 func TestASignalIsWatched(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		name    string
 		path    *string
 		content []byte
-		// at are bytes of the signal.
-		at []int64
+		// at is a byte of the signal.
+		at int64
 	}{
-		{"vmclock", &vmClock.path, vmclockPage(112, hasGeneration, 5, 7), []int64{104}},
-		{"vmgenid's page", &vmgenidPage.path, pageOfVMGenID(40), []int64{40, 55}},
-	}
-	for _, c := range cases {
-		for _, at := range c.at {
-			t.Run(fmt.Sprintf("%s, byte %d", c.name, at), func(t *testing.T) {
-				useTestDevices(t)
-				acceptFiles(t)
-				write(t, *c.path, c.content)
-				checkSignalIsWatched(t, func() { overwrite(t, *c.path, at, 8) })
-			})
-		}
+		{"vmclock", &vmClock.path, vmclockPage(112, hasGeneration, 5, 7), 104},
+		{"vmgenid's page, first byte", &vmgenidPage.path, pageOfVMGenID(40), 40},
+		{"vmgenid's page, last byte", &vmgenidPage.path, pageOfVMGenID(40), 55},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			useTestDevices(t)
+			acceptFiles(t)
+			write(t, *c.path, c.content)
+			checkSignalIsWatched(t, func() { overwrite(t, *c.path, c.at, 8) })
+		})
 	}
 }
 
