@@ -28,7 +28,7 @@ run() {
 
 for ((round = 0; round < rounds; round++)); do
     for each in "${runs[@]}"; do
-        run $each | sed -E 's/.*: ([0-9.]+) (s; |MB).*/\1/' >> "$scratch/$each"
+        run $each | sed -E 's/^[^:]*: ([0-9.]+) MB.*/\1/; s/.*: ([0-9.]+) s; .*/\1/' >> "$scratch/$each"
     done
 done
 
