@@ -3,52 +3,11 @@ package squall_test
 import (
 	"crypto/rand"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	squall "github.com/squall-rng/squall/go"
 )
-
-// childVariable has this program draw and print, instead of test.
-const childVariable = "SQUALL_CHILD"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(childVariable) == "" {
-		os.Exit(m.Run())
-	}
-	fmt.Printf("%x", squall.Bytes(16))
-}
-
-// child is what a child of this process draws.
-func child(t *testing.T) string {
-	t.Helper()
-	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), childVariable+"=1")
-	output, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(output)
-}
-
-// Children by os/exec, and this process, do not repeat each other.
-func TestProcessesDoNotRepeat(t *testing.T) {
-	seen := map[string]bool{}
-	count := 20
-	if testing.Short() {
-		count = 3
-	}
-	for range count {
-		for _, drawn := range []string{child(t), fmt.Sprintf("%x", squall.Bytes(16))} {
-			if seen[drawn] || len(drawn) != 32 {
-				t.Fatalf("%s is given out twice, or no 16 bytes", drawn)
-			}
-			seen[drawn] = true
-		}
-	}
-}
 
 func TestText(t *testing.T) {
 	seen := map[byte]bool{}

@@ -26,14 +26,6 @@ func requireErased(t *testing.T, secret []byte, call func()) {
 	}
 }
 
-// copyBytes copies byte by byte, because a copy of words would itself leave the words in registers.
-func copyBytes(to, from *[BlockSize]byte) {
-	//lint:ignore S1001 copy moves words
-	for i := range from {
-		to[i] = from[i]
-	}
-}
-
 // block gives the bytes of words, the first byte of each first.
 func block(words ...uint64) (bytes []byte) {
 	for _, word := range words {
@@ -57,14 +49,14 @@ func TestRegistersAreErased(t *testing.T) {
 				counter, start := new([BlockSize]byte), blockOf(high, low)
 				last := low + uint64(length+BlockSize-1)/BlockSize
 				requireErased(t, append(block(high, low, low+1, last), keys[:]...), func() {
-					copyBytes(counter, &start)
+					registers.Copy(counter[:], start[:])
 					engine.Keystream(keys, counter, dst)
 				})
 			})
 			t.Run(fmt.Sprintf("%v/%d where the counter carries", engine, length), func(t *testing.T) {
 				counter, start := new([BlockSize]byte), blockOf(high, math.MaxUint64)
 				requireErased(t, append(block(high, high+1), keys[:]...), func() {
-					copyBytes(counter, &start)
+					registers.Copy(counter[:], start[:])
 					engine.Keystream(keys, counter, dst)
 				})
 			})

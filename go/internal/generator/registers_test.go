@@ -77,14 +77,9 @@ func erased(t *testing.T, call func()) {
 	}
 }
 
-// copyPage copies the P's page, by bytes: a copy of the whole would leave it in vector registers.
+// copyPage copies the P's page.
 func copyPage(to *guard.Page) {
 	page := pin()
 	defer guard.Unpin()
-	source := (*[guard.PageSize]byte)(unsafe.Pointer(page))
-	target := (*[guard.PageSize]byte)(unsafe.Pointer(to))
-	//lint:ignore S1001 not as a whole
-	for i := range source {
-		target[i] = source[i]
-	}
+	registers.Copy((*[guard.PageSize]byte)(unsafe.Pointer(to))[:], (*[guard.PageSize]byte)(unsafe.Pointer(page))[:])
 }

@@ -213,17 +213,9 @@ func TestTheStatusHasTheLabsKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var status map[string]any
-	if err := json.Unmarshal(text, &status); err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range []string{
-		"go", "gomaxprocs", "engine", "memory", "fork_guard", "clone_guard", "reseed_guard", "counter_shows_stops",
-		"kernel_generation", "is_vm", "has_vmgenid", "has_vmclock", "has_vmgenid_page", "has_vdso_getrandom", "reseeds",
-		"bytes_discarded",
-	} {
-		if value, isThere := status[key]; !isThere || value == "" {
-			t.Errorf("%s: %v", key, value)
+	for _, key := range []string{"go", "engine", "memory", "clone_guard", "reseed_guard"} {
+		if !strings.Contains(string(text), `"`+key+`":"`) {
+			t.Errorf("no %s: %s", key, text)
 		}
 	}
 }

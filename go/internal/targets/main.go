@@ -84,33 +84,24 @@ func targets() []target {
 		length int
 		bound  float64
 	}{{4, 1.5}, {16, 2}, {32, 2}} {
-		all = append(all, compareRead(fmt.Sprintf("Read of %d bytes / crypto/rand", short.length), short.length, short.bound))
+		all = append(all, timesAsFast(fmt.Sprintf("Read of %d bytes / crypto/rand", short.length), short.length, short.bound))
 	}
 	simulation := func() { squall.SimulationSource{}.Uint64() }
+	words := func() { mathrand.Uint64() }
 	return append(all,
-		compareRead("Read of 1 MiB / crypto/rand", 1<<20, 20),
-		compareWords("Uint64 / math/rand/v2", func() { squall.Uint64() }, 4),
-		compareWords("SimulationSource / math/rand/v2", simulation, 2),
+		timesAsFast("Read of 1 MiB / crypto/rand", 1<<20, 20),
+		compare("Uint64 / math/rand/v2", func() { squall.Uint64() }, words, 4),
+		compare("SimulationSource / math/rand/v2", simulation, words, 2),
 		goroutines(), allocations(), firstByte(),
 	)
 }
 
-// compareRead measures how many times as fast Read is as crypto/rand's.
-func compareRead(name string, length int, bound float64) target {
+// timesAsFast compares Read with crypto/rand's: it must be so many times as fast.
+func timesAsFast(name string, length int, bound float64) target {
 	buffer := make([]byte, length)
-	ratio, theirs, ours := compare(
-		func() { rand.Read(buffer) },
-		func() { squall.Read(buffer) },
-	)
-	details := fmt.Sprintf("%.1f and %.1f ns", theirs, ours)
-	return target{name: name, figure: ratio, unit: "×", details: details, atLeast: true, bound: bound}
-}
-
-// compareWords measures a word's time relative to the top-level Uint64 of math/rand/v2.
-func compareWords(name string, word func(), bound float64) target {
-	ratio, ours, theirs := compare(word, func() { mathrand.Uint64() })
-	details := fmt.Sprintf("%.2f and %.2f ns", ours, theirs)
-	return target{name: name, figure: ratio, unit: "×", details: details, bound: bound}
+	t := compare(name, func() { rand.Read(buffer) }, func() { squall.Read(buffer) }, bound)
+	t.atLeast = true
+	return t
 }
 
 // goroutines measures the same work by a thousand goroutines relative to one goroutine per CPU.
@@ -134,20 +125,18 @@ func goroutines() target {
 		}
 	}
 	few := runtime.NumCPU()
-	ratio, many, ours := compare(spread(1000), spread(few))
-	details := fmt.Sprintf("%.2f and %.2f ms for %d draws", many/1e6, ours/1e6, draws)
-	name := fmt.Sprintf("1000 goroutines / %d", few)
-	return target{name: name, figure: ratio, unit: "×", details: details, bound: 1.1}
+	return compare(fmt.Sprintf("1000 goroutines / %d", few), spread(1000), spread(few), 1.1)
 }
 
-// compare returns the median ratio of one call's time to another's, and the median times in nanoseconds.
-func compare(one, other func()) (ratio, first, second float64) {
+// compare measures the median ratio of one call's time to another's, which must not exceed the bound.
+func compare(name string, one, other func(), bound float64) target {
 	var ratios, ones, others []float64
 	for range rounds {
 		a, b := perCall(one), perCall(other)
 		ratios, ones, others = append(ratios, a/b), append(ones, a), append(others, b)
 	}
-	return median(ratios), median(ones), median(others)
+	details := fmt.Sprintf("%.1f and %.1f ns", median(ones), median(others))
+	return target{name: name, figure: median(ratios), unit: "×", details: details, bound: bound}
 }
 
 // perCall returns the time of a call in nanoseconds.
