@@ -1,10 +1,23 @@
 package squall_test
 
 import (
+	"bytes"
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"math/big"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	squall "github.com/squall-rng/squall/go"
 )
@@ -56,4 +69,91 @@ func BenchmarkRead(b *testing.B) {
 		run("squall", squall.Read)
 		run("crypto", rand.Read)
 	}
+}
+
+// counting counts what is drawn from squall.
+type counting struct{ bytes atomic.Int64 }
+
+func (c *counting) Read(b []byte) (int, error) {
+	c.bytes.Add(int64(len(b)))
+	return squall.Reader.Read(b)
+}
+
+// Checks which functions of Go's release draw from crypto/rand.Reader after a program has assigned squall
+// to it: the list in the package's documentation.
+func TestWhatGoDrawsFromTheReader(t *testing.T) {
+	theirs := rand.Reader
+	reader := &counting{}
+	rand.Reader = reader
+	defer func() { rand.Reader = theirs }()
+
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rsaKey, err := rsa.GenerateKey(theirs, 2048)
+	must(err)
+	ecdsaKey, err := ecdsa.GenerateKey(elliptic.P256(), theirs)
+	must(err)
+	digest := sha256.Sum256(nil)
+	cases := []struct {
+		name   string
+		isOurs bool
+		call   func() error
+	}{
+		{"rand.Read", true, func() error { _, err := rand.Read(make([]byte, 16)); return err }},
+		{"rand.Text", true, func() error { rand.Text(); return nil }},
+		{"rand.Int", true, func() error { _, err := rand.Int(rand.Reader, big.NewInt(1000)); return err }},
+		{"rsa.EncryptOAEP", true, func() error {
+			_, err := rsa.EncryptOAEP(sha256.New(), rand.Reader, &rsaKey.PublicKey, []byte("it"), nil)
+			return err
+		}},
+		{"rsa.SignPSS", true, func() error {
+			_, err := rsa.SignPSS(rand.Reader, rsaKey, 5, digest[:], nil)
+			return err
+		}},
+		{"tls: hello and session", true, func() error { return handshake(ecdsaKey) }},
+		{"rand.Prime", false, func() error { _, err := rand.Prime(rand.Reader, 64); return err }},
+		{"rsa.GenerateKey", false, func() error { _, err := rsa.GenerateKey(rand.Reader, 2048); return err }},
+		{"ecdsa.GenerateKey", false, func() error {
+			_, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+			return err
+		}},
+		{"ecdsa.SignASN1", false, func() error { _, err := ecdsa.SignASN1(rand.Reader, ecdsaKey, digest[:]); return err }},
+		{"ecdh.GenerateKey", false, func() error { _, err := ecdh.X25519().GenerateKey(rand.Reader); return err }},
+		{"ed25519.GenerateKey", true, func() error { _, _, err := ed25519.GenerateKey(rand.Reader); return err }},
+	}
+	for _, c := range cases {
+		before := reader.bytes.Load()
+		must(c.call())
+		drawn := reader.bytes.Load() - before
+		t.Logf("%-24s %6d bytes from squall", c.name, drawn)
+		if (drawn > 0) != c.isOurs {
+			t.Errorf("%s draws %d bytes from rand.Reader: the package documents otherwise", c.name, drawn)
+		}
+	}
+}
+
+// handshake is one of TLS 1.3, both sides of it.
+func handshake(key *ecdsa.PrivateKey) error {
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"it"}}
+	certificate, err := x509.CreateCertificate(bytes.NewReader(make([]byte, 1024)), template, template, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	server, client := net.Pipe()
+	defer server.Close()
+	defer client.Close()
+	ended := make(chan error, 1)
+	go func() {
+		config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}}, SessionTicketsDisabled: true}
+		ended <- tls.Server(server, config).Handshake()
+	}()
+	err = tls.Client(client, &tls.Config{InsecureSkipVerify: true}).Handshake()
+	if err != nil {
+		return err
+	}
+	return <-ended
 }

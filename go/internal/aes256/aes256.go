@@ -73,8 +73,6 @@ func (e Engine) String() string {
 // available lists the engines that this CPU and build can run, the slowest first.
 var available = detect()
 
-var best = fastest(available)
-
 // Available returns the engines that this CPU and build can run, the slowest first.
 func Available() []Engine {
 	return append([]Engine(nil), available...)
@@ -82,14 +80,10 @@ func Available() []Engine {
 
 // Best returns the fastest engine that this CPU and build can run, or None.
 func Best() Engine {
-	return best
-}
-
-func fastest(engines []Engine) Engine {
-	if len(engines) == 0 {
+	if len(available) == 0 {
 		return None
 	}
-	return engines[len(engines)-1]
+	return available[len(available)-1]
 }
 
 // Sources of the number of Pad's first block, as the assembly numbers them.

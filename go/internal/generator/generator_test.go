@@ -64,67 +64,30 @@ func checkWritten(t *testing.T, length, offset int) {
 	}
 }
 
-// Served bytes are erased, and a request leaves only the state.
-func TestServedBytesAreErased(t *testing.T) {
+// A request leaves the state in its page, and nothing of what it needed itself.
+func TestNothingOfARequestIsLeft(t *testing.T) {
 	needsState(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	out := make([]byte, 100_000)
 	for name, rule := range rules() {
-		t.Run(name, func(t *testing.T) {
-			useRule(t, rule)
-			erasedFromBuffer(t)
-		})
-	}
-}
-
-func erasedFromBuffer(t *testing.T) {
-	t.Helper()
-	looked := 0
-	for attempt := range 400 {
-		length := 1 + attempt/2%maxBuffered
-		draw := func() { Fill(make([]byte, length)) }
-		if attempt%2 == 1 {
-			length, draw = 8, func() { Word() }
-		}
-		before, _ := inspectPage(length)
-		draw()
-		after, taken := inspectPage(length)
-		if _, scratch := inspectPage(0); len(scratch) > 0 {
-			t.Fatalf("%d bytes: some of what the request needed is left", length)
-		}
-		if before.page != after.page || before.left-uint64(length) != after.left {
-			continue // it was refilled, or another P's
-		}
-		looked++
-		if len(taken) > 0 {
-			t.Fatalf("%d bytes: they are still in the buffer", length)
+		useRule(t, rule)
+		for what, draw := range map[string]func(){
+			"a word":   func() { Word() },
+			"buffered": func() { Fill(out[:100]) },
+			"refilled": func() { discardBuffer(false); Fill(out[:100]) },
+			"seeded":   func() { discardBuffer(true); Fill(out[:100]) },
+			"long":     func() { Fill(out) },
+			"fresh":    func() { Fresh(out) },
+		} {
+			draw()
+			page := pin()
+			left := slices.Concat(page.Once[:], page.Seed[:], page.Keys[:], page.Block[:])
+			guard.Unpin()
+			if !bytes.Equal(left, make([]byte, len(left))) {
+				t.Errorf("%s, %s: %x", name, what, left)
+			}
 		}
 	}
-	if looked < 200 {
-		t.Errorf("only %d requests came from the buffer", looked)
-	}
-	Fresh(make([]byte, 32))
-	if _, scratch := inspectPage(0); len(scratch) > 0 {
-		t.Error("fresh: some of what the request needed is left")
-	}
-}
-
-// pageView identifies a P's page and the unread bytes in it.
-type pageView struct {
-	page *guard.Page
-	left uint64
-}
-
-// inspectPage returns the nonzero bytes among the length bytes after the unread ones, or for a length of 0
-// among the working space of a request.
-func inspectPage(length int) (pageView, []byte) {
-	page := pin()
-	defer guard.Unpin()
-	left := page.Left + page.LeftOffFastPath
-	part := page.Buffer[left:min(left+uint64(length), guard.BufferLen)]
-	if length == 0 {
-		part = slices.Concat(page.Once[:], page.Seed[:], page.Keys[:], page.Block[:])
-	}
-	return pageView{page, left}, bytes.Trim(bytes.Clone(part), "\x00")
 }
 
 // A fresh request is served anew until no epoch ends in it: of the kernel so often and no more, of the VM
@@ -309,14 +272,14 @@ func TestEachRule(t *testing.T) {
 	nothing := func(*guard.Page) {}
 	anchored := func(page *guard.Page) {
 		before := readCounter(page)
-		page.RecordRefill(stretch(before, readCounter(page)), true)
+		page.RecordRefill(guard.NewStretch(before, readCounter(page)), true)
 	}
 	long := func(page *guard.Page) {
-		page.RecordRefill(stretch(guard.Reading{Count: 1, CPU: 2}, guard.Reading{Count: 2, CPU: 2}), true)
+		page.RecordRefill(guard.NewStretch(guard.Reading{Count: 1, CPU: 2}, guard.Reading{Count: 2, CPU: 2}), true)
 	}
 	unanchored := func(page *guard.Page) {
 		now := readCounter(page)
-		page.RecordRefill(stretch(now, now), false)
+		page.RecordRefill(guard.NewStretch(now, now), false)
 	}
 	// A request may follow a reading within a gap, unless each reading is a trap, as in some VMs.
 	canBeQuick := counter != aes256.NoCounter && slices.ContainsFunc(make([]int, patience), func(int) bool {
@@ -327,13 +290,14 @@ func TestEachRule(t *testing.T) {
 		var out [maxBuffered]byte
 		before := readCounter(page)
 		count, cpu := aes256.TakeAndReadCounter(out[:], bufferAt(page, 0), counter)
-		return page.RecordRefill(stretch(before, guard.Reading{Count: count, CPU: cpu}), true)
+		return page.RecordRefill(guard.NewStretch(before, guard.Reading{Count: count, CPU: cpu}), true)
 	})
 	for length := 0; length <= maxBuffered; length++ {
+		isUnpadded, isPadded := asItWas(guard.Unpadded, nothing, length), !asItWas(guard.PadAlways, nothing, length)
 		if 0 < length && length < 8 {
 			continue // a pad may be zeros by chance
 		}
-		if !asItWas(guard.Unpadded, nothing, length) || asItWas(guard.PadAlways, nothing, length) {
+		if !isUnpadded || !isPadded {
 			t.Errorf("%d bytes, whatever the gaps", length)
 		}
 		if counter == aes256.NoCounter {
@@ -350,13 +314,6 @@ func TestEachRule(t *testing.T) {
 	if counter != aes256.NoCounter && !canBeQuick {
 		t.Skip("bursts: two readings of the counter are never less than a gap apart")
 	}
-}
-
-// stretch is the stretch of time between two readings.
-func stretch(before, after guard.Reading) guard.Stretch {
-	within := guard.BeginStretch(before)
-	within.Continue(after)
-	return within
 }
 
 // A refill reads the counter before and after it draws its word, after it mixed the word in, after each piece of

@@ -273,7 +273,7 @@ func (r *request) beginBurst(buffer []byte) bool {
 	if drbg.Engine == aes256.VAES512 {
 		pieceLen = len(buffer)
 	}
-	within := guard.BeginStretch(readInRefill(page))
+	within := guard.NewStretch(readInRefill(page))
 	hasWord := noiseInput(&page.Seed, 1)
 	within.Continue(readInRefill(page))
 	drbg.Begin(&page.Seed)

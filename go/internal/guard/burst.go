@@ -50,8 +50,14 @@ type Stretch struct {
 	isBroken bool
 }
 
-// BeginStretch begins a stretch with its first reading.
-func BeginStretch(first Reading) Stretch { return Stretch{last: first} }
+// NewStretch returns a stretch with these readings.
+func NewStretch(first Reading, others ...Reading) Stretch {
+	within := Stretch{last: first}
+	for _, now := range others {
+		within.Continue(now)
+	}
+	return within
+}
 
 // Continue adds the next reading.
 func (s *Stretch) Continue(now Reading) {

@@ -11,15 +11,6 @@ const later = 1 << 40
 func at(count uint64) Reading        { return Reading{count, 1} }
 func elsewhere(count uint64) Reading { return Reading{count, 2} }
 
-// stretch is the stretch of time between these readings.
-func stretch(first Reading, others ...Reading) Stretch {
-	within := BeginStretch(first)
-	for _, now := range others {
-		within.Continue(now)
-	}
-	return within
-}
-
 // unused is a page of which nothing is known but that it was seeded.
 func unused() *Page {
 	page := new(Page)
@@ -31,7 +22,7 @@ func unused() *Page {
 func anchored(t *testing.T) *Page {
 	t.Helper()
 	page := unused()
-	if !page.RecordRefill(stretch(at(later-500), at(later)), true) {
+	if !page.RecordRefill(NewStretch(at(later-500), at(later)), true) {
 		t.Fatal("a buffer that was made in half a gap is no anchor")
 	}
 	return page
@@ -86,7 +77,7 @@ func TestConditionsOfAnAnchor(t *testing.T) {
 		"the counter went back": {at(later + 1), at(later), true},
 	} {
 		page := anchored(t)
-		if page.RecordRefill(stretch(making.before, making.after), making.hasWord) {
+		if page.RecordRefill(NewStretch(making.before, making.after), making.hasWord) {
 			t.Errorf("%s: it is an anchor", name)
 		}
 		if page.ContinuesBurst(Reading{later + 1, making.after.CPU}) {
@@ -120,7 +111,7 @@ func TestStreaks(t *testing.T) {
 		}
 	}
 	page = unused()
-	page.RecordRefill(stretch(at(later-usualGap), at(later)), true)
+	page.RecordRefill(NewStretch(at(later-usualGap), at(later)), true)
 	if count := padsUntilRefill(page); count != padsBeforeRefill || page.IsAnchored() {
 		t.Errorf("after %d pads, of an anchor: %v, which it was not", count, page.IsAnchored())
 	}
@@ -130,13 +121,13 @@ func TestStreaks(t *testing.T) {
 func TestBackingOff(t *testing.T) {
 	page := unused()
 	for _, padsWanted := range []int{16, 32, 64, 128, 256, 512, 1024, 1024, 1024} {
-		page.RecordRefill(stretch(at(later), at(later+usualGap)), true)
+		page.RecordRefill(NewStretch(at(later), at(later+usualGap)), true)
 		page.BackOff()
 		if count := padsUntilRefill(page); count != padsWanted || !page.IsBackedOff() {
 			t.Errorf("after %d pads, and not %d", count, padsWanted)
 		}
 	}
-	page.RecordRefill(stretch(at(later), at(later+1)), true)
+	page.RecordRefill(NewStretch(at(later), at(later+1)), true)
 	if count := padsUntilRefill(page); count != padsBeforeRefill || page.IsBackedOff() {
 		t.Errorf("after %d pads", count)
 	}
