@@ -34,7 +34,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 # First, because it says what is missing without NumPy.
-from . import _seeds
+from . import _seeds, _squall
 
 import numpy as np  # isort: skip
 
@@ -45,9 +45,6 @@ except ModuleNotFoundError as error:
         raise
     raise ModuleNotFoundError("Dask is not installed: run pip install 'dask[array]'", name="dask") from None
 from dask.array.core import normalize_chunks
-
-from ._squall import fill_elements as _fill_elements
-from ._squall import permute as _permute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,7 +236,7 @@ def _generate_block(kind, key, whole, start, shape, dtype=np.uint64, low=0, span
     if not whole:
         return _generate_block(kind, key, (1,), (0,), (1,), dtype, low, span).reshape(())
     out = np.empty(shape, np.uint64)
-    _fill_elements(out, key, kind, list(whole), list(start), list(shape), low, span)
+    _squall.fill_elements(out, key, kind, list(whole), list(start), list(shape), low, span)
     dtype = np.dtype(dtype)
     if dtype.itemsize == 8:
         out = out.view(dtype.newbyteorder("="))
@@ -256,7 +253,7 @@ def _generate_permutation(key, count, first, length):
         words = _generate_block("word", key, (count,), (0,), (count,))
         return np.argsort(words, kind="stable")[first : first + length].astype(np.int64)
     out = np.empty(length, np.uint64)
-    _permute(out, key, count, first)
+    _squall.permute(out, key, count, first)
     return out.view(np.int64)
 
 

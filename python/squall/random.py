@@ -18,19 +18,10 @@ import sys
 import weakref
 
 # First, because it says what is missing without NumPy.
-from . import _seeds
+from . import _forks, _seeds, _squall
 from ._seeds import SeedSequence
 
 import numpy as np  # isort: skip
-
-from . import _forks
-from ._squall import SeededWords as _SeededWords
-from ._squall import UnrepeatableWords as _UnrepeatableWords
-from ._squall import fill_integers as _fill_integers
-from ._squall import fill_one_time_integers as _fill_one_time_integers
-from ._squall import fill_one_time_uniforms as _fill_one_time_uniforms
-from ._squall import fill_uniforms as _fill_uniforms
-from ._squall import token_bytes as _token_bytes
 
 __all__ = ["AES256", "Generator", "SeedSequence", "Squall", "default_rng"]
 
@@ -97,19 +88,19 @@ class Squall(np.random.BitGenerator):
             raise TypeError("Squall has no seed: for reproducible numbers use AES256(seed)")
         _must_be_new(self)
         super().__init__(_seeds.FreshSeedSequence())
-        self._words = _UnrepeatableWords(self.capsule)
+        self._words = _squall.UnrepeatableWords(self.capsule)
         _squalls.add(self)
 
     # What `random` and `integers` of NumPy's generator return, in less time.
 
     def _uniforms(self, size):
         out = np.empty(size)
-        (_fill_one_time_uniforms if _is_large(size) else _fill_uniforms)(out)
+        (_squall.fill_one_time_uniforms if _is_large(size) else _squall.fill_uniforms)(out)
         return out
 
     def _integers(self, size, low, width):
         out = np.empty(size, np.int64)
-        (_fill_one_time_integers if _is_large(size) else _fill_integers)(out, low, width)
+        (_squall.fill_one_time_integers if _is_large(size) else _squall.fill_integers)(out, low, width)
         return out
 
     def spawn(self, n_children):
@@ -177,7 +168,7 @@ class AES256(np.random.BitGenerator):
                 seed = SeedSequence(seed)
             super().__init__(seed)
             key = _key(seed)
-        self._words = _SeededWords(self.capsule, key)
+        self._words = _squall.SeededWords(self.capsule, key)
 
     @property
     def state(self):
@@ -275,7 +266,7 @@ class _OneTimeWords(np.random.BitGenerator):
 
     def __init__(self):
         super().__init__(_seeds.FreshSeedSequence())
-        self._words = _SeededWords(self.capsule)
+        self._words = _squall.SeededWords(self.capsule)
 
 
 class Generator(np.random.Generator):
@@ -297,7 +288,7 @@ class Generator(np.random.Generator):
     def bytes(self, length):
         """Return `length` random bytes, an integer that is not negative; without a seed, as `squall.token_bytes`."""
         if isinstance(self.bit_generator, Squall):
-            return _token_bytes(operator.index(length))
+            return _squall.token_bytes(operator.index(length))
         if isinstance(self.bit_generator, AES256):
             return self.bit_generator._bytes(length)
         return super().bytes(length)

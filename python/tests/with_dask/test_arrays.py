@@ -87,8 +87,8 @@ def test_a_part_alone_is_the_part_of_the_whole(kind):
 
 def test_only_the_chunks_that_are_needed_are_made(monkeypatch):
     made = []
-    fill = squall.dask._fill_elements
-    monkeypatch.setattr(squall.dask, "_fill_elements", lambda *all: made.append(all) or fill(*all))
+    fill = _squall.fill_elements
+    monkeypatch.setattr(_squall, "fill_elements", lambda *all: made.append(all) or fill(*all))
     x = squall.dask.random((100, 30), (10, 10), seed=1)
     x[5:9, 12:27].compute(scheduler="synchronous")
     assert len(made) == 2

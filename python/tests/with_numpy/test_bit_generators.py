@@ -7,6 +7,7 @@ import pytest
 
 import squall
 from helpers import COPIES, need, repeated
+from squall import _squall
 
 np = need("numpy")
 sq = need("squall.random")
@@ -276,7 +277,7 @@ def test_the_words_are_freed_with_the_bit_generator(make):
 
 def test_a_bit_generator_has_words_once():
     bit_generator = sq.AES256(key=KEY)
-    for again in [lambda: sq._SeededWords(bit_generator.capsule, KEY), lambda: sq._UnrepeatableWords(bit_generator.capsule)]:
+    for again in [lambda capsule: _squall.SeededWords(capsule, KEY), _squall.UnrepeatableWords]:
         with pytest.raises(TypeError, match="already"):
-            again()
+            again(bit_generator.capsule)
     assert bit_generator.random_raw() == words_of_stream(0, 1)[0]

@@ -6,6 +6,7 @@ import types
 import pytest
 
 from helpers import SIZED, need, repeated
+from squall import _squall
 
 np = need("numpy")
 sq = need("squall.random")
@@ -28,8 +29,8 @@ def keys(monkeypatch):
         return sq.AES256(key=KEY)
 
     monkeypatch.setattr(sq, "_OneTimeWords", words)
-    monkeypatch.setattr(sq, "_fill_one_time_uniforms", lambda out: words()._words.uniforms(out))
-    monkeypatch.setattr(sq, "_fill_one_time_integers", lambda *arguments: words()._words.integers(*arguments))
+    monkeypatch.setattr(_squall, "fill_one_time_uniforms", lambda out: words()._words.uniforms(out))
+    monkeypatch.setattr(_squall, "fill_one_time_integers", lambda *arguments: words()._words.integers(*arguments))
     return used
 
 
@@ -204,9 +205,9 @@ def test_control_with_one_key_arrays_repeat(keys):
 def filled(monkeypatch):
     """Few numbers of `random` and `integers` are filled at once: NumPy would call a function for each."""
     counts = []
-    for name in ["_fill_uniforms", "_fill_integers"]:
-        fill = getattr(sq, name)
-        monkeypatch.setattr(sq, name, lambda out, *bounds, fill=fill: (counts.append(out.size), fill(out, *bounds)))
+    for name in ["fill_uniforms", "fill_integers"]:
+        fill = getattr(_squall, name)
+        monkeypatch.setattr(_squall, name, lambda out, *bounds, fill=fill: (counts.append(out.size), fill(out, *bounds)))
     return counts
 
 
