@@ -11,9 +11,9 @@ use crate::args::BenchArguments;
 use crate::candidates::Candidates;
 use crate::child::Child;
 use crate::machine::{self, View, Watch};
-use crate::report::compare;
+use crate::report::document::document;
 use crate::report::model::{Report, SCHEMA, Workload};
-use crate::report::{csv, page, table};
+use crate::report::{compare, lines};
 use crate::session::{Effort, Session};
 use crate::sources::{self, Entry};
 use crate::work;
@@ -48,9 +48,9 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
         ));
     }
     let report = measure(options, view)?;
-    let csv = || csv::csv(&report);
-    let html = || page::page(&report);
-    outputs.give(&report, csv, html, || text(&report, old.as_ref()))?;
+    let page = || document(&report).page();
+    let text = || text(&report, old.as_ref());
+    outputs.give(&report, || lines(&report), page, text)?;
     if report.complete {
         Ok(())
     } else {
@@ -62,7 +62,7 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
 
 /// What is shown of `report`, and what became of `old`.
 fn text(report: &Report, old: Option<&Report>) -> String {
-    let mut text = table::table(report);
+    let mut text = document(report).text(output::width());
     if let Some(old) = old {
         text.push_str(&format!("\n{}", compare::compare(old, report)));
     }

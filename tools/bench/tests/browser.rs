@@ -2,7 +2,7 @@
 //! What that needs is said at [`squall_testing::browser`].
 
 use crate::fixture::fixture;
-use squall_bench::report::page::page;
+use squall_bench::report::document::document;
 use squall_testing::browser::{self, Scheme, WIDTHS, show};
 use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::{self, Need, Test};
@@ -20,13 +20,13 @@ pub const TESTS: &[Test] = tests![
 ];
 
 fn the_page_is_whole_on_every_screen() {
-    let seen = browser::check(browser::CHROMIUM, &[&page(&fixture())]);
+    let seen = browser::check(browser::CHROMIUM, &[&document(&fixture()).page()]);
     assert!(seen.iter().all(|seen| seen.drawings > 0));
 }
 
 /// Each fault is found, and none is found that is not there.
 fn faults_are_found() {
-    let whole = page(&fixture());
+    let whole = document(&fixture()).page();
     let with = |what: &str| whole.replacen("</main>", &format!("{what}</main>"), 1);
     let svg = |what: &str| with(&format!("<div role=\"img\" aria-label=\"x\">{what}</div>"));
     let faulty = [

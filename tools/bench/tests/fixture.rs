@@ -12,7 +12,6 @@ struct Spec {
     name: &'static str,
     title: &'static str,
     group: Group,
-    secure: bool,
     caveat: &'static str,
     word_ns: f64,
     request_ns: f64,
@@ -30,7 +29,6 @@ const fn spec(
         name,
         title,
         group,
-        secure: matches!(group, Group::Squall | Group::Variant | Group::Kernel),
         caveat,
         word_ns,
         request_ns,
@@ -38,124 +36,29 @@ const fn spec(
     }
 }
 
+#[rustfmt::skip]
 const SPECS: [Spec; 16] = [
     spec("squall", "squall", Group::Squall, "", [1.88, 38.0, 14.8]),
-    spec(
-        "squall-fresh",
-        "squall, new seeds",
-        Group::Squall,
-        "",
-        [640.0, 640.0, 13.0],
-    ),
-    spec(
-        "squall-aesni",
-        "squall by AES-NI",
-        Group::Variant,
-        "",
-        [1.9, 41.0, 7.6],
-    ),
-    spec(
-        "squall-portable",
-        "squall by portable AES",
-        Group::Variant,
-        "",
-        [5.9, 70.0, 0.31],
-    ),
-    spec(
-        "urandom",
-        "/dev/urandom",
-        Group::Kernel,
-        "",
-        [391.0, 395.0, 0.39],
-    ),
-    spec(
-        "getrandom",
-        "getrandom, system call",
-        Group::Kernel,
-        "",
-        [341.0, 345.0, 0.39],
-    ),
-    spec(
-        "vdso",
-        "getrandom, vDSO",
-        Group::Kernel,
-        "",
-        [13.2, 14.0, 0.46],
-    ),
-    spec(
-        "pool-syscall",
-        "pool over the system call",
-        Group::Kernel,
-        "an experiment: not for signal handlers",
-        [11.6, 14.0, 0.39],
-    ),
-    spec(
-        "pool-vdso",
-        "pool over the vDSO",
-        Group::Kernel,
-        "an experiment: not for signal handlers",
-        [9.1, 11.0, 0.45],
-    ),
-    spec(
-        "thread-rng",
-        "rand's ThreadRng",
-        Group::Library,
-        "a forked child and a VM clone repeat it",
-        [1.66, 4.4, 2.4],
-    ),
-    spec(
-        "openssl-rand",
-        "OpenSSL RAND_bytes",
-        Group::Library,
-        "a VM clone repeats it",
-        [310.0, 316.0, 5.1],
-    ),
-    spec(
-        "go-crypto-rand",
-        "Go crypto/rand",
-        Group::Library,
-        "the kernel's generator",
-        [51.0, 60.0, 0.41],
-    ),
-    spec(
-        "whirlwind",
-        "Whirlwind",
-        Group::Accumulator,
-        "meant for seeds; a forked child repeats it or may",
-        [900.0, 880.0, 0.14],
-    ),
-    spec(
-        "legacy",
-        "old Linux RNG, a model",
-        Group::Accumulator,
-        "broken: see squall-lab attack",
-        [420.0, 900.0, 0.012],
-    ),
-    spec(
-        "openssl-aes128-ctr",
-        "OpenSSL AES-128-CTR",
-        Group::Other,
-        "the same key, the same bytes",
-        [70.0, 72.0, 9.5],
-    ),
-    spec(
-        "openssl-aes128-ctr-noaes",
-        "OpenSSL AES-128-CTR, no AES instructions",
-        Group::Other,
-        "the same key, the same bytes",
-        [95.0, 98.0, 0.52],
-    ),
+    spec("squall-fresh", "squall, new seeds", Group::Squall, "", [640.0, 640.0, 13.0]),
+    spec("squall-aesni", "squall by AES-NI", Group::Variant, "", [1.9, 41.0, 7.6]),
+    spec("squall-portable", "squall by portable AES", Group::Variant, "", [5.9, 70.0, 0.31]),
+    spec("urandom", "/dev/urandom", Group::Kernel, "", [391.0, 395.0, 0.39]),
+    spec("getrandom", "getrandom, system call", Group::Kernel, "", [341.0, 345.0, 0.39]),
+    spec("vdso", "getrandom, vDSO", Group::Kernel, "", [13.2, 14.0, 0.46]),
+    spec("pool-syscall", "pool over the system call", Group::Kernel, "an experiment", [11.6, 14.0, 0.39]),
+    spec("pool-vdso", "pool over the vDSO", Group::Kernel, "an experiment", [9.1, 11.0, 0.45]),
+    spec("thread-rng", "rand's ThreadRng", Group::Library, "a forked child repeats it", [1.66, 4.4, 2.4]),
+    spec("openssl-rand", "OpenSSL RAND_bytes", Group::Library, "a VM clone repeats it", [310.0, 316.0, 5.1]),
+    spec("go-crypto-rand", "Go crypto/rand", Group::Library, "the kernel's generator", [51.0, 60.0, 0.41]),
+    spec("whirlwind", "Whirlwind", Group::Accumulator, "meant for seeds", [900.0, 880.0, 0.14]),
+    spec("legacy", "old Linux RNG, a model", Group::Accumulator, "broken", [420.0, 900.0, 0.012]),
+    spec("openssl-aes128-ctr", "OpenSSL AES-128-CTR", Group::Other, "the same key", [70.0, 72.0, 9.5]),
+    spec("openssl-aes128-ctr-noaes", "OpenSSL without AES", Group::Other, "the same key", [95.0, 98.0, 0.52]),
 ];
 
 /// The report.
 pub fn fixture() -> Report {
-    let mut report = without_advice();
-    report.advice = advice(&report);
-    report
-}
-
-fn without_advice() -> Report {
-    Report {
+    let mut report = Report {
         schema: SCHEMA,
         squall_version: "0.1.0".into(),
         date: "2026-11-22T10:15:30Z".into(),
@@ -172,7 +75,9 @@ fn without_advice() -> Report {
         sources: sources(),
         workloads: workloads(),
         advice: String::new(),
-    }
+    };
+    report.advice = advice(&report);
+    report
 }
 
 fn machine() -> Machine {
@@ -201,58 +106,34 @@ fn machine() -> Machine {
 }
 
 fn sources() -> Vec<SourceReport> {
-    let measured = SPECS.iter().map(|spec| SourceReport {
-        name: spec.name.into(),
-        title: spec.title.into(),
-        group: spec.group,
-        secure: spec.secure,
-        caveat: Some(spec.caveat).filter(|c| !c.is_empty()).map(Into::into),
+    let source = |name: &str, title: &str, group: Group, caveat: &str| SourceReport {
+        name: name.into(),
+        title: title.into(),
+        group,
+        secure: matches!(group, Group::Squall | Group::Variant | Group::Kernel),
+        caveat: (!caveat.is_empty()).then(|| caveat.into()),
         state: State::Measured,
         reason: None,
-    });
-    let without_figures = [
-        (
-            "libsodium",
+    };
+    let without = |name: &str, state, reason: &str| SourceReport {
+        state,
+        reason: Some(reason.into()),
+        ..source(name, name, Group::Library, "")
+    };
+    let measured = SPECS.iter();
+    let measured = measured.map(|spec| source(spec.name, spec.title, spec.group, spec.caveat));
+    let others = [
+        source("dd-urandom", "dd if=/dev/urandom", Group::Kernel, ""),
+        source("openssl-enc", "openssl enc -aes-128-ctr", Group::Other, ""),
+        without(
             "libsodium",
             State::Missing,
             "libsodium.so.23 is not installed",
         ),
-        (
-            "arc4random",
-            "glibc's arc4random",
-            State::Failed,
-            "the process ended by signal 9",
-        ),
-        (
-            "constant",
-            "a constant",
-            State::Disqualified,
-            "the block 00 00 00 00 is repeated",
-        ),
+        without("arc4random", State::Failed, "the process ended by signal 9"),
+        without("constant", State::Disqualified, "all its bytes are 0x00"),
     ];
-    let without_figures = without_figures.map(|(name, title, state, reason)| SourceReport {
-        name: name.into(),
-        title: title.into(),
-        group: Group::Library,
-        secure: false,
-        caveat: None,
-        state,
-        reason: Some(reason.into()),
-    });
-    let programs = [
-        ("dd-urandom", "dd if=/dev/urandom", Group::Kernel),
-        ("openssl-enc", "openssl enc -aes-128-ctr", Group::Other),
-    ];
-    let programs = programs.map(|(name, title, group)| SourceReport {
-        name: name.into(),
-        title: title.into(),
-        group,
-        secure: group == Group::Kernel,
-        caveat: None,
-        state: State::Measured,
-        reason: None,
-    });
-    measured.chain(programs).chain(without_figures).collect()
+    measured.chain(others).collect()
 }
 
 /// A workload: name, title, operation, axis, and whose points.
@@ -264,109 +145,40 @@ type Plan = (
     fn(&Spec) -> Vec<Point>,
 );
 
+#[rustfmt::skip]
 const PLANS: [Plan; 10] = [
     (workload::WORDS, "Numbers", "a request", "bytes", |spec| {
-        vec![
-            point(spec, 4, 4, spec.word_ns),
-            point(spec, 8, 8, spec.word_ns * 1.2),
-        ]
+        vec![point(spec, 4, 4, spec.word_ns), point(spec, 8, 8, spec.word_ns * 1.2)]
     }),
-    (
-        workload::FILL,
-        "Requests by their length",
-        "a request",
-        "bytes",
-        |spec| {
-            let lengths = (0..=24).map(|power| 1 << power).chain([32 << 10 | 1 << 13]);
-            let mut lengths: Vec<u64> = lengths.collect();
-            lengths.sort_unstable();
-            let points = lengths.into_iter();
-            points
-                .map(|len| point(spec, len, len, fill_ns(spec, len)))
-                .collect()
-        },
-    ),
-    (
-        workload::PROPOSAL,
-        "The vDSO proposal's 16,777,216 u32",
-        "a number",
-        "bytes",
-        |spec| {
-            let mut point = point(spec, 4, 4, spec.word_ns);
-            let discards = matches!(spec.name, "squall" | "pool-syscall" | "pool-vdso");
-            point.discarded = discards.then_some(61_440);
-            vec![point]
-        },
-    ),
-    (
-        workload::THREADS_SMALL,
-        "Requests of 32 bytes by threads",
-        "a request",
-        "threads",
-        |spec| threads(spec, 32),
-    ),
-    (
-        workload::THREADS_LARGE,
-        "Requests of 16 KiB by threads",
-        "a request",
-        "threads",
-        |spec| threads(spec, 16 << 10),
-    ),
-    (
-        workload::PIPELINE,
-        "Ten that draw feed ten",
-        "a run",
-        "tasks",
-        |spec| {
-            only(spec, &["squall", "go-crypto-rand", "urandom"], |spec| {
-                point(spec, 10, 0, 41e3 + 100.0 * spec.word_ns)
-            })
-        },
-    ),
-    (
-        workload::RATE,
-        "Bytes in ten seconds",
-        "a read",
-        "bytes",
-        |spec| {
-            only(spec, &["squall", "go-crypto-rand", "urandom"], |spec| {
-                point(spec, 4096, 4096, fill_ns(spec, 4096))
-            })
-        },
-    ),
-    (
-        workload::PIPE,
-        "Blocks through a pipe",
-        "a block",
-        "bytes",
-        |spec| {
-            let sources = ["squall", "urandom", "openssl-aes128-ctr"];
-            let blocks = [4096, 65_536].map(|len| {
-                only(spec, &sources, |spec| {
-                    point(spec, len, len, 350.0 + fill_ns(spec, len))
-                })
-            });
-            blocks.concat()
-        },
-    ),
-    (
-        workload::START,
-        "First bytes of a process",
-        "a start",
-        "bytes",
-        |spec| {
-            only(spec, &["squall", "getrandom"], |spec| {
-                point(spec, 32, 32, 1e6 + spec.word_ns)
-            })
-        },
-    ),
+    (workload::FILL, "Requests by their length", "a request", "bytes", |spec| {
+        let mut lengths: Vec<u64> = (0..=24).map(|power| 1 << power).chain([40 << 10]).collect();
+        lengths.sort_unstable();
+        lengths.into_iter().map(|len| point(spec, len, len, fill_ns(spec, len))).collect()
+    }),
+    (workload::PROPOSAL, "The vDSO proposal's 16,777,216 u32", "a number", "bytes", |spec| {
+        let mut point = point(spec, 4, 4, spec.word_ns);
+        let discards = matches!(spec.name, "squall" | "pool-syscall" | "pool-vdso");
+        point.discarded = discards.then_some(61_440);
+        vec![point]
+    }),
+    (workload::THREADS_SMALL, "Requests of 32 bytes by threads", "a request", "threads", |spec| threads(spec, 32)),
+    (workload::THREADS_LARGE, "Requests of 16 KiB by threads", "a request", "threads", |spec| threads(spec, 16 << 10)),
+    (workload::PIPELINE, "Ten that draw feed ten", "a run", "tasks", |spec| {
+        only(spec, &["squall", "go-crypto-rand", "urandom"], || point(spec, 10, 0, 41e3 + 100.0 * spec.word_ns))
+    }),
+    (workload::RATE, "Bytes in ten seconds", "a read", "bytes", |spec| {
+        only(spec, &["squall", "go-crypto-rand", "urandom"], || point(spec, 4096, 4096, fill_ns(spec, 4096)))
+    }),
+    (workload::PIPE, "Blocks through a pipe", "a block", "bytes", |spec| {
+        let sources = ["squall", "urandom", "openssl-aes128-ctr"];
+        let block = |len| only(spec, &sources, || point(spec, len, len, 350.0 + fill_ns(spec, len)));
+        [4096, 65_536].map(block).concat()
+    }),
+    (workload::START, "First bytes of a process", "a start", "bytes", |spec| {
+        only(spec, &["squall", "getrandom"], || point(spec, 32, 32, 1e6 + spec.word_ns))
+    }),
     (workload::FORK, "A fork", "a fork", "bytes", |spec| {
-        let draws = [0, 32].map(|len| {
-            only(spec, &["squall", "getrandom"], |spec| {
-                point(spec, len, len, 412e3 + 1e3)
-            })
-        });
-        draws.concat()
+        [0, 32].map(|len| only(spec, &["squall", "getrandom"], || point(spec, len, len, 413e3))).concat()
     }),
 ];
 
@@ -424,9 +236,9 @@ fn threads(spec: &Spec, len: u64) -> Vec<Point> {
     points.into()
 }
 
-fn only(spec: &Spec, sources: &[&str], of: impl Fn(&Spec) -> Point) -> Vec<Point> {
+fn only(spec: &Spec, sources: &[&str], point: impl Fn() -> Point) -> Vec<Point> {
     let is_one = sources.contains(&spec.name);
-    is_one.then(|| of(spec)).into_iter().collect()
+    is_one.then(point).into_iter().collect()
 }
 
 /// Nine samples around `ns`, two percent apart at most.

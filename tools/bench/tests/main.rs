@@ -6,17 +6,13 @@ mod battery;
 mod browser;
 mod child;
 mod compare;
-mod csv;
 mod fixture;
 mod go_program;
-mod page;
 mod process;
-mod published;
 mod repeats;
-mod schema;
+mod report;
 mod served;
 mod sources;
-mod table;
 mod unresponsive;
 
 use std::process::ExitCode;
@@ -37,15 +33,11 @@ fn main() -> ExitCode {
         battery::TESTS,
         browser::TESTS,
         compare::TESTS,
-        csv::TESTS,
         go_program::TESTS,
-        page::TESTS,
         process::TESTS,
-        published::TESTS,
-        schema::TESTS,
+        report::TESTS,
         served::TESTS,
         sources::TESTS,
-        table::TESTS,
     ])
 }
 

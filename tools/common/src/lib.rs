@@ -8,7 +8,6 @@
 
 #[cfg(feature = "columns")]
 pub mod columns;
-pub mod csv;
 pub mod failure;
 pub mod in_child;
 pub mod inherited;
@@ -25,6 +24,8 @@ pub mod pace;
 pub mod page;
 #[cfg(feature = "places")]
 pub mod places;
+#[cfg(feature = "report")]
+pub mod report;
 pub mod reports;
 pub mod retry;
 #[cfg(feature = "schema")]

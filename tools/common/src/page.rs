@@ -1,7 +1,6 @@
 //! The frame of the commands' pages: one HTML file each, without scripts and external resources, for
 //! phones, dark mode and paper.
 
-pub mod curves;
 pub mod figures;
 pub mod svg;
 

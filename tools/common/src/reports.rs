@@ -1,6 +1,7 @@
 //! Writes a report in the forms that the user asked for: JSON in place of the text on standard output,
 //! and files.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -62,33 +63,17 @@ impl Reports {
         all.filter(|sink| sink.is_stdout()).count()
     }
 
-    /// Writes every form, and prints `text` unless a form goes to standard output. One failure does not
-    /// stop the others. A file that cannot be written is reported before a reader who closed standard
-    /// output.
-    pub fn give(
+    /// Writes every form of `report`, and prints `text` unless a form goes to standard output. `lines` are those of
+    /// the CSV; their fields are the columns. One failure does not stop the others. A file that cannot be
+    /// written is reported before a reader who closed standard output.
+    pub fn give<L: Serialize>(
         self,
         report: &impl Serialize,
-        csv: impl FnOnce() -> Result<String, Failure>,
-        html: impl FnOnce() -> String,
+        lines: impl FnOnce() -> Vec<L>,
+        page: impl FnOnce() -> String,
         text: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
         let is_shown = self.on_stdout() == 0;
-        let written = self.write(report, csv, html);
-        let shown = if is_shown {
-            output::print(&text())
-        } else {
-            Ok(())
-        };
-        written.and(shown)
-    }
-
-    /// Writes every form; one failure does not stop the others.
-    fn write(
-        self,
-        report: &impl Serialize,
-        csv: impl FnOnce() -> Result<String, Failure>,
-        html: impl FnOnce() -> String,
-    ) -> Result<(), Failure> {
         let json = || {
             let json = serde_json::to_string(report);
             let json = json.map_err(|error| Failure::Runtime(format!("report: {error}")))?;
@@ -96,10 +81,16 @@ impl Reports {
         };
         let written = [
             write(self.json, json),
-            write(self.csv, csv),
-            write(self.html, || Ok(html())),
+            write(self.csv, || csv(lines())),
+            write(self.html, || Ok(page())),
         ];
-        written.into_iter().collect()
+        let written: Result<(), Failure> = written.into_iter().collect();
+        let shown = if is_shown {
+            output::print(&text())
+        } else {
+            Ok(())
+        };
+        written.and(shown)
     }
 }
 
@@ -110,5 +101,40 @@ fn write(
     match sink {
         Some(sink) => sink.write(&text()?),
         None => Ok(()),
+    }
+}
+
+/// The text of comma-separated `lines`, whose fields are the columns. The first line has the column names; missing
+/// values are empty.
+///
+/// # Errors
+/// A line cannot be written.
+pub fn csv(lines: impl IntoIterator<Item = impl Serialize>) -> Result<String, Failure> {
+    let failure = |error: &dyn Display| Failure::Runtime(format!("CSV: {error}"));
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    for line in lines {
+        writer.serialize(line).map_err(|error| failure(&error))?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| failure(&error.into_error()))?;
+    String::from_utf8(bytes).map_err(|error| failure(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Line {
+        name: &'static str,
+        count: Option<u32>,
+    }
+
+    #[test]
+    fn columns_have_the_names_of_fields() {
+        let lines = [("a, b", Some(7)), ("c", None)].map(|(name, count)| Line { name, count });
+        let text = csv(lines).expect("it is written");
+        assert_eq!(text, "name,count\n\"a, b\",7\nc,\n");
     }
 }

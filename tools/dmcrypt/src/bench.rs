@@ -29,10 +29,10 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     let choice = choice::choose(&session, options, &interrupt)?;
     interrupt.check()?;
     let report = run_on_backing(&session, options, choice, &interrupt)?;
-    let csv = || report::csv::csv(&report);
-    let html = || report::page::html(&report);
-    let text = || report::table::text(&report, output::width());
-    reports.give(&report, csv, html, text)?;
+    let document = report::document::document(&report);
+    let page = || document.page();
+    let text = || document.text(output::width());
+    reports.give(&report, || report::lines(&report), page, text)?;
     if report.is_complete {
         Ok(())
     } else {

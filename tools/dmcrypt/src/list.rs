@@ -22,9 +22,10 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::watch("the list has what was found so far")?;
     let session = Session::begin()?;
     let list = survey_kernel(&session, options.exhaustive, &interrupt)?;
-    let csv = || report::list::csv(&list);
-    let text = || report::list::text(&list, output::width());
-    reports.give(&list, csv, String::new, text)?;
+    let document = report::list::document(&list);
+    let page = || document.page();
+    let text = || document.text(output::width());
+    reports.give(&list, || report::list::lines(&list), page, text)?;
     if list.is_complete {
         Ok(())
     } else {

@@ -185,7 +185,7 @@ pub(crate) mod tests {
         assert_eq!(super::variants(&ranking, false).len(), 3 * 6);
         let options: Vec<_> = variants[8..16]
             .iter()
-            .map(|(_, options)| crate::report::phrases::options(options))
+            .map(|(_, options)| options.described())
             .collect();
         let queues = [
             "work queues",

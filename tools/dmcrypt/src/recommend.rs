@@ -9,7 +9,7 @@ use squall_tools::measure::machine;
 
 use crate::model::{Backing, BackingKind, Measured, Recommendation};
 use crate::prefer::{Preferred, preference, preferred};
-use crate::report::phrases::percent;
+use crate::report::document::percent;
 use lines::{Lines, has_lasting_name};
 
 /// Recommends the best secure one of `variants`, or of `ranking` if no variant is secure; `None` if

@@ -1,11 +1,126 @@
-//! Reports: the results of a run as tables, CSV and HTML.
+//! The results of a run for people and for spreadsheets.
 
-pub mod csv;
+pub mod document;
 #[cfg(test)]
 mod fixture;
 pub mod list;
-pub mod page;
-pub mod phrases;
-pub mod table;
 #[cfg(test)]
 mod tests;
+
+use serde::Serialize;
+
+use crate::integrity::Integrity;
+use crate::model::{Bench, Direction, Figure, Measured, Workload};
+use crate::verdict::Verdict;
+
+/// The part of the report that a line belongs to.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Section {
+    Raw,
+    Ranking,
+    Variant,
+    Authenticated,
+}
+
+/// A line of CSV: a workload of a specification with its options. Its fields are the columns; missing values are
+/// empty.
+#[derive(Serialize)]
+pub struct Line<'a> {
+    part: Section,
+    specification: Option<String>,
+    key_bits: Option<u32>,
+    integrity: Option<Integrity>,
+    sector_size: Option<u32>,
+    no_workqueues: Option<bool>,
+    same_cpu: Option<bool>,
+    high_priority: Option<bool>,
+    journal: Option<bool>,
+    verdict: Option<Verdict>,
+    score: Option<f64>,
+    workload: &'a str,
+    direction: Direction,
+    block: usize,
+    depth: usize,
+    is_random: bool,
+    bytes_per_second: f64,
+    bytes_per_second_low: f64,
+    bytes_per_second_high: f64,
+    ratio: f64,
+    ratio_low: f64,
+    ratio_high: f64,
+    cpu_seconds_per_gb: Option<f64>,
+    latency_p50_ns: f64,
+    latency_p99_ns: f64,
+    samples: usize,
+    device: &'a str,
+    is_emulated: bool,
+    is_complete: bool,
+}
+
+/// The lines of CSV.
+pub fn lines(bench: &Bench) -> Vec<Line<'_>> {
+    let raw = of_part(bench, Section::Raw, None, &bench.raw);
+    let of = |part| {
+        move |measured: &'_ Measured| of_part(bench, part, Some(measured), &measured.figures)
+    };
+    let ranking = bench.ranking.iter().flat_map(of(Section::Ranking));
+    let variants = bench.variants.iter().flat_map(of(Section::Variant));
+    let authenticated = bench.authenticated.iter();
+    let authenticated = authenticated.flat_map(of(Section::Authenticated));
+    let all = raw.into_iter().chain(ranking).chain(variants);
+    all.chain(authenticated).collect()
+}
+
+/// Makes a line for each workload.
+fn of_part<'a>(
+    bench: &'a Bench,
+    part: Section,
+    measured: Option<&Measured>,
+    figures: &[Figure],
+) -> Vec<Line<'a>> {
+    let workloads = bench.workloads.iter().zip(figures);
+    let line = |(workload, figure)| line(bench, part, measured, workload, figure);
+    workloads.map(line).collect()
+}
+
+fn line<'a>(
+    bench: &'a Bench,
+    part: Section,
+    measured: Option<&Measured>,
+    workload: &'a Workload,
+    figure: &Figure,
+) -> Line<'a> {
+    let options = measured.map(|measured| measured.options);
+    Line {
+        part,
+        specification: measured.map(|measured| measured.spec.name()),
+        key_bits: measured.map(|measured| measured.spec.key_bits),
+        integrity: measured.and_then(|measured| measured.spec.integrity),
+        sector_size: options.map(|options| options.sector_size),
+        no_workqueues: options.map(|options| options.no_workqueues),
+        same_cpu: options.map(|options| options.same_cpu),
+        high_priority: options.map(|options| options.high_priority),
+        journal: options.and_then(|options| options.journal),
+        verdict: measured.map(|measured| measured.verdict),
+        score: measured.map(|measured| measured.score),
+        workload: workload.name,
+        direction: workload.direction,
+        block: workload.block,
+        depth: workload.depth,
+        is_random: workload.is_random,
+        bytes_per_second: figure.rate.median,
+        bytes_per_second_low: figure.rate.low,
+        bytes_per_second_high: figure.rate.high,
+        ratio: figure.ratio.median,
+        ratio_low: figure.ratio.low,
+        ratio_high: figure.ratio.high,
+        cpu_seconds_per_gb: figure.cpu_seconds_per_gb,
+        latency_p50_ns: figure.latency.p50_ns,
+        latency_p99_ns: figure.latency.p99_ns,
+        samples: figure.samples.len(),
+        device: &bench.backing.name,
+        is_emulated: bench.machine.is_emulated,
+        is_complete: bench.is_complete,
+    }
+}

@@ -57,7 +57,10 @@ impl Value {
 }
 
 /// Figures for `source` in `workload`.
-pub fn of<'a>(workload: &'a str, source: &'a str) -> impl Iterator<Item = &'static Published> + 'a {
+pub fn figures_of<'a>(
+    workload: &'a str,
+    source: &'a str,
+) -> impl Iterator<Item = &'static Published> + 'a {
     let is_meant = move |p: &&Published| p.workload == workload && p.source == source;
     FIGURES.iter().filter(is_meant)
 }

@@ -1,14 +1,11 @@
-//! Pages with measurements: the colours and styles of plots and tables, and figures with a legend.
+//! The colours of plots.
 //!
 //! Plots are drawn in the colours for a light page; the style sheet replaces each of them on a dark
 //! page.
 
 use std::fmt::Write;
 
-use maud::{Markup, PreEscaped, html};
 use plotters::style::RGBColor;
-
-const STYLE: &str = include_str!("figures.css");
 
 /// A colour on a light page and on a dark one.
 pub struct Pair(pub RGBColor, pub RGBColor);
@@ -32,9 +29,9 @@ pub const AXIS: Pair = Pair(RGBColor(0x86, 0x90, 0x9B), RGBColor(0x6A, 0x75, 0x8
 
 pub const TEXT: Pair = Pair(RGBColor(0x44, 0x4C, 0x56), RGBColor(0xB4, 0xBD, 0xC8));
 
-/// The CSS rules of such a page; they come before the page's own.
+/// The CSS rules for pages with plots.
 pub fn style() -> String {
-    [STYLE, &light(), &dark()].concat()
+    light() + &dark()
 }
 
 /// The rules for dark pages, which replace each light colour by its dark one.
@@ -64,50 +61,4 @@ fn light() -> String {
 fn hex(colour: &RGBColor) -> String {
     let RGBColor(red, green, blue) = colour;
     format!("#{red:02X}{green:02X}{blue:02X}")
-}
-
-/// The section with all plots, if there are any, and a note on all of them.
-pub fn section(heading: &str, note: &str, figures: &[Markup]) -> Markup {
-    html! {
-        @if !figures.is_empty() {
-            section {
-                h2 id="plots" { (heading) }
-                p.note { (note) }
-                div.plots { @for figure in figures { (figure) } }
-            }
-        }
-    }
-}
-
-/// A figure with its first drawing; the others are folded away below it. `None` if there are none.
-pub fn figure(heading: &str, drawings: &[Markup], others: &str) -> Option<Markup> {
-    let (first, rest) = drawings.split_first()?;
-    Some(html! {
-        figure {
-            figcaption { h3 { (heading) } }
-            (first)
-            @if !rest.is_empty() {
-                details {
-                    summary { (others) }
-                    @for drawing in rest { (drawing) }
-                }
-            }
-        }
-    })
-}
-
-/// A plot, with a label that names what is drawn.
-pub fn drawing(heading: &str, names: &[&str], svg: String) -> Markup {
-    let label = format!("{heading}, a plot of {}", names.join(", "));
-    html! { div.drawing role="img" aria-label=(label) { (PreEscaped(svg)) } }
-}
-
-/// A line of a legend: the marker of what has this colour, and its name.
-pub fn name(colour: usize, marker: &str, name: &Markup) -> Markup {
-    html! {
-        li {
-            span.marker.(format!("c{colour}")) aria-hidden="true" { (marker) }
-            span { (name) }
-        }
-    }
 }

@@ -17,7 +17,6 @@ use crate::model::{Failed, Figure, Measured, Options};
 use crate::probe::Prober;
 use crate::progress::Progress;
 use crate::rank;
-use crate::report::phrases;
 use crate::session::Session;
 
 /// How many devices exist at once; a process may have only so many files open.
@@ -271,7 +270,7 @@ impl Run<'_> {
 
     fn failed(&mut self, chosen: &Chosen, options: Options, reason: String) {
         self.failures.push(Failed {
-            name: format!("{}, {}", chosen.spec, phrases::options(&options)),
+            name: format!("{}, {}", chosen.spec, options.described()),
             reason,
         });
     }

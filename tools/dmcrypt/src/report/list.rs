@@ -1,88 +1,81 @@
-//! The list of accepted specifications as text; thousands of them become a few groups.
-
-mod csv;
+//! The list of accepted specifications: thousands of them become a few groups for people, and a line each in CSV.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::phrases;
+use serde::Serialize;
+use squall_tools::report::{Cell, Column, Document, Kind, Part, Section, Table};
+
+use super::document::{rule, rules_table};
 use crate::integrity::Integrity;
 use crate::model::{Entry, List};
 use crate::reasons::by_reason;
 use crate::spec::{Iv, Spec};
 use crate::verdict::{Reason, Verdict};
-use squall_tools::columns::{columns, lines, paragraph, whole};
 
-pub use csv::csv;
-
-/// The list for a terminal: the secure ones, a row for each cipher with its mode and IV, then the
-/// others by the rules against them. Only long names are wider than `width`.
-pub fn text(list: &List, width: Option<usize>) -> String {
-    let mut text = String::new();
-    machine(&mut text, list, width);
-    secure(&mut text, list, width);
-    authenticated(&mut text, list, width);
-    for verdict in [Verdict::Compatible, Verdict::Insecure] {
-        ruled_out(&mut text, list, verdict, width);
+/// The list for people: the secure ones, a row for each cipher with its mode and IV, then the others by the
+/// rules against them.
+pub fn document(list: &List) -> Document {
+    let machine = &list.machine;
+    let emulated = "This machine is emulated.";
+    let emulated = machine
+        .is_emulated
+        .then(|| ("Emulated", emulated.to_owned()));
+    let incomplete = "The run was interrupted, and specifications are missing.";
+    let incomplete = (!list.is_complete).then(|| ("Incomplete", incomplete.to_owned()));
+    let mut parts = vec![counts(list), secure(list), authenticated(list)];
+    parts.extend([Verdict::Compatible, Verdict::Insecure].map(|it| ruled_out(list, it)));
+    Document {
+        title: format!("Disk encryption of Linux {}", machine.kernel),
+        command: "squall dmcrypt list",
+        heading: "Disk encryption that this kernel accepts",
+        machine: format!(
+            "Linux {}, squall {}; {}",
+            machine.kernel, machine.squall, machine.cpu
+        ),
+        date: [
+            list.at.to_string(),
+            list.at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        ],
+        warnings: emulated.into_iter().chain(incomplete).collect(),
+        advice: Vec::new(),
+        parts,
+        footer: format!("squall {}, report {}", machine.squall, list.format),
     }
-    text
 }
 
-fn machine(text: &mut String, list: &List, width: Option<usize>) {
-    let machine = &list.machine;
-    if machine.is_emulated {
-        text.push_str(&paragraph("EMULATED: This machine is emulated.", width));
-    }
-    if !list.is_complete {
-        text.push_str(&paragraph(
-            "INCOMPLETE: the run was interrupted, and specifications are missing.",
-            width,
-        ));
-    }
-    let place = format!(
-        "Linux {}, squall {}; {}",
-        machine.kernel, machine.squall, machine.cpu
-    );
-    text.push_str(&paragraph(&place, width));
-    let of = |verdict| {
-        let count = list
-            .accepted
-            .iter()
-            .filter(|entry| entry.verdict == verdict)
-            .count();
-        format!("{count} {}", phrases::verdict(verdict))
+fn counts(list: &List) -> Part {
+    let of = |verdict: Verdict| {
+        let such = list.accepted.iter().filter(|it| it.verdict == verdict);
+        format!("{} {}", such.count(), verdict.described())
     };
-    let again = list
-        .accepted
-        .iter()
-        .filter(|entry| entry.same_as.is_some())
-        .count();
-    let counts = format!(
-        "{} specifications accepted of {} that were tried: {}, {}, {}. {again} of them mean the same \
-         as another.",
+    let again = list.accepted.iter().filter(|it| it.same_as.is_some());
+    Part::Note(format!(
+        "{} specifications accepted of {} that were tried: {}, {}, {}. {} of them mean the same as another.",
         list.accepted.len(),
         list.tried,
         of(Verdict::Secure),
         of(Verdict::Compatible),
         of(Verdict::Insecure),
-    );
-    text.push_str(&paragraph(&counts, width));
+        again.count(),
+    ))
 }
 
 /// A row of secure ones: the specification without digest and key, such as `aes-cbc-essiv`.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
+pub(super) struct Row {
     rank: usize,
     name: String,
-    key_bits: Vec<u32>,
+    pub(super) key_bits: Vec<u32>,
 }
 
-fn secure(text: &mut String, list: &List, width: Option<usize>) {
+fn secure(list: &List) -> Part {
     let rows = rows(secure_specs(list).filter(|spec| spec.integrity.is_none()));
-    text.push_str("\nSecure\n");
-    if rows.is_empty() {
-        return text.push_str(&paragraph("Nothing that this kernel accepts is.", width));
-    }
-    text.push_str(&table(["", "bits of key", "digests"], rows, width));
+    let part = if rows.is_empty() {
+        Part::Note("Nothing that this kernel accepts is.".into())
+    } else {
+        table("digests", rows)
+    };
+    Section::part("secure", "Secure", vec![part])
 }
 
 fn secure_specs(list: &List) -> impl Iterator<Item = &Spec> {
@@ -93,14 +86,13 @@ fn secure_specs(list: &List) -> impl Iterator<Item = &Spec> {
 
 /// The secure ones that are authenticated: a row for each specification with its key lengths, and what
 /// may authenticate it.
-fn authenticated(text: &mut String, list: &List, width: Option<usize>) {
+fn authenticated(list: &List) -> Part {
+    let heading = "Secure and authenticated, over dm-integrity";
     if !list.has_integrity {
-        text.push('\n');
-        return text.push_str(&paragraph(
-            "Nothing authenticated: that takes dm-integrity (CONFIG_DM_INTEGRITY), and dm-zero to ask \
-             about it, which this kernel lacks.",
-            width,
-        ));
+        let missing = "None: that takes dm-integrity (CONFIG_DM_INTEGRITY), and dm-zero to ask about it, which \
+                       this kernel lacks.";
+        let parts = vec![Part::Note(missing.into())];
+        return Section::part("authenticated", heading, parts);
     }
     let mut bits: BTreeMap<(usize, String, Integrity), Vec<u32>> = BTreeMap::new();
     for spec in secure_specs(list) {
@@ -118,25 +110,29 @@ fn authenticated(text: &mut String, list: &List, width: Option<usize>) {
         };
         rows.entry(row).or_default().insert(integrity.word());
     }
-    text.push_str("\nSecure and authenticated, over dm-integrity\n");
-    let header = ["", "bits of key", "by"];
-    text.push_str(&table(header, rows, width));
+    Section::part("authenticated", heading, vec![table("by", rows)])
 }
 
-/// A table of `rows`.
-fn table(header: [&str; 3], rows: BTreeMap<Row, BTreeSet<&str>>, width: Option<usize>) -> String {
-    let mut table = columns(width);
-    table.set_header(header);
-    for (row, names) in rows {
+fn table(names: &str, rows: BTreeMap<Row, BTreeSet<&str>>) -> Part {
+    let row = |(row, names): (Row, BTreeSet<&str>)| {
         let bits: Vec<String> = row.key_bits.iter().map(u32::to_string).collect();
-        table.add_row([row.name, bits.join(" "), joined(&names, " ")]);
-    }
-    whole(&mut table, 0);
-    lines(&mut table, 1, |_| false)
+        [row.name, bits.join(" "), joined(&names)]
+            .map(Cell::new)
+            .into()
+    };
+    Part::Table(Table {
+        columns: vec![
+            Column::new("", Kind::Name),
+            Column::new("bits of key", Kind::Prose),
+            Column::new(names, Kind::Prose),
+        ],
+        groups: vec![(None, rows.into_iter().map(row).collect())],
+        ..Table::default()
+    })
 }
 
 /// The rows with their digests; all digests in a row have the same key lengths.
-fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> BTreeMap<Row, BTreeSet<&'a str>> {
+pub(super) fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> BTreeMap<Row, BTreeSet<&'a str>> {
     let mut bits: BTreeMap<(Spec, &str), Vec<u32>> = BTreeMap::new();
     for spec in specs {
         let of = Spec {
@@ -168,51 +164,74 @@ fn rank(mode: &str) -> usize {
         .unwrap_or(usual.len())
 }
 
-fn ruled_out(text: &mut String, list: &List, verdict: Verdict, width: Option<usize>) {
+/// The specifications with this verdict, by the first rule against them.
+fn ruled_out(list: &List, verdict: Verdict) -> Part {
     let is_such = |entry: &&Entry| entry.verdict == verdict;
     let groups = by_reason(list.accepted.iter().filter(is_such));
     if groups.is_empty() {
-        return;
+        return Part::OnPage(Vec::new());
     }
-    let heading = match verdict {
-        Verdict::Compatible => "Only for disks that another program made this way",
-        _ => "Insecure",
+    let (id, heading) = match verdict {
+        Verdict::Compatible => (
+            "compatible",
+            "Only for disks that another program made this way",
+        ),
+        _ => ("insecure", "Insecure"),
     };
-    text.push('\n');
-    text.push_str(&paragraph(
-        &format!("{heading}: specifications, by the first rule against them"),
-        width,
-    ));
-    let mut table = columns(width);
-    for (reason, specs) in groups {
-        table.add_row(row(&reason, &specs));
-    }
-    whole(&mut table, 1);
-    text.push_str(&lines(&mut table, 1, |column| column == 0));
+    let heading = format!("{heading}: specifications, by the first rule against them");
+    let row = |(reason, specs): (Reason, Vec<&Spec>)| {
+        let algorithms: BTreeSet<String> = specs.iter().map(|spec| spec.algorithm()).collect();
+        let ivs: BTreeSet<&str> = specs.iter().map(|spec| spec.iv.name.as_str()).collect();
+        let what = [joined(&algorithms), format!("with {}", joined(&ivs))];
+        rule(&reason, specs.len(), what)
+    };
+    let table = rules_table([(None, groups.into_iter().map(row).collect())]);
+    Section::part(id, &heading, vec![table])
 }
 
-/// The row of a rule: the specifications whose first reason it is.
-fn row(reason: &Reason, specs: &[&Spec]) -> [String; 3] {
-    let Reason {
-        rule,
-        reason,
-        source,
-        ..
-    } = reason;
-    let algorithms: BTreeSet<String> = specs.iter().map(|spec| spec.algorithm()).collect();
-    let ivs: BTreeSet<&str> = specs.iter().map(|spec| spec.iv.name.as_str()).collect();
-    let what = format!(
-        "{reason} ({source})\n{}\nwith {}",
-        joined(&algorithms, " "),
-        joined(&ivs, " "),
-    );
-    [specs.len().to_string(), (*rule).to_owned(), what]
-}
-
-fn joined(names: &BTreeSet<impl AsRef<str>>, between: &str) -> String {
+fn joined(names: &BTreeSet<impl AsRef<str>>) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    names.join(between)
+    names.join(" ")
 }
 
-#[cfg(test)]
-mod tests;
+/// A line of CSV: a specification. Its fields are the columns; missing values are empty.
+#[derive(Serialize)]
+pub struct Line<'a> {
+    specification: String,
+    cipher: &'a str,
+    mode: &'a str,
+    iv: &'a str,
+    digest: Option<&'a str>,
+    key_bits: u32,
+    integrity: Option<Integrity>,
+    verdict: Verdict,
+    rules: String,
+    reason: Option<&'a str>,
+    source: Option<&'a str>,
+    same_as: Option<String>,
+}
+
+/// The lines of CSV. If there are several reasons, only the first is given in full.
+pub fn lines(list: &List) -> Vec<Line<'_>> {
+    list.accepted.iter().map(line).collect()
+}
+
+fn line(entry: &Entry) -> Line<'_> {
+    let spec = &entry.spec;
+    let rules: Vec<&str> = entry.reasons.iter().map(|reason| reason.rule).collect();
+    let first = entry.reasons.first();
+    Line {
+        specification: spec.name(),
+        cipher: &spec.cipher,
+        mode: &spec.mode,
+        iv: &spec.iv.name,
+        digest: spec.iv.digest.as_deref(),
+        key_bits: spec.key_bits,
+        integrity: spec.integrity,
+        verdict: entry.verdict,
+        rules: rules.join(" "),
+        reason: first.map(|reason| reason.reason),
+        source: first.map(|reason| reason.source),
+        same_as: entry.same_as.as_ref().map(Spec::to_string),
+    }
+}

@@ -1,0 +1,191 @@
+//! The plots, and which sources each shows.
+
+use squall_tools::report::plots::{Curve, Curves, Figure, MOST_CURVES, Plot};
+use squall_tools::units;
+
+use super::model::{Group, Report, Series, SourceReport, State, Workload, workload};
+use super::published;
+
+/// What is drawn over the places of a workload.
+#[derive(Clone, Copy)]
+enum Quantity {
+    Time,
+    Rate,
+}
+
+const PLOTS: [(&str, Quantity, &str); 4] = [
+    (
+        workload::FILL,
+        Quantity::Rate,
+        "Throughput by length of a request",
+    ),
+    (
+        workload::FILL,
+        Quantity::Time,
+        "Time of a request by its length",
+    ),
+    (
+        workload::THREADS_SMALL,
+        Quantity::Rate,
+        "Requests of 32 bytes by threads",
+    ),
+    (
+        workload::THREADS_LARGE,
+        Quantity::Rate,
+        "Requests of 16 KiB by threads",
+    ),
+];
+
+/// Every plot of which there are figures.
+pub fn figures(report: &Report) -> Vec<Figure> {
+    let figure = |(name, quantity, heading): (&str, _, &str)| {
+        let workload = report.workload(name)?;
+        let groups = groups(report, workload).into_iter();
+        let plots: Vec<Plot> = groups
+            .map(|series| Plot::Curves(curves(report, workload, quantity, &series)))
+            .collect();
+        let has_points = |plot: &Plot| match plot {
+            Plot::Curves(plot) => plot.curves.iter().any(|curve| !curve.points.is_empty()),
+            Plot::Bars(_) => false,
+        };
+        plots.iter().any(has_points).then(|| Figure {
+            heading: heading.into(),
+            plots,
+            others: "The other sources",
+        })
+    };
+    PLOTS.into_iter().filter_map(figure).collect()
+}
+
+/// A curve for each of `series`, and for what others published of it.
+fn curves(report: &Report, workload: &Workload, quantity: Quantity, series: &[&Series]) -> Curves {
+    let mut curves = Vec::new();
+    for (colour, series) in series.iter().enumerate() {
+        let title = report.title(&series.source);
+        curves.push(Curve {
+            name: title.into(),
+            colour,
+            is_dashed: false,
+            points: measured(quantity, series),
+        });
+        let published = published::figures_of(&workload.name, &series.source);
+        let published: Vec<_> = published.filter(|figure| figure.at.is_some()).collect();
+        if let Some(first) = published.first() {
+            let document = first.document;
+            let published = published
+                .iter()
+                .filter_map(|figure| of_others(quantity, figure));
+            curves.push(Curve {
+                name: format!("{title}, published: {} ({})", document.title, document.year),
+                colour,
+                is_dashed: true,
+                points: published.collect(),
+            });
+        }
+    }
+    let is_of_lengths = workload.name == workload::FILL;
+    Curves {
+        name: if is_of_lengths {
+            "length of a request"
+        } else {
+            "threads that draw at the same time"
+        },
+        across: if is_of_lengths {
+            |bytes| units::length(bytes.round() as u64)
+        } else {
+            |count| format!("{count:.0}")
+        },
+        up: match quantity {
+            Quantity::Time => |ns| whole(units::time(ns)),
+            Quantity::Rate => |rate| whole(units::rate(rate)),
+        },
+        curves,
+    }
+}
+
+/// A label at a power of ten, whose digits say nothing.
+fn whole(label: String) -> String {
+    label.replace(".00 ", " ").replace(".0 ", " ")
+}
+
+fn measured(quantity: Quantity, series: &Series) -> Vec<(f64, f64)> {
+    let points = series.points.iter().filter_map(|point| {
+        let value = match quantity {
+            Quantity::Time => point.ns.median,
+            Quantity::Rate => point.rate()?,
+        };
+        Some((point.at as f64, value))
+    });
+    points.collect()
+}
+
+fn of_others(quantity: Quantity, figure: &published::Published) -> Option<(f64, f64)> {
+    let at = figure.at?;
+    let value = match quantity {
+        Quantity::Time => figure.value.ns(at),
+        Quantity::Rate => figure.value.rate(at),
+    };
+    Some((at as f64, value?))
+}
+
+/// Most ways to the kernel's generator among them, and of libraries.
+const KERNEL: usize = 3;
+const LIBRARIES: usize = 2;
+
+/// The sources of a workload, in groups of [`MOST_CURVES`] at most, as a plot of thirty curves is hard to read: the first has squall, the fastest of
+/// the kernel's ways and of libraries, those of which figures are published, and where there is
+/// room the fastest of all others.
+fn groups<'a>(report: &Report, workload: &'a Workload) -> Vec<Vec<&'a Series>> {
+    let measured: Vec<(&Series, &SourceReport)> = workload
+        .series
+        .iter()
+        .filter_map(|series| Some((series, report.source(&series.source)?)))
+        .filter(|(series, source)| source.state == State::Measured && !series.points.is_empty())
+        .collect();
+    let mut first: Vec<&Series> = Vec::new();
+    let mut take = |most: usize, is_wanted: &dyn Fn(&Series, &SourceReport) -> bool| {
+        let mut wanted: Vec<&Series> = measured
+            .iter()
+            .filter(|(series, source)| is_wanted(series, source))
+            .map(|(series, _)| *series)
+            .filter(|series| !first.iter().any(|taken| taken.source == series.source))
+            .collect();
+        wanted.sort_by(|one, other| slowness(workload, one).total_cmp(&slowness(workload, other)));
+        let room = MOST_CURVES - first.len();
+        first.extend(wanted.into_iter().take(most.min(room)));
+    };
+    let is_published = |series: &Series| {
+        published::figures_of(&workload.name, &series.source).any(|figure| figure.at.is_some())
+    };
+    take(1, &|series, _| series.source == "squall");
+    take(1, &|series, _| {
+        workload.kernel.as_ref() == Some(&series.source)
+    });
+    take(KERNEL - 1, &|_, source| source.group == Group::Kernel);
+    take(LIBRARIES, &|_, source| source.group == Group::Library);
+    take(MOST_CURVES, &|series, _| is_published(series));
+    take(MOST_CURVES, &|_, source| {
+        !matches!(source.group, Group::Squall | Group::Variant)
+    });
+    take(MOST_CURVES, &|_, _| true);
+    let rest = measured.iter().map(|(series, _)| *series);
+    let rest: Vec<&Series> = rest
+        .filter(|series| !first.iter().any(|taken| taken.source == series.source))
+        .collect();
+    let mut groups = vec![first];
+    groups.extend(rest.chunks(MOST_CURVES).map(<[_]>::to_vec));
+    groups
+}
+
+/// How much slower than the fastest a source is, in powers: the mean over its places.
+fn slowness(workload: &Workload, series: &Series) -> f64 {
+    let beside_best = series.points.iter().map(|point| {
+        let all = workload.series.iter();
+        let at = all.filter_map(|series| series.points.iter().find(|p| p.at == point.at));
+        let best = at
+            .map(|point| point.ns.median)
+            .fold(f64::INFINITY, f64::min);
+        (point.ns.median / best).ln()
+    });
+    beside_best.sum::<f64>() / series.points.len() as f64
+}

@@ -1,0 +1,194 @@
+//! The report in its four forms: text, a page, CSV, and JSON with its schema.
+
+use serde_json::{Value, json};
+use squall_bench::advice::advice;
+use squall_bench::report::document::document;
+use squall_bench::report::lines;
+use squall_bench::report::model::workload::FILL;
+use squall_bench::report::model::{Noise, Report};
+use squall_bench::report::published::{DOCUMENTS, FIGURES, Value as Published};
+use squall_testing::schema::Schema;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+use squall_tools::reports::csv;
+
+use crate::fixture::fixture;
+
+pub const TESTS: &[Test] = tests![
+    the_text_is_as_it_was,
+    pages_have_what_terminals_have_no_room_for,
+    what_is_to_be_doubted_comes_first,
+    of_no_figures_there_is_no_table,
+    advice_follows_the_figures,
+    every_document_has_figures,
+    times_and_rates_are_of_the_same_figure,
+    csv_has_a_line_for_each_point,
+    the_schema_describes_a_report_exactly,
+    values_that_cannot_be_are_noticed,
+];
+
+/// `INSTA_UPDATE=always` takes a text that was changed on purpose.
+fn the_text_is_as_it_was() {
+    insta::assert_snapshot!("text", document(&fixture()).text(Some(140)));
+}
+
+/// Titles in place of names, ratios below every figure, what is known of security, every length of requests, plots,
+/// what others published, and the method.
+fn pages_have_what_terminals_have_no_room_for() {
+    let page = document(&fixture()).page();
+    for part in [
+        "<th scope=\"row\">rand's ThreadRng</th>",
+        "no<small>a VM clone repeats it</small>",
+        "1.88 ns<small>208 ×</small><small>61.4 kB discarded</small>",
+        "<small>kernel</small>",
+        "<summary>Every length</summary>",
+        ">40 KiB</th>",
+        "published: Linux Kernel CSPRNG Performance (2014)",
+        "pool over the vDSO: 9.68 ns <a href=\"#source-4\">[4]</a>",
+        "701 MB/s to 953 MB/s <a href=\"#source-1\">[1]</a>",
+        "<code>squall bench --export-html bench.html</code>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Four quantities, each with a plot of the most important sources and one of the others.
+    let plots: Vec<&str> = page.split("<svg").skip(1).collect();
+    assert_eq!(plots.len(), 8);
+    let legends: Vec<&str> = page.split("<ul class=\"names\">").skip(1).collect();
+    let of_plot = |legend: &&str| {
+        legend
+            .split("</ul>")
+            .next()
+            .unwrap_or_default()
+            .matches("<li>")
+            .count()
+    };
+    let counts: Vec<usize> = legends.iter().map(of_plot).collect();
+    // Two of the first eight sources have figures that others published by length, one of the last does.
+    assert_eq!(counts, [10, 9, 10, 9, 8, 8, 8, 8]);
+    assert!(legends[0].contains(">squall<") && !legends[0].contains(">squall by AES-NI<"));
+}
+
+fn what_is_to_be_doubted_comes_first() {
+    let usual = document(&fixture()).text(None);
+    assert!(!usual.contains("INCOMPLETE") && !usual.contains("NOISE"));
+    let mut report = fixture();
+    report.complete = false;
+    report.noise = Noise {
+        warning: Some("other processes took a third of the time".into()),
+        ..report.noise
+    };
+    let doubted = document(&report).text(None);
+    assert!(doubted.starts_with("INCOMPLETE: "), "{doubted}");
+    assert!(doubted.contains("\nNOISE: other processes took a third of the time\n"));
+}
+
+/// A run that was interrupted at once has nothing to show.
+fn of_no_figures_there_is_no_table() {
+    let mut report = fixture();
+    report.workloads.clear();
+    let document = document(&report);
+    assert!(!document.text(None).contains("fit for secrets"));
+    let page = document.page();
+    assert!(!page.contains("<table") && !page.contains("<svg"));
+}
+
+/// The snapshot has the usual advice. squall is not praised for what it is no better at, and nothing is
+/// advised without figures.
+fn advice_follows_the_figures() {
+    let mut report = fixture();
+    let fill = report.workloads.iter_mut().find(|it| it.name == FILL);
+    let fill = fill.expect("it is in it");
+    let kernel = fill.kernel.clone().expect("a source");
+    for series in &mut fill.series {
+        if series.source == kernel {
+            series.source = "squall".into();
+        } else if series.source == "squall" {
+            series.source.clone_from(&kernel);
+        }
+    }
+    report.machine.clone_guard = "none".into();
+    assert_eq!(
+        advice(&report),
+        "For a key, /dev/urandom is as good on this machine: 32 bytes take 40.2 ns (squall: \
+         477 ns). Use squall for numbers. A process that draws only a few times does not need it: \
+         plain getrandom will do."
+    );
+    report.workloads.retain(|it| it.name != FILL);
+    assert!(advice(&report).contains("run squall bench without --workload"));
+}
+
+fn every_document_has_figures() {
+    for document in DOCUMENTS {
+        assert!(FIGURES.iter().any(|figure| figure.document == document));
+    }
+}
+
+fn times_and_rates_are_of_the_same_figure() {
+    assert_eq!(Published::Rate(2e9).ns(16), Some(8.0));
+    assert_eq!(Published::Ns(8.0).rate(16), Some(2e9));
+    assert_eq!(Published::Ns(8.0).ns(0), Some(8.0));
+    assert_eq!(Published::Rate(2e9).ns(0), None);
+    assert_eq!(Published::Ns(8.0).rate(0), None);
+}
+
+fn csv_has_a_line_for_each_point() {
+    let report = fixture();
+    let text = csv(lines(&report)).expect("CSV");
+    assert_eq!(
+        text.lines().next(),
+        Some(
+            "workload,source,at,bytes,median_ns,low_ns,high_ns,bytes_per_second,speedup_over_kernel,secure,samples,\
+             discarded"
+        )
+    );
+    let series = report.workloads.iter().flat_map(|it| &it.series);
+    let points: usize = series.map(|series| series.points.len()).sum();
+    assert_eq!(text.lines().count(), 1 + points);
+    let line = |start: &str| {
+        let line = text.lines().find(|line| line.starts_with(start));
+        let line = line.unwrap_or_else(|| panic!("no line {start}"));
+        line.split(',').map(str::to_owned).collect::<Vec<_>>()
+    };
+    let fill = report.workload(FILL).expect("it is in it");
+    let point = fill.point("squall", 1024).expect("a point");
+    let squall = line("fill,squall,1024,");
+    assert_eq!(squall[4], point.ns.median.to_string());
+    assert_eq!(squall[7], point.rate().expect("bytes").to_string());
+    let ratio = fill.speedup_over_kernel(point).expect("the kernel's");
+    assert!(ratio > 10.0);
+    assert_eq!(squall[8], ratio.to_string());
+    assert_eq!(squall[9..], ["true", "9", ""]);
+    assert_eq!(line("fill,urandom,1024,")[8], "1.0");
+    assert_eq!(line("fill,thread-rng,1024,")[9], "false");
+    assert_eq!(line("vdso-proposal,pool-vdso,4,")[11], "61440");
+    // A run makes no bytes, and so has no rate.
+    assert_eq!(line("go-pipeline,squall,10,")[7], "");
+}
+
+fn the_schema_describes_a_report_exactly() {
+    /// Keys that may be left out.
+    const OPTIONAL: [&str; 2] = ["discarded", "failures"];
+    let report = serde_json::to_value(fixture()).expect("JSON");
+    let removed = Schema::derive::<Report>().check(&[report], &OPTIONAL);
+    assert!(removed > 50, "{removed}");
+}
+
+fn values_that_cannot_be_are_noticed() {
+    let schema = Schema::derive::<Report>();
+    let point = "/workloads/0/series/0/points/0";
+    for (place, wrong) in [
+        ("/schema", json!(2)),
+        ("/date", json!("22 November 2026")),
+        ("/effort", json!("huge")),
+        ("/machine/cpus", json!(0)),
+        ("/sources/0/group", json!("kernels")),
+        ("/sources/0/state", json!("unknown")),
+        (&format!("{point}/ns/median"), json!(-1.0)),
+        (&format!("{point}/ns/samples"), json!([])),
+        (&format!("{point}/at"), json!(1.5)),
+    ] {
+        let mut report: Value = serde_json::to_value(fixture()).expect("JSON");
+        *report.pointer_mut(place).expect("a place of the report") = wrong;
+        assert!(!schema.takes(&report), "{place}");
+    }
+}

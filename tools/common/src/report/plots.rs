@@ -1,0 +1,251 @@
+//! Plots as SVG: curves over two logarithmic axes, and bars beside names. Their legends are HTML beside them.
+
+use std::ops::Range;
+
+use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKeyPoints};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::series::DashedLineSeries;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::measure::Spread;
+use crate::page::figures::{CURVES, MESH, TEXT};
+use crate::page::svg::{self, Area, Drawn, FONT, WIDTH, mark, marker, mesh};
+
+/// The most curves that a plot has room for: it has no more colours.
+pub const MOST_CURVES: usize = CURVES.len();
+
+/// The most bars below a name, and the most names with bars in a plot.
+pub const MOST_BARS: usize = 2;
+pub const MOST_NAMES: usize = 12;
+
+/// Plots of the same quantity.
+pub struct Figure {
+    pub heading: String,
+    /// The first is shown at once.
+    pub plots: Vec<Plot>,
+    /// What the others have, such as "The other sources".
+    pub others: &'static str,
+}
+
+/// A plot.
+pub enum Plot {
+    Curves(Curves),
+    Bars(Bars),
+}
+
+/// Curves over two logarithmic axes.
+pub struct Curves {
+    /// The name of the horizontal axis; the labels of the vertical one name it.
+    pub name: &'static str,
+    /// Makes the labels of the horizontal axis, at powers of two.
+    pub across: fn(f64) -> String,
+    /// Makes the labels of the vertical axis, at powers of ten.
+    pub up: fn(f64) -> String,
+    /// The curves, most important first; it is drawn on top of the others.
+    pub curves: Vec<Curve>,
+}
+
+/// A curve.
+pub struct Curve {
+    pub name: String,
+    /// The index of its colour in [`CURVES`].
+    pub colour: usize,
+    /// Whether it is dashed with hollow markers, for values that were not measured here.
+    pub is_dashed: bool,
+    /// The points, in the order of the horizontal axis; all values are above 0.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Bars of ratios beside names.
+pub struct Bars {
+    /// The name of the axis, which is in percent.
+    pub axis: &'static str,
+    /// What the bars below each name are, [`MOST_BARS`] at most.
+    pub bars: Vec<&'static str>,
+    /// The names, [`MOST_NAMES`] at most, each with its ratios.
+    pub rows: Vec<(String, Vec<Option<Spread>>)>,
+}
+
+impl Plot {
+    /// The names of what is drawn.
+    pub(super) fn names(&self) -> Vec<&str> {
+        match self {
+            Plot::Curves(plot) => {
+                let measured = plot.curves.iter().filter(|curve| !curve.is_dashed);
+                measured.map(|curve| curve.name.as_str()).collect()
+            }
+            Plot::Bars(plot) => plot.rows.iter().map(|(name, _)| name.as_str()).collect(),
+        }
+    }
+
+    /// The legend: colours with their markers and names.
+    pub(super) fn legend(&self) -> Vec<(usize, &'static str, &str)> {
+        match self {
+            Plot::Curves(plot) => {
+                let line = |curve: &'_ Curve| match curve.is_dashed {
+                    true => (curve.colour, "╌○╌"),
+                    false => (curve.colour, marker(curve.colour)),
+                };
+                let lines = plot.curves.iter().map(|curve| (line(curve), &*curve.name));
+                lines
+                    .map(|((colour, marker), name)| (colour, marker, name))
+                    .collect()
+            }
+            Plot::Bars(plot) => {
+                let bars = plot.bars.iter().enumerate();
+                bars.map(|(colour, name)| (colour, marker(colour), *name))
+                    .collect()
+            }
+        }
+    }
+
+    /// The plot as SVG; `None` if there is nothing to draw.
+    pub(super) fn svg(&self) -> Option<String> {
+        match self {
+            Plot::Curves(plot) => plot.svg(),
+            Plot::Bars(plot) => (!plot.rows.is_empty()).then(|| plot.svg()),
+        }
+    }
+}
+
+type Logarithmic = WithKeyPoints<LogCoord<f64>>;
+
+impl Curves {
+    fn svg(&self) -> Option<String> {
+        /// Height in drawing units.
+        const HEIGHT: u32 = 320;
+        let points = || self.curves.iter().flat_map(|curve| &curve.points);
+        let across = logarithmic(2.0, points().map(|point| point.0))?;
+        let up = logarithmic(10.0, points().map(|point| point.1))?;
+        let draw = |area: &Area| self.draw(area, across, up);
+        Some(svg::svg((WIDTH, HEIGHT), draw))
+    }
+
+    fn draw(&self, area: &Area, across: Logarithmic, up: Logarithmic) -> Drawn {
+        // Space for labels below and on the left, and margins, in drawing units.
+        let mut context = ChartBuilder::on(area)
+            .margin(8)
+            .margin_right(18)
+            .x_label_area_size(42)
+            .y_label_area_size(66)
+            .build_cartesian_2d(across, up)?;
+        mesh(&mut context)
+            .x_desc(self.name)
+            .x_label_formatter(&|value| (self.across)(*value))
+            .y_label_formatter(&|value| (self.up)(*value))
+            .draw()?;
+        for curve in self.curves.iter().rev() {
+            let points = || curve.points.iter().copied();
+            let style = CURVES[curve.colour].0.stroke_width(2);
+            if curve.is_dashed {
+                context.draw_series(DashedLineSeries::new(points(), 5, 4, style))?;
+                context.draw_series(points().map(|at| Circle::new(at, 4, style)))?;
+            } else {
+                context.draw_series(LineSeries::new(points(), style))?;
+                mark(&mut context, curve.colour, points())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An axis that covers `values`, with labels at powers of its base.
+fn logarithmic(base: f64, values: impl Iterator<Item = f64>) -> Option<Logarithmic> {
+    /// Space around the curves, as a fraction of the axis (in powers).
+    const ROOM: f64 = 0.03;
+    let powers: Vec<f64> = values.map(|value| value.log(base)).collect();
+    let low = powers.iter().copied().min_by(f64::total_cmp)?;
+    let high = powers.iter().copied().max_by(f64::total_cmp)?;
+    let (low, high) = match high - low {
+        ..1.0 => (low.floor(), low.floor().max(high.ceil() - 1.0) + 1.0),
+        _ => (low, high),
+    };
+    let room = (high - low) * ROOM;
+    let Range { start, end } = low - room..high + room;
+    let value = |power: f64| base.powf(power);
+    let keys = keys(start, end).map(value).collect();
+    let range = (value(start)..value(end)).log_scale().base(base);
+    Some(range.with_key_points(keys))
+}
+
+/// Whole powers from `start` to `end`, as many as fit as labels.
+fn keys(start: f64, end: f64) -> impl Iterator<Item = f64> {
+    /// The most labels that fit on an axis.
+    const LABELS: usize = 7;
+    let count = (end.floor() - start.ceil()) as usize + 1;
+    let step = count.div_ceil(LABELS);
+    (0..count)
+        .step_by(step)
+        .map(move |n| start.ceil() + n as f64)
+}
+
+/// Heights in drawing units: of a name with its bars, of the axis labels, and of the space above the plot.
+const ROW: u32 = 52;
+const BELOW: u32 = 46;
+const ABOVE: u32 = 4;
+
+/// Space for the labels at both ends of the axis.
+const SIDES: u32 = 22;
+
+/// Positions in a row, as fractions of its height: the name, the first bar, the distance to the next
+/// one; and half of a bar's height.
+const NAME: f64 = 0.16;
+const BAR: f64 = 0.56;
+const STEP: f64 = 0.26;
+const HALF: f64 = 0.05;
+
+type BarContext<'a> = svg::Context<'a, RangedCoordf64, RangedCoordf64>;
+
+impl Bars {
+    fn svg(&self) -> String {
+        let height = ROW * self.rows.len() as u32 + BELOW + ABOVE;
+        svg::svg((WIDTH, height), |area| self.draw(area))
+    }
+
+    fn draw(&self, area: &Area) -> Drawn {
+        // From 0 to a ratio of 1, or further if a value is larger.
+        let ratios = self.rows.iter().flat_map(|(_, ratios)| ratios).flatten();
+        let highest = ratios.map(|ratio| ratio.high).fold(1.0, f64::max);
+        let mut context = ChartBuilder::on(area)
+            .margin_top(ABOVE)
+            .margin_left(SIDES)
+            .margin_right(SIDES)
+            .x_label_area_size(BELOW)
+            .build_cartesian_2d(0.0..highest, self.rows.len() as f64..0.0)?;
+        mesh(&mut context)
+            .disable_y_mesh()
+            .disable_y_axis()
+            .x_desc(self.axis)
+            .x_labels(6)
+            .x_label_formatter(&|ratio| format!("{:.0} %", ratio * 100.0))
+            .draw()?;
+        for (place, (name, ratios)) in self.rows.iter().enumerate() {
+            let top = place as f64;
+            let style = FONT.into_font().color(&TEXT.0);
+            let style = style.pos(Pos::new(HPos::Left, VPos::Top));
+            context.draw_series([Text::new(name.clone(), (0.0, top + NAME), style)])?;
+            for (number, ratio) in ratios.iter().enumerate() {
+                if let Some(ratio) = ratio {
+                    draw_bar(
+                        &mut context,
+                        top + BAR + STEP * number as f64,
+                        number,
+                        ratio,
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Draws a bar to the median, a line between the quartiles, and a marker.
+fn draw_bar(context: &mut BarContext, middle: f64, number: usize, ratio: &Spread) -> Drawn {
+    let colour = CURVES[number].0;
+    let corners = [(0.0, middle - HALF), (ratio.median, middle + HALF)];
+    context.draw_series([Rectangle::new(corners, MESH.0.filled())])?;
+    let quartiles = vec![(ratio.low, middle), (ratio.high, middle)];
+    context.draw_series([PathElement::new(quartiles, colour.stroke_width(2))])?;
+    mark(context, number, [(ratio.median, middle)].into_iter())
+}
