@@ -5,7 +5,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -14,34 +14,12 @@ use serde_json::Value;
 use squall_testing::refuse::{Refusal, refusing};
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use tempfile::TempDir;
+use tempfile::{TempDir, tempdir};
 
-use crate::common::{bytes, run, squall, text, wait_for_end};
+use crate::common::{bytes, refused, run, squall, text, wait_for_end};
 
 /// Two sources and one workload, which takes a moment.
 const SHORT: &str = "bench --quick --source squall --source getrandom --workload words";
-
-/// A temporary directory of one test.
-struct Workspace(TempDir);
-
-impl Workspace {
-    fn new() -> Workspace {
-        Workspace(TempDir::new().expect("a directory"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// The names of the directory's files.
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path()).expect("a directory").flatten();
-        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
-    }
-}
 
 fn json(path: &Path) -> Value {
     let report = fs::read_to_string(path).expect("a report");
@@ -54,16 +32,10 @@ fn squall_to(path: &Path, option: &str, arguments: &str) -> Command {
     command
 }
 
-/// The single line that a failing run prints.
+/// Checks that the command line is refused in a line with all of `words`.
 #[track_caller]
-fn error_line(mut command: Command, code: i32) -> String {
-    let output = command.output().expect("the command runs");
-    let errors = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{errors}");
-    assert_eq!(text(&output.stdout), "");
-    assert_eq!(errors.lines().count(), 1, "{errors}");
-    assert!(errors.starts_with("squall: "), "{errors}");
-    errors
+fn is_refused(mut command: Command, words: &[&str]) {
+    refused(&command.output().expect("the command runs"), 2, words);
 }
 
 #[track_caller]
@@ -74,20 +46,24 @@ fn contains(text: &str, words: &[&str]) {
 }
 
 fn a_quick_run_fills_every_output() {
-    let workspace = Workspace::new();
-    let mut command = squall_to(&workspace.path("report.json"), "--export-json", SHORT);
+    let workspace = tempdir().expect("a directory");
+    let mut command = squall_to(
+        &workspace.path().join("report.json"),
+        "--export-json",
+        SHORT,
+    );
     command
         .arg("--export-csv")
-        .arg(workspace.path("report.csv"));
+        .arg(workspace.path().join("report.csv"));
     command
         .arg("--export-html")
-        .arg(workspace.path("report.html"));
+        .arg(workspace.path().join("report.html"));
     let output = command.output().expect("the command runs");
     assert_eq!(text(&output.stderr), "");
     assert!(output.status.success());
     let table = text(&output.stdout);
-    contains(&table, &["squall", "getrandom", "u32 ns", "u64 ns"]);
-    let report = json(&workspace.path("report.json"));
+    contains(&table, &["squall", "getrandom", "u32", "u64", " ns"]);
+    let report = json(&workspace.path().join("report.json"));
     assert_eq!(report["complete"], true);
     assert_eq!(report["effort"], "quick");
     let series = report["workloads"][0]["series"].as_array().expect("series");
@@ -97,13 +73,13 @@ fn a_quick_run_fills_every_output() {
             assert!(point["ns"]["median"].as_f64().expect("a time") > 0.0);
         }
     }
-    let csv = fs::read_to_string(workspace.path("report.csv")).expect("figures");
+    let csv = fs::read_to_string(workspace.path().join("report.csv")).expect("figures");
     assert_eq!(csv.lines().count(), 5, "{csv}");
-    let html = fs::read_to_string(workspace.path("report.html")).expect("a page");
+    let html = fs::read_to_string(workspace.path().join("report.html")).expect("a page");
     contains(&html, &["<!DOCTYPE html>", "the getrandom system call"]);
     assert_eq!(
-        workspace.names(),
-        ["report.csv", "report.html", "report.json"]
+        fs::read_dir(workspace.path()).expect("it is there").count(),
+        3
     );
 }
 
@@ -118,8 +94,8 @@ fn json_on_standard_output_is_alone() {
 }
 
 fn a_run_is_compared_with_an_older_one() {
-    let workspace = Workspace::new();
-    let path = workspace.path("old.json");
+    let workspace = tempdir().expect("a directory");
+    let path = workspace.path().join("old.json");
     assert!(
         squall_to(&path, "--export-json", SHORT)
             .status()
@@ -136,33 +112,39 @@ fn a_run_is_compared_with_an_older_one() {
     );
     // The comparison fails before anything is measured.
     fs::write(&path, "{").expect("a file");
-    let line = error_line(squall_to(&path, "--compare", "bench"), 2);
-    contains(&line, &["old.json"]);
-    let absent = error_line(
-        squall_to(&workspace.path("absent"), "--compare", "bench"),
-        2,
-    );
-    contains(&absent, &["absent", "No such file"]);
+    is_refused(squall_to(&path, "--compare", "bench"), &["old.json"]);
+    let absent = squall_to(&workspace.path().join("absent"), "--compare", "bench");
+    is_refused(absent, &["absent", "No such file"]);
 }
 
 /// The error comes before minutes are spent, and no file is left half-written.
 fn an_output_that_cannot_be_written_is_noticed_first() {
-    let workspace = Workspace::new();
-    let absent = workspace.path("absent/page.html");
-    let line = error_line(squall_to(&absent, "--export-html", "bench"), 2);
-    contains(&line, &["absent/page.html", "No such file"]);
-    let directory = error_line(squall_to(workspace.0.path(), "--export-json", "bench"), 2);
-    contains(&directory, &["irectory"]);
-    let mut both = squall_to(&workspace.path("kept.json"), "--export-json", "bench");
+    let workspace = tempdir().expect("a directory");
+    let absent = workspace.path().join("absent/page.html");
+    let to_absent = squall_to(&absent, "--export-html", "bench");
+    is_refused(to_absent, &["absent/page.html", "No such file"]);
+    let to_directory = squall_to(workspace.path(), "--export-json", "bench");
+    is_refused(to_directory, &["irectory"]);
+    let mut both = squall_to(
+        &workspace.path().join("kept.json"),
+        "--export-json",
+        "bench",
+    );
     both.arg("--export-csv").arg(&absent);
-    error_line(both, 2);
-    assert_eq!(workspace.names(), Vec::<String>::new());
+    is_refused(both, &["absent/page.html"]);
+    assert_eq!(
+        fs::read_dir(workspace.path()).expect("it is there").count(),
+        0
+    );
 }
 
 /// The report does not replace a pipe, a device or a link by a file.
 fn pipes_devices_and_links_are_not_replaced() {
-    let workspace = Workspace::new();
-    let (target, link) = (workspace.path("target.csv"), workspace.path("link.csv"));
+    let workspace = tempdir().expect("a directory");
+    let (target, link) = (
+        workspace.path().join("target.csv"),
+        workspace.path().join("link.csv"),
+    );
     std::os::unix::fs::symlink(&target, &link).expect("a link");
     fs::write(&target, "old").expect("a file");
     let mut command = squall_to(Path::new("/dev/stderr"), "--export-json", SHORT);
@@ -180,8 +162,8 @@ fn pipes_devices_and_links_are_not_replaced() {
             .expect("figures")
             .starts_with("workload,")
     );
-    let twice = error_line(squall("bench --quick --json --export-csv -"), 2);
-    contains(&twice, &["standard output takes one report"]);
+    let twice = squall("bench --quick --json --export-csv -");
+    is_refused(twice, &["standard output takes one report"]);
 }
 
 /// Peers that were not asked for are not measured or compared with.
@@ -199,8 +181,8 @@ fn only_chosen_sources_are_measured() {
 /// An interrupted run writes what it measured, marked incomplete. How long the first workload takes
 /// depends on the machine, so a run that is interrupted too early is repeated with more time.
 fn an_interrupted_run_writes_its_results() {
-    let workspace = Workspace::new();
-    let path = workspace.path("report.json");
+    let workspace = tempdir().expect("a directory");
+    let path = workspace.path().join("report.json");
     let runs = (0..10).map(|doubled| Duration::from_secs(1 << doubled));
     let report = runs.map(|time| interrupted(&path, time)).find(|report| {
         let series = report
@@ -232,11 +214,11 @@ fn interrupted(path: &Path, time: Duration) -> Option<Value> {
 
 /// Without Go, the report names its sources as missing, and the rest is measured.
 fn a_missing_peer_is_named() {
-    let workspace = Workspace::new();
-    let path = workspace.path("report.json");
+    let workspace = tempdir().expect("a directory");
+    let path = workspace.path().join("report.json");
     let arguments = format!("{SHORT} --source go-crypto-rand");
     let status = squall_to(&path, "--export-json", &arguments)
-        .env("PATH", workspace.0.path())
+        .env("PATH", workspace.path())
         .stdout(Stdio::null())
         .status()
         .expect("it runs");
@@ -253,8 +235,8 @@ fn a_missing_peer_is_named() {
 
 /// The run goes on where threads cannot be bound to a CPU.
 fn a_run_without_permissions_reports_it_and_continues() {
-    let workspace = Workspace::new();
-    let path = workspace.path("report.json");
+    let workspace = tempdir().expect("a directory");
+    let path = workspace.path().join("report.json");
     let refusal = Refusal {
         call: libc::SYS_sched_setaffinity,
         when: None,
@@ -270,8 +252,8 @@ fn a_run_without_permissions_reports_it_and_continues() {
 fn sources_are_explained() {
     let explained = text(&bytes("bench --explain vdso"));
     contains(&explained, &["vDSO", "fit for secrets", "median"]);
-    let unknown = error_line(squall("bench --explain nobody"), 2);
-    contains(&unknown, &["--explain", "\"nobody\"", "squall-fresh"]);
+    let unknown = squall("bench --explain nobody");
+    is_refused(unknown, &["--explain", "\"nobody\"", "squall-fresh"]);
 }
 
 fn wrong_arguments_are_one_line() {
@@ -285,23 +267,23 @@ fn wrong_arguments_are_one_line() {
         ("bench --explain vdso --batteries", &["--explain"]),
         ("bench --workload dance", &["--workload", "words"]),
     ] {
-        contains(&error_line(squall(arguments), 2), words);
+        is_refused(squall(arguments), words);
     }
 }
 
 /// Runs `bench --batteries` on `sources` with a battery that rejects bytes 16 to 31 if their halves are the
 /// same.
 fn with_a_battery(sources: &str) -> Output {
-    let workspace = Workspace::new();
+    let workspace = tempdir().expect("a directory");
     let battery = "#!/bin/sh\n\
         set -- $(od -An -v -tx8 -w8 -j16 -N16)\n\
         if [ $1 = $2 ]; then echo 'same|0|1|1|0|FAILED'; else echo 'same|0|1|1|0.5|PASSED'; fi\n";
-    let path = workspace.path("dieharder");
+    let path = workspace.path().join("dieharder");
     fs::write(&path, battery).expect("a file");
     fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("it is ours");
     let path = format!(
         "{}:{}",
-        workspace.0.path().display(),
+        workspace.path().display(),
         std::env::var("PATH").expect("it is set")
     );
     batteries(sources, &workspace, path.as_ref())
@@ -309,14 +291,14 @@ fn with_a_battery(sources: &str) -> Output {
 
 /// Runs `bench --batteries` on `sources`, with programs found in `path`. TestU01 is not found, whether it
 /// is installed or not.
-fn batteries(sources: &str, workspace: &Workspace, path: &OsStr) -> Output {
+fn batteries(sources: &str, workspace: &TempDir, path: &OsStr) -> Output {
     for name in ["libtestu01.so.0", "libtestu01.so"] {
-        fs::write(workspace.path(name), "").expect("a file");
+        fs::write(workspace.path().join(name), "").expect("a file");
     }
     let mut command = squall(&format!("bench --batteries --bytes 1MiB {sources}"));
     command
         .env("PATH", path)
-        .env("LD_LIBRARY_PATH", workspace.0.path());
+        .env("LD_LIBRARY_PATH", workspace.path());
     command.output().expect("it runs")
 }
 
@@ -347,8 +329,8 @@ fn a_missing_source_passes_no_test() {
         ("go-crypto-rand", "go-crypto-rand is not available: "),
         ("dd-urandom", "a program of its own"),
     ] {
-        let workspace = Workspace::new();
-        let path = workspace.0.path().as_os_str();
+        let workspace = tempdir().expect("a directory");
+        let path = workspace.path().as_os_str();
         let output = batteries(&format!("--source {source}"), &workspace, path);
         assert_eq!(output.status.code(), Some(1));
         contains(&text(&output.stderr), &[reason]);
@@ -357,13 +339,13 @@ fn a_missing_source_passes_no_test() {
 
 /// Where no battery is installed nothing passes, and what would help is said.
 fn without_a_battery_nothing_is_tested() {
-    let workspace = Workspace::new();
+    let workspace = tempdir().expect("a directory");
     let which = Command::new("sh")
         .args(["-c", "command -v timeout"])
         .output();
     let timeout = text(&which.expect("a shell").stdout);
-    symlink(timeout.trim_end(), workspace.path("timeout")).expect("a link");
-    let path = workspace.0.path().as_os_str();
+    symlink(timeout.trim_end(), workspace.path().join("timeout")).expect("a link");
+    let path = workspace.path().as_os_str();
     let output = batteries("--source squall", &workspace, path);
     assert_eq!(output.status.code(), Some(1));
     let missing = ["dieharder: not", "PractRand: not", "SmallCrush: not"];

@@ -1,25 +1,27 @@
 //! Batteries of others, run if they are installed and never required: a stream goes into their
-//! standard input, and their verdicts are read from what they print.
+//! standard input, and their verdicts are read from what they print. `squall bench --batteries` runs all of
+//! them on each source.
 //!
 //! They find generators that are broken, and say nothing of security: a keystream whose key
 //! everybody knows passes all of them.
 
-mod dieharder;
-mod feed;
-mod practrand;
-mod run;
+mod programs;
 pub mod testu01;
 
-pub use dieharder::dieharder;
-pub use run::run;
+pub use programs::dieharder;
 
-use std::fmt;
-use std::process::Command;
+use std::io::{Read as _, Write};
+use std::process::{Command, Stdio};
 use std::time::Duration;
+use std::{fmt, thread};
 
-use squall_tools::Failure;
+use squall_tools::{Failure, Interrupt, output};
 
-use feed::{Ended, feed};
+use crate::args::BenchArguments;
+use crate::candidates::Candidates;
+use crate::child::Subprocess;
+use crate::go;
+use crate::sources::{Entry, MEMORY, RunsIn};
 
 /// A battery of tests.
 #[derive(Clone, Copy, Debug)]
@@ -36,14 +38,14 @@ pub struct Battery {
 pub const DIEHARDER: Battery = Battery {
     name: "dieharder",
     programs: |_| vec![dieharder(&["-a"])],
-    tally: dieharder::tally,
+    tally: programs::tally_dieharder,
 };
 
 /// `RNG_test stdin64` of C. Doty-Humphrey's PractRand, which by itself would not end.
 pub const PRACTRAND: Battery = Battery {
     name: "PractRand",
-    programs: practrand::programs,
-    tally: practrand::tally,
+    programs: programs::practrand,
+    tally: programs::tally_practrand,
 };
 
 /// SmallCrush of TestU01 (P. L'Ecuyer, R. Simard). TestU01 has no program that reads a stream, so its
@@ -94,7 +96,7 @@ impl Battery {
     ) -> Result<Option<BatteryResult>, Failure> {
         for program in (self.programs)(bytes) {
             let (ended, text) = feed(&program, time, fill)?;
-            if ended != Ended::NotFound {
+            if ended != End::NotFound {
                 let (battery, tally) = (self.name, self.tally(ended, &text));
                 return Ok(Some(BatteryResult { battery, tally }));
             }
@@ -102,9 +104,9 @@ impl Battery {
         Ok(None)
     }
 
-    fn tally(&self, ended: Ended, text: &str) -> Result<Tally, String> {
+    fn tally(&self, ended: End, text: &str) -> Result<Tally, String> {
         let mut tally = (self.tally)(text);
-        tally.is_stopped = ended == Ended::Stopped;
+        tally.is_stopped = ended == End::Stopped;
         let count = tally.passed + tally.suspicious + tally.failed.len() as u32;
         match (count, tally.is_stopped) {
             (0, true) => Err("returned no result, stopped at its time limit".into()),
@@ -140,5 +142,141 @@ impl fmt::Display for BatteryResult {
             Some(first) => write!(f, "; first failed: {first}"),
             None => Ok(()),
         }
+    }
+}
+
+/// Bytes that are asked for at a time: what a pipe holds.
+const CHUNK: usize = 1 << 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    ByItself,
+    /// Its time was up.
+    Stopped,
+    NotFound,
+}
+
+/// Runs `program` on the stream from `fill` by timeout(1), which ends it after `time`: how it ended,
+/// and what it printed.
+///
+/// # Errors
+/// The stream failed, or timeout(1) did not start.
+fn feed(
+    program: &Command,
+    time: Duration,
+    fill: &mut dyn FnMut(&mut [u8]) -> Result<(), Failure>,
+) -> Result<(End, String), Failure> {
+    let mut command = Command::new("timeout");
+    command.arg(time.as_secs().to_string());
+    command.arg(program.get_program()).args(program.get_args());
+    let variables = program.get_envs();
+    command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut process = Subprocess::start(&mut command)?;
+    let stdin = process.0.stdin.take().expect("a pipe");
+    let mut stdout = process.0.stdout.take().expect("a pipe");
+    let reader = thread::spawn(move || {
+        let mut text = Vec::new();
+        // What was read before an error is what there is.
+        let _ = stdout.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    write(stdin, fill)?;
+    let text = reader.join().unwrap_or_default();
+    let ended = match process.0.wait().ok().and_then(|status| status.code()) {
+        Some(124) => End::Stopped,
+        Some(127) => End::NotFound,
+        _ => End::ByItself,
+    };
+    Ok((ended, text))
+}
+
+/// Writes until the reader has gone.
+fn write(
+    mut stdin: impl Write,
+    fill: &mut dyn FnMut(&mut [u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        fill(&mut chunk)?;
+        if stdin.write_all(&chunk).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// Longest time that a battery may take with one source.
+const TIMEOUT: Duration = Duration::from_secs(2 * 3600);
+
+/// Tests the sources that were asked for, and prints each result when it is there.
+///
+/// # Errors
+/// A source failed, is missing although it was named, or a battery rejected it; or no battery is installed.
+pub fn run_all(options: &BenchArguments) -> Result<(), Failure> {
+    output::check()?;
+    let go = go::program("go".as_ref(), true);
+    let interrupt = Interrupt::watch("nothing more is tested")?;
+    let is_named = !options.source.is_empty();
+    let is_wanted = |entry: &Entry| {
+        let is_testable = entry.runs_in != RunsIn::OtherProgram && entry.name != MEMORY;
+        options.asks_for(entry.name) && (is_named || is_testable)
+    };
+    let mut candidates = Candidates::open(is_wanted, &go);
+    let mut missing = Vec::new();
+    let mut unsound = Vec::new();
+    for candidate in &mut candidates.0 {
+        let name = candidate.entry.name;
+        let Some(source) = candidate.source() else {
+            if is_named {
+                unsound.push(format!("{name} is not available: {}", candidate.reason()));
+            }
+            continue;
+        };
+        let mut fill = |out: &mut [u8]| {
+            interrupt.check()?;
+            // A cipher would encrypt what was there.
+            out.fill(0);
+            source.fill(out)
+        };
+        for battery in &ALL {
+            if missing.contains(&battery.name) {
+                continue;
+            }
+            let result = battery.run(TIMEOUT, options.bytes, &mut fill);
+            interrupt.check()?;
+            match result {
+                Ok(Some(result)) => {
+                    output::print(&format!("{name}, {result}\n"))?;
+                    if result.has_failed() {
+                        unsound.push(format!("{name} failed {}", battery.name));
+                    }
+                }
+                Ok(None) => {
+                    output::print(&format!("{}: not installed\n", battery.name))?;
+                    missing.push(battery.name);
+                }
+                Err(failure) => {
+                    unsound.push(format!("{name} failed: {}", failure.into_text()));
+                    break;
+                }
+            }
+        }
+        if missing.len() == ALL.len() {
+            return Err(Failure::Runtime(
+                "no battery is installed: install dieharder, PractRand or TestU01 (libtestu01-0)"
+                    .into(),
+            ));
+        }
+    }
+    output::print(
+        "Passing says nothing about security: a keystream whose key is known passes too.\n",
+    )?;
+    if unsound.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Runtime(unsound.join("; ")))
     }
 }

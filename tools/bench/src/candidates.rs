@@ -10,10 +10,9 @@ use crate::machine;
 use crate::measure::Place;
 use crate::remote::Remote;
 use crate::report::model::{SourceReport, State, Workload};
-use crate::sanity;
 use crate::session::Session;
-use crate::source::Source;
-use crate::sources::{self, Entry, RunsIn, Setting, memory};
+use crate::source::{self, Source};
+use crate::sources::{self, Entry, MEMORY, RunsIn, Setting};
 
 pub struct Candidate {
     pub entry: &'static Entry,
@@ -29,11 +28,11 @@ impl Candidate {
 
     /// Looks at what the source gives; the memory stands for itself and not for randomness.
     fn check(&mut self) {
-        let is_memory = self.entry.name == memory::NAME;
+        let is_memory = self.entry.name == MEMORY;
         let Some(source) = self.source().filter(|_| !is_memory) else {
             return;
         };
-        match sanity::check(source) {
+        match source::check(source) {
             Ok(None) => {}
             Ok(Some(complaint)) => self.source = Err((State::Disqualified, complaint)),
             Err(failure) => self.fail(failure.into_text()),
@@ -165,7 +164,7 @@ impl Candidates {
     }
 
     /// Measures those that `is_wanted` in turns by `batch`, and adds what they took to `workload` at
-    /// `place`. Who fails is not measured again.
+    /// `place`. A source that fails is not measured again.
     pub fn measure(
         &mut self,
         workload: &mut Workload,

@@ -1,6 +1,6 @@
 //! `squall bench`: every source of randomness on this machine, side by side.
 //!
-//! [`sources`] has a file for each family of sources, `workloads` one for each workload;
+//! [`sources`] has a file for each family of sources, `workloads` one for each kind of experiment;
 //! [`squall_tools::measure::contest`] takes them in turns, and [`report`] shows what came of it.
 
 pub mod advice;
@@ -8,26 +8,20 @@ pub mod args;
 pub mod battery;
 mod candidates;
 pub mod child;
-mod explain;
 pub mod go;
 mod machine;
 mod measure;
-pub mod process;
 pub mod remote;
 pub mod report;
 mod run;
-pub mod sanity;
 mod session;
 pub mod source;
 pub mod sources;
-mod subprocess;
-mod unopened;
-pub mod work;
 mod workloads;
 
 pub use machine::View;
-pub use run::run;
-pub use workloads::article;
+pub use run::{run, work};
+pub use workloads::{article, pipe, processes};
 
 use report::model::Report;
 use squall_tools::schema::{self, Schema};

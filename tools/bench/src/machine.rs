@@ -1,4 +1,4 @@
-//! The machine that is measured: what it is, how calm it is, and one CPU of it to be alone on.
+//! The machine that is measured: what it is, how calm it is, and how a thread is bound to one of its CPUs.
 
 use std::fs;
 use std::hint::black_box;
@@ -80,7 +80,7 @@ fn allow(cpus: &[usize]) -> bool {
     sched_setaffinity(None, &set).is_ok()
 }
 
-/// What one look at the clock costs, in nanoseconds.
+/// What reading the clock once costs, in nanoseconds.
 fn clock_ns() -> f64 {
     const LOOKS: u32 = 10_000;
     let batch = || {

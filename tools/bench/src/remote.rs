@@ -14,10 +14,6 @@
 //! hangs, dies or answers anything else is killed, with all that it has started, and is not asked
 //! again.
 
-mod serve;
-
-pub use serve::serve;
-
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
@@ -25,11 +21,13 @@ use std::os::unix::net::UnixStream;
 use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Signal, set_parent_process_death_signal};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 
+use crate::child::Subprocess;
 use crate::source::{Request, Source};
-use crate::subprocess::Subprocess;
+use crate::sources::Opened;
 
 /// How long an answer may take; no batch is near it.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
@@ -49,14 +47,14 @@ pub struct Remote {
     here: PhantomData<*const ()>,
 }
 
-/// What keeps an answer from being one.
-enum Trouble {
-    /// The process says so, and goes on.
-    Told(String),
-    /// It has ended.
-    Ended,
-    /// It did this instead.
-    Did(String),
+/// Why there is no answer.
+enum NoAnswer {
+    /// The process reports an error, and goes on.
+    Error(String),
+    /// The process has ended.
+    End,
+    /// The process did this instead.
+    Misconduct(String),
 }
 
 impl Remote {
@@ -90,12 +88,12 @@ impl Remote {
     }
 
     /// What `read` makes of the answer to `request`, which may take as long as `timeout`. The process
-    /// goes on if it told of an error itself.
+    /// goes on if it reported an error itself.
     fn ask<T>(
         &mut self,
         request: &str,
         timeout: Duration,
-        read: impl FnOnce(&mut Process) -> Result<T, Trouble>,
+        read: impl FnOnce(&mut Process) -> Result<T, NoAnswer>,
     ) -> Result<T, Failure> {
         let failure = |why: &str| Err(Failure::Runtime(why.into()));
         let Some(mut process) = self.process.take() else {
@@ -106,9 +104,9 @@ impl Remote {
         let limited = process.output.get_ref().set_read_timeout(Some(timeout));
         limited.expect("the timeout is not zero");
         match read(&mut process) {
-            Err(Trouble::Ended) => failure(&process.running.end(None)),
-            Err(Trouble::Did(what)) => failure(&process.running.end(Some(&what))),
-            Err(Trouble::Told(why)) => {
+            Err(NoAnswer::End) => failure(&process.running.end(None)),
+            Err(NoAnswer::Misconduct(what)) => failure(&process.running.end(Some(&what))),
+            Err(NoAnswer::Error(why)) => {
                 self.process = Some(process);
                 failure(&why)
             }
@@ -180,7 +178,7 @@ impl Process {
         })
     }
 
-    fn number(&mut self) -> Result<f64, Trouble> {
+    fn number(&mut self) -> Result<f64, NoAnswer> {
         let line = self.line()?;
         match line.parse::<f64>() {
             Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
@@ -188,46 +186,106 @@ impl Process {
         }
     }
 
-    fn bytes(&mut self, out: &mut [u8]) -> Result<(), Trouble> {
+    fn bytes(&mut self, out: &mut [u8]) -> Result<(), NoAnswer> {
         self.expect(&format!("bytes {}", out.len()))?;
         let read = self.output.read_exact(out);
         read.map_err(|error| self.unread(&error))
     }
 
-    fn expect(&mut self, line: &str) -> Result<(), Trouble> {
+    fn expect(&mut self, line: &str) -> Result<(), NoAnswer> {
         match self.line()? {
             answer if answer == line => Ok(()),
             answer => Err(no_answer(&answer)),
         }
     }
 
-    fn line(&mut self) -> Result<String, Trouble> {
+    fn line(&mut self) -> Result<String, NoAnswer> {
         let mut line = Vec::new();
         let read = (&mut self.output).take(LINE).read_until(b'\n', &mut line);
         read.map_err(|error| self.unread(&error))?;
         match line.split_last() {
             Some((b'\n', line)) => Ok(String::from_utf8_lossy(line).into_owned()),
             _ if line.len() as u64 == LINE => Err(no_answer(&String::from_utf8_lossy(&line[..80]))),
-            _ => Err(Trouble::Ended),
+            _ => Err(NoAnswer::End),
         }
     }
 
-    fn unread(&self, error: &io::Error) -> Trouble {
+    fn unread(&self, error: &io::Error) -> NoAnswer {
         let timeout = self.output.get_ref().read_timeout().ok().flatten();
         match (error.kind(), timeout) {
             (io::ErrorKind::WouldBlock, Some(timeout)) => {
                 let seconds = timeout.as_secs_f64();
-                Trouble::Did(format!("did not answer within {seconds} s"))
+                NoAnswer::Misconduct(format!("did not answer within {seconds} s"))
             }
-            _ => Trouble::Ended,
+            _ => NoAnswer::End,
         }
     }
 }
 
 /// What a line says that is no answer.
-fn no_answer(line: &str) -> Trouble {
+fn no_answer(line: &str) -> NoAnswer {
     match line.strip_prefix("error ") {
-        Some(why) => Trouble::Told(why.into()),
-        None => Trouble::Did(format!("answered {line:?}")),
+        Some(why) => NoAnswer::Error(why.into()),
+        None => NoAnswer::Misconduct(format!("answered {line:?}")),
     }
+}
+
+/// Serves the source `opened` on standard input and output until the input ends, or the thread that
+/// started this process does. Of threads it knows nothing.
+///
+/// # Errors
+/// Input or output has failed; that of a source is an answer.
+pub fn serve(opened: Opened) -> Result<(), Failure> {
+    // A source that hangs would not see the end of its input.
+    let bound = set_parent_process_death_signal(Some(Signal::KILL));
+    bound.map_err(|error| Failure::Runtime(format!("prctl(2): {error}")))?;
+    let mut output = io::stdout().lock();
+    let mut write = |answer: &[u8]| {
+        let written = output.write_all(answer).and_then(|()| output.flush());
+        written.map_err(|error| Failure::of_write("output", &error))
+    };
+    let mut source = match opened {
+        Ok(source) => source,
+        Err(reason) => return write(&error_line(&reason)),
+    };
+    write(b"ready\n")?;
+    // Kept from one request to the next, as it is where sources of this process are measured.
+    let mut buffer = Vec::new();
+    for line in io::stdin().lines() {
+        let line = line.map_err(|error| Failure::Runtime(format!("input: {}", cause(&error))))?;
+        let answer = answer(&line, source.as_mut(), &mut buffer);
+        write(&answer.unwrap_or_else(|failure| error_line(&failure.into_text())))?;
+    }
+    Ok(())
+}
+
+fn answer(line: &str, source: &mut dyn Source, buffer: &mut Vec<u8>) -> Result<Vec<u8>, Failure> {
+    let wrong = || Failure::Usage(format!("no such request: {line}"));
+    let number = |word: &str| word.parse::<usize>().map_err(|_| wrong());
+    let words: Vec<&str> = line.split(' ').collect();
+    let ns = match words[..] {
+        ["time", "fill", len, calls] => {
+            let len = number(len)?;
+            if buffer.len() != len {
+                // Not zero, or its pages would be mapped while it is timed.
+                *buffer = vec![1; len];
+            }
+            source.time(Request::Fill(buffer), number(calls)? as u64)?
+        }
+        ["time", "u32", calls] => source.time(Request::U32, number(calls)? as u64)?,
+        ["time", "u64", calls] => source.time(Request::U64, number(calls)? as u64)?,
+        ["sample", len] => {
+            let mut out = vec![0; number(len)?];
+            source.sample(&mut out)?;
+            let head = format!("bytes {len}\n").into_bytes();
+            return Ok([head, out].concat());
+        }
+        _ => return Err(wrong()),
+    };
+    Ok(format!("{ns}\n").into_bytes())
+}
+
+/// The answer that reports an error: one line.
+fn error_line(why: &str) -> Vec<u8> {
+    format!("error {}\n", why.replace('\n', " ")).into_bytes()
 }

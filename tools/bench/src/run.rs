@@ -1,4 +1,4 @@
-//! A run from its arguments to its report.
+//! A run from its arguments to its report, and the work of child processes.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use squall_tools::reports::Reports;
 use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::BenchArguments;
+use crate::battery::{self, testu01};
 use crate::candidates::Candidates;
-use crate::child::Child;
+use crate::child::{Child, Unopened, Work};
 use crate::machine::{self, View, Watch};
 use crate::report::document::document;
 use crate::report::model::{Report, SCHEMA, Workload};
-use crate::report::{compare, lines};
+use crate::report::{compare, lines, published};
 use crate::session::{Effort, Session};
-use crate::sources::{self, Entry};
-use crate::work;
-use crate::workloads::{self, Kind};
-use crate::{advice, battery, explain, go};
+use crate::sources::{self, Entry, Opened, RunsIn};
+use crate::workloads::{self, Kind, pipe, processes};
+use crate::{advice, go, remote};
 
 /// Does what was asked for; `view` is called when it comes to describing the machine.
 pub fn run(
@@ -26,13 +26,13 @@ pub fn run(
     view: impl FnOnce() -> Result<View, Failure>,
 ) -> Result<(), Failure> {
     if let Some(child) = Child::this_process() {
-        return work::run(&child, sources::open);
+        return work(&child, sources::open);
     }
     if options.batteries {
-        return battery::run(options);
+        return battery::run_all(options);
     }
     if let Some(entry) = options.explain.as_deref().and_then(sources::find) {
-        return output::print(&explain::explain(entry));
+        return output::print(&explain(entry));
     }
     bench(options, view()?)
 }
@@ -124,3 +124,70 @@ fn kinds(options: &BenchArguments) -> Vec<Kind> {
     all.filter(|kind| options.workload.is_empty() || options.workload.contains(kind))
         .collect()
 }
+
+/// Does the work of `child`, one experiment or serving a source, with the source that `open` gives.
+///
+/// # Errors
+/// There is no such source, it did nothing, or the process could not do its work.
+pub fn work(child: &Child, open: fn(&str) -> Opened) -> Result<(), Failure> {
+    let mut source = Unopened::new(&child.source, open);
+    let nanoseconds = match child.work {
+        Work::FirstBytes => processes::time_first_draw(&mut source, child.bytes)?,
+        Work::Forks => processes::time_forks(&mut source, child.bytes)?,
+        Work::Pipe => return pipe::write_blocks(&mut source, child.bytes),
+        Work::Serve => return remote::serve(open(&child.source)),
+        Work::TestU01 => return testu01::run(),
+    };
+    output::print(&format!("{nanoseconds}\n"))
+}
+
+/// How a source is measured, for `--explain`.
+fn explain(entry: &Entry) -> String {
+    let fitness = if entry.secure {
+        "fit for secrets: neither a forked child repeats it nor a VM clone that the kernel learns of"
+    } else {
+        "not for secrets by itself"
+    };
+    let caveat = match entry.caveat {
+        "" => String::new(),
+        caveat => format!(" ({caveat})"),
+    };
+    let there = match entry.runs_in {
+        RunsIn::ThisProcess => match (entry.open)() {
+            Ok(_) => "available".to_owned(),
+            Err(reason) => format!("not available: {reason}"),
+        },
+        RunsIn::OwnProcess(_) | RunsIn::GoProgram(_) => {
+            "it runs in a process of its own".to_owned()
+        }
+        RunsIn::OtherProgram => {
+            "it is a program, measured in workloads that start programs".to_owned()
+        }
+    };
+    let mut text = format!(
+        "{} ({})\n\n{}.\n\nSecurity: {fitness}{caveat}.\nOn this machine: {there}.\n{METHOD}",
+        entry.title, entry.name, entry.explained
+    );
+    for figure in published::FIGURES
+        .iter()
+        .filter(|figure| figure.source == entry.name)
+    {
+        let document = figure.document;
+        text.push_str(&format!(
+            "\nPublished: {} ({}, {})",
+            figure.label, document.title, document.year
+        ));
+    }
+    text.push('\n');
+    text
+}
+
+const METHOD: &str = "
+How it is measured: 192 KiB of its output are checked first; a source of zeros or of repeated blocks is
+disqualified. Then all sources take turns, in rounds whose order changes. A turn is a batch of a
+millisecond for requests and numbers, and a single operation for everything else. A figure is the median
+of the rounds, shown with its quartiles; a ratio is the median of the ratios of single rounds. The loop
+over requests is compiled for each source, buffers pass through an optimisation barrier, and a batch that
+leaves a buffer of 16 bytes or more unchanged is an error. The measuring thread is bound to one CPU where
+that is allowed, except for threads, pipes and Go. The report has the cost of reading the clock, which is
+subtracted from first bytes only.";

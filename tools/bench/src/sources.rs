@@ -1,23 +1,85 @@
-//! The sources that are measured, in the order of tables.
+//! The sources that are measured, in the order of tables, and what is known of each before it is opened.
+//!
+//! There is a file for each family of sources.
 
-mod accumulators;
-pub mod doors;
-mod entry;
-mod keystreams;
+mod kernel;
 pub mod libcrypto;
 pub mod libraries;
-pub mod memory;
 mod pool;
-mod rust;
 mod squall;
-pub mod syscall;
-pub mod vdso;
 
 use std::sync::OnceLock;
 
-pub use entry::{Entry, Opened, RunsIn, Setting, in_process};
-
 use crate::report::model::Group;
+use crate::source::{Draw, Source};
+pub use kernel::fill_by_system_call;
+
+/// A source ready for use, or why it is not there.
+pub type Opened = Result<Box<dyn Source>, String>;
+
+/// Where a source runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunsIn {
+    /// The process that measures.
+    ThisProcess,
+    /// A process of its own, made of this program: what the source sets holds for a whole process.
+    OwnProcess(Setting),
+    /// The Go program, which knows it by this name.
+    GoProgram(&'static str),
+    /// A program that does nothing else: only workloads that start programs use it.
+    OtherProgram,
+}
+
+/// What such a process finds in its environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Nothing of the source's.
+    None,
+    /// A variable and its value.
+    Variable(&'static str, &'static str),
+    /// libsquall-preload.so, which the loader loads first.
+    Preload,
+}
+
+/// A source of random bytes that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name on the command line and in reports.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its family.
+    pub group: Group,
+    /// Fit for secrets, as `report::model::SourceReport` has it.
+    pub secure: bool,
+    /// What is to be known of its security, in a few words; empty if nothing.
+    pub caveat: &'static str,
+    /// What is called, and how.
+    pub explained: &'static str,
+    /// Where it runs.
+    pub runs_in: RunsIn,
+    /// Makes one, for one thread, in the process that is its home.
+    pub open: fn() -> Opened,
+}
+
+impl Entry {
+    /// What an entry is if it does not say otherwise: not for secrets, and in this process.
+    pub const DEFAULT: Entry = Entry {
+        name: "",
+        title: "",
+        group: Group::Other,
+        secure: false,
+        caveat: "",
+        explained: "",
+        runs_in: RunsIn::ThisProcess,
+        open: || Err("it runs in a program of its own alone".into()),
+    };
+}
+
+/// A source in this process, ready for use.
+pub fn in_process(draw: impl Draw + 'static) -> Opened {
+    Ok(Box::new(draw))
+}
 
 static MORE: OnceLock<&[Entry]> = OnceLock::new();
 
@@ -31,19 +93,16 @@ pub fn add(entries: &'static [Entry]) {
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     [
         squall::ENTRIES,
-        doors::ENTRIES,
-        syscall::ENTRIES,
+        kernel::ENTRIES,
         pool::ENTRIES,
-        rust::ENTRIES,
-        libcrypto::ENTRIES,
         libraries::ENTRIES,
-        GO,
-        accumulators::ENTRIES,
+        libcrypto::ENTRIES,
+        libraries::OF_OTHER_LANGUAGES,
+        squall::ACCUMULATORS,
         MORE.get().copied().unwrap_or_default(),
-        keystreams::ENTRIES,
+        squall::KEYSTREAMS,
         libcrypto::KEYSTREAMS,
-        memory::ENTRIES,
-        PROGRAMS,
+        OTHERS,
     ]
     .into_iter()
     .flatten()
@@ -70,32 +129,16 @@ pub fn discarded(name: &str) -> Option<u64> {
     }
 }
 
-/// Go's generators, in a program that is built when it is needed.
-const GO: &[Entry] = &[
+/// The memory alone, and whole programs, in workloads that start programs.
+const OTHERS: &[Entry] = &[
     Entry {
-        name: "go-crypto-rand",
-        title: "Go crypto/rand",
-        group: Group::Library,
-        secure: true,
-        caveat: "the kernel's generator",
-        explained: "crypto/rand.Read of Go's standard library, in a Go program of its own that \
-                    times itself; numbers are reads of 4 and 8 bytes",
-        runs_in: RunsIn::GoProgram("crypto"),
+        name: MEMORY,
+        title: "memset, no randomness",
+        caveat: "the memory's own speed",
+        explained: "a buffer set to one byte, another one each time: what storing alone costs",
+        open: || in_process(Memset(0)),
         ..Entry::DEFAULT
     },
-    Entry {
-        name: "go-math-rand",
-        title: "Go math/rand/v2",
-        caveat: "ChaCha8 of Go's runtime, by its documentation not for secrets",
-        explained: "the functions of Go's math/rand/v2 that need no generator, in a Go program of \
-                    its own that times itself; buffers are filled by Uint64",
-        runs_in: RunsIn::GoProgram("math"),
-        ..Entry::DEFAULT
-    },
-];
-
-/// Whole programs, in workloads that start programs.
-const PROGRAMS: &[Entry] = &[
     Entry {
         name: "squall-stream",
         title: "squall stream",
@@ -140,3 +183,26 @@ const PROGRAM: Entry = Entry {
     runs_in: RunsIn::OtherProgram,
     ..Entry::DEFAULT
 };
+
+/// The source that is allowed to repeat itself.
+pub const MEMORY: &str = "memset";
+
+/// Bytes that cost nothing to make, as a bound for all others.
+struct Memset(u64);
+
+impl Draw for Memset {
+    /// Never sets to zero, which some memories do faster than random bytes can be stored. The count
+    /// in front and at the end is what shows that a request was served.
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        self.0 += 1;
+        out.fill(self.0 as u8 | 1);
+        let count = self.0.to_ne_bytes();
+        if let Some((first, _)) = out.split_first_chunk_mut() {
+            *first = count;
+        }
+        if let Some((_, last)) = out.split_last_chunk_mut() {
+            *last = count;
+        }
+    }
+}

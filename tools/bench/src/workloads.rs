@@ -1,25 +1,22 @@
-//! What sources are asked to do: a file a workload.
+//! What sources are asked to do: a file for each kind of experiment.
 
 pub mod article;
-pub mod fill;
-pub mod fork;
 pub mod pipe;
-mod plan;
-pub mod proposal;
-pub mod start;
-pub mod threads;
-pub mod words;
+pub mod processes;
+mod requests;
+mod threads;
 
 use std::time::Duration;
 
 use clap::ValueEnum;
+use squall_tools::measure::BATCH;
+use squall_tools::measure::contest::{Batch, Budget};
 
 use crate::candidates::Candidates;
 use crate::go::Program;
 use crate::machine;
 use crate::report::model::Workload;
 use crate::session::{Effort, Session};
-use plan::Expected;
 
 /// A kind of workload, as it is named on the command line; in the order of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -52,14 +49,14 @@ impl Kind {
     /// How long it takes, and what measures it.
     fn plan(self) -> (Expected, Measure) {
         match self {
-            Kind::Words => (words::EXPECTED, words::measure),
-            Kind::Fill => (fill::EXPECTED, fill::measure),
-            Kind::VdsoProposal => (proposal::EXPECTED, proposal::measure),
+            Kind::Words => (requests::WORDS_EXPECTED, requests::measure_words),
+            Kind::Fill => (requests::FILL_EXPECTED, requests::measure_fill),
+            Kind::VdsoProposal => (requests::PROPOSAL_EXPECTED, requests::measure_proposal),
             Kind::Threads => (threads::EXPECTED, threads::measure),
             Kind::Go => (article::EXPECTED, article::measure),
             Kind::Pipe => (pipe::EXPECTED, pipe::measure),
-            Kind::Start => (start::EXPECTED, start::measure),
-            Kind::Fork => (fork::EXPECTED, fork::measure),
+            Kind::Start => (processes::EXPECTED, processes::measure_starts),
+            Kind::Fork => (processes::EXPECTED, processes::measure_forks),
         }
     }
 
@@ -91,5 +88,34 @@ impl Bench<'_> {
             machine::unpin(&self.cpus)
         }
         kind.plan().1(self)
+    }
+}
+
+/// How many milliseconds a workload takes, about: in a quick run, and in a full one.
+#[derive(Clone, Copy)]
+pub struct Expected(u64, u64);
+
+impl Expected {
+    pub fn of(self, effort: Effort) -> Duration {
+        Duration::from_millis(effort.choose(self.0, self.1))
+    }
+}
+
+fn many_rounds(effort: Effort) -> Budget {
+    Budget {
+        least: effort.choose(3, 5),
+        most: effort.choose(7, 61),
+        time: Duration::from_millis(effort.choose(120, 1000)),
+        batch: Batch::Time(BATCH),
+    }
+}
+
+/// This many rounds of batches, however long they take.
+fn rounds(count: usize, batch: Batch) -> Budget {
+    Budget {
+        least: count,
+        most: count,
+        time: Duration::ZERO,
+        batch,
     }
 }

@@ -118,7 +118,7 @@ fn what_it_prints_is_counted() {
 /// As TestU01 is run.
 fn a_child_of_ours_may_be_one() {
     let battery = Battery {
-        programs: |_| vec![child::command("missing")],
+        programs: |_| vec![child("missing")],
         tally: |text| Tally {
             passed: text.matches("error libidle").count() as u32,
             ..Tally::default()

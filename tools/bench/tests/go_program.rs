@@ -1,4 +1,5 @@
-//! Go's program: that it is built without waiting where that is asked, and does what it says.
+//! Go's program: that it is built without waiting where that is asked, and does what it says; and the Go article's
+//! two programs, in Go and in Rust.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,14 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use squall_bench::article::{pipeline_contestants, rate_contestants};
 use squall_bench::go::program;
 use squall_bench::source::{Request, Source};
-
-use crate::child::wait_until;
-use crate::{GO, TEST_ALL, go, message};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_testing::workspace::write_program;
+use squall_tools::measure::contest::Contestant;
+
+use crate::wait_until;
+use crate::{GO, TEST_ALL, go, message};
 
 pub const TESTS: &[Test] = tests![
     its_sources_give_what_is_asked_for: [TEST_ALL, GO],
@@ -25,6 +28,8 @@ pub const TESTS: &[Test] = tests![
     gos_library_is_compiled_only_if_that_is_allowed: [TEST_ALL, GO],
     it_is_nobody_elses_and_goes_with_its_owner: [TEST_ALL, GO],
     without_a_compiler_it_says_what_is_missing,
+    programs_in_rust_run,
+    programs_in_go_run: [TEST_ALL, GO],
 ];
 
 /// A command in `directory` that runs these lines of a shell.
@@ -143,4 +148,36 @@ fn without_a_compiler_it_says_what_is_missing() {
     let failing = "case $1 in version) echo go version go1.30rc2 linux/amd64;;
                    *) printf '# of it\\nmain.go:7: no\\nmain.go:8: no\\n' >&2; exit 1;; esac";
     assert_eq!(fake(failing), "its program cannot be built: main.go:7: no");
+}
+
+const OURS: [&str; 2] = ["squall", "getrandom"];
+const GOS: [&str; 3] = ["go-crypto-rand", "go-math-rand", "go-math-rand-v1"];
+
+/// Each runs, and checks its strings itself.
+#[track_caller]
+fn run(mut contestants: Vec<Contestant>, names: &[&str]) {
+    let found: Vec<&str> = contestants
+        .iter()
+        .map(|contestant| &*contestant.name)
+        .collect();
+    assert_eq!(found, names);
+    for contestant in &mut contestants {
+        let ns = (contestant.batch)(1).expect("it runs");
+        assert!(ns > 0.0, "{}: {ns}", contestant.name);
+    }
+}
+
+fn programs_in_rust_run() {
+    run(pipeline_contestants(None, 2000), &OURS);
+    run(rate_contestants(None, Duration::from_millis(30)), &OURS);
+}
+
+fn programs_in_go_run() {
+    let (go, all) = (go(), [&OURS[..], &GOS].concat());
+    run(pipeline_contestants(Some(&go), 2000), &all);
+    let of_rate = &all[..all.len() - 1];
+    run(
+        rate_contestants(Some(&go), Duration::from_millis(30)),
+        of_rate,
+    );
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use squall_bench::sanity::check;
 use squall_bench::source::Draw;
+use squall_bench::source::check;
 use squall_bench::sources::{self, RunsIn};
 use squall_testing::suite::Test;
 use squall_testing::tests;

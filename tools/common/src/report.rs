@@ -71,7 +71,7 @@ pub struct Section {
 #[derive(Default)]
 pub struct Table {
     pub columns: Vec<Column>,
-    /// Rows in groups, each perhaps with a title, which pages show; terminals leave a gap between groups.
+    /// Rows in groups, each perhaps with a title, which pages show; terminals leave gaps between larger groups.
     pub groups: Vec<(Option<&'static str>, Vec<Vec<Cell>>)>,
     /// The number of columns that are repeated where a terminal is too narrow for all of them.
     pub heads: usize,
@@ -263,7 +263,7 @@ mod tests {
     fn text_has_every_part_and_the_advice_last() {
         let expected = "DOUBT: of all\na machine\nCPU: fast; CPUs: 2\n\nAll\nA note.\n\
                         name         at     at term\n              1      2\n\
-                        one       5 ns*  5 ns*    t\n\n\
+                        one       5 ns*  5 ns*    t\n\
                         two      10 ns  10 ns     t\ninsecure\n\
                         EMULATED: slow\n- it broke\nmore\n\nRun:\nsquall\n\nDo this.\n";
         assert_eq!(document(every_part()).text(None), expected);

@@ -1,6 +1,5 @@
 //! `squall dmcrypt bench`: measures encrypted devices beside the one below them, and recommends one.
 
-mod authenticated;
 mod choice;
 mod devices;
 

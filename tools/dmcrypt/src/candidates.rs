@@ -11,8 +11,8 @@ use crate::equivalence;
 use crate::integrity::Integrity;
 use crate::names::{Names, known};
 use crate::rules;
+use crate::rules::Verdict;
 use crate::spec::{Iv, Spec};
-use crate::verdict::Verdict;
 
 /// Key lengths in bits.
 ///
@@ -113,7 +113,202 @@ fn nonced(cipher: &str, mode: &str, key_bits: u32, integrity: Integrity) -> Spec
     }
 }
 
+/// A small model of what dm-crypt accepts in Debian's Linux 6.12, which gives tests realistic lists.
+/// It follows drivers/md/dm-crypt.c, crypto/essiv.c and the modes, over the ciphers of that kernel.
 #[cfg(test)]
-pub mod model;
+pub mod model {
+    use crate::candidates::{algorithms, specs};
+    use crate::names::{Names, known};
+    use crate::spec::Spec;
+
+    /// The accepted ones of all candidates.
+    pub fn accepted() -> Vec<Spec> {
+        let names = Names::of("", "");
+        let all = algorithms(&names).into_iter();
+        let specs = all.flat_map(|(mode, cipher)| specs(&mode, &cipher, &names));
+        specs.filter(accepts).collect()
+    }
+
+    /// Whether `cipher` takes keys of `bits`.
+    fn is_key(cipher: &str, bits: u32) -> bool {
+        match cipher {
+            "aes" | "camellia" | "twofish" => matches!(bits, 128 | 192 | 256),
+            "blowfish" => (32..=448).contains(&bits),
+            "cast5" => (40..=128).contains(&bits),
+            "cast6" => (128..=256).contains(&bits) && bits.is_multiple_of(32),
+            "cipher_null" => bits == 0,
+            "des" | "fcrypt" => bits == 64,
+            "des3_ede" => bits == 192,
+            "serpent" => bits <= 256,
+            "xchacha12,aes" | "xchacha20,aes" => bits == 256,
+            _ => false,
+        }
+    }
+
+    /// Whether `mode` over `cipher` takes keys of `bits`.
+    fn is_mode_key(mode: &str, cipher: &str, bits: u32) -> bool {
+        let wide = known::block_bits(cipher) == Some(128);
+        match mode {
+            "adiantum" | "cbc" | "cts(cbc)" | "ecb" | "pcbc" => is_key(cipher, bits),
+            "ctr" => cipher != "cipher_null" && is_key(cipher, bits),
+            "kw" => wide && is_key(cipher, bits),
+            "lrw" => wide && bits >= 128 && is_key(cipher, bits - 128),
+            "rfc3686(ctr)" => wide && bits >= 32 && is_key(cipher, bits - 32),
+            "xts" => wide && bits.is_multiple_of(16) && is_key(cipher, bits / 2),
+            _ => false,
+        }
+    }
+
+    fn accepts(spec: &Spec) -> bool {
+        let (mode, cipher, bits) = (spec.mode.as_str(), spec.cipher.as_str(), spec.key_bits);
+        let block = known::block_bits(cipher);
+        let iv_bits = match mode {
+            "adiantum" => 256,
+            "kw" | "rfc3686(ctr)" => 64,
+            _ => block.unwrap_or(128).max(64),
+        };
+        let has_whole_blocks = !matches!(mode, "adiantum" | "ctr" | "rfc3686(ctr)");
+        let takes = |bits| is_mode_key(mode, cipher, bits);
+        if mode == "ecb" {
+            return spec.iv.digest.is_none() && takes(bits);
+        }
+        match spec.iv.name.as_str() {
+            "random" => false,
+            "eboiv" => has_whole_blocks && block == Some(iv_bits) && takes(bits),
+            "elephant" => {
+                let half = bits / 2;
+                has_whole_blocks && block == Some(iv_bits) && is_key("aes", half) && takes(half)
+            }
+            "tcw" => bits > iv_bits + 128 && takes(bits - iv_bits - 128),
+            "essiv" => {
+                let digest = spec.iv.digest.as_deref().and_then(known::digest_bits);
+                let is_salt = digest.is_some_and(|bits| is_key(cipher, bits));
+                is_salt && block == Some(iv_bits) && is_here(spec) && takes(bits)
+            }
+            _ => takes(bits),
+        }
+    }
+
+    /// Whether Debian's kernel has the digest.
+    fn is_here(spec: &Spec) -> bool {
+        let absent = ["blake2s", "rmd128", "rmd256", "rmd320", "sm3", "tgr"];
+        let digest = spec.iv.digest.as_deref().unwrap_or_default();
+        !absent.iter().any(|absent| digest.starts_with(absent))
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn names() -> Names {
+        Names::of("", "")
+    }
+
+    #[test]
+    fn every_algorithm_is_there_once_and_sorted() {
+        let algorithms = algorithms(&names());
+        assert!(algorithms.is_sorted_by(|one, next| one < next));
+        for wanted in [
+            ("xts", "aes"),
+            ("cts(cbc)", "cast6"),
+            ("adiantum", "xchacha20,aes"),
+        ] {
+            let wanted = (wanted.0.to_owned(), wanted.1.to_owned());
+            assert!(algorithms.contains(&wanted), "{wanted:?}");
+        }
+        let is_stray =
+            |(mode, cipher): &&(String, String)| (mode == "adiantum") != cipher.contains(',');
+        assert_eq!(algorithms.iter().find(is_stray), None);
+    }
+
+    #[test]
+    fn every_meaning_is_there_once_and_each_iv_in_one_piece() {
+        let specs = specs("cbc", "aes", &names());
+        let unique: BTreeSet<_> = specs.iter().collect();
+        assert_eq!(unique.len(), specs.len());
+        let pieces = specs.chunk_by(|one, next| one.iv == next.iv).count();
+        assert_eq!(pieces, names().ivs.len() + names().digests.len());
+        let rising = specs.chunk_by(|one, next| one.iv == next.iv);
+        assert!(
+            rising
+                .into_iter()
+                .all(|piece| piece.is_sorted_by_key(|spec| spec.key_bits))
+        );
+        for spec in &specs {
+            assert_eq!(spec.to_string().parse::<Spec>().as_ref(), Ok(spec));
+        }
+    }
+
+    #[test]
+    fn what_is_known_to_be_accepted_is_among_them() {
+        let names = names();
+        let all: BTreeSet<String> = algorithms(&names)
+            .iter()
+            .flat_map(|(mode, cipher)| specs(mode, cipher, &names))
+            .map(|spec| spec.to_string())
+            .collect();
+        for wanted in [
+            "aes-xts-plain64 512",
+            "aes-cbc-essiv:sha3-256 192",
+            "cast6-xts-plain64 320",
+            "cast6-lrw-benbi 288",
+            "cast5-cbc-plain64 40",
+            "blowfish-cbc-plain 448",
+            "anubis-xts-plain64 640",
+            "aes-cbc-elephant 512",
+            "aes-xts-elephant 512",
+            "aes-xts-tcw 768",
+            "anubis-xts-tcw 896",
+            "xchacha12,aes-adiantum-tcw 640",
+            "cipher_null-ecb-null 0",
+            "serpent-xts-plain64 64",
+            "capi:rfc3686(ctr(aes))-plain64 288",
+            "capi:cts(cbc(aes))-essiv:sha256 256",
+        ] {
+            assert!(all.contains(wanted), "{wanted}");
+        }
+        assert!(!all.contains("capi:cts(cbc(aes))-lmk 256"), "64 keys");
+        assert!(all.contains("aes-cbc-lmk 256"));
+    }
+
+    #[test]
+    fn lengths_of_keys_rise_in_whole_bytes() {
+        assert!(KEY_BITS.is_sorted_by(|one, next| one < next));
+        assert!(KEY_BITS.iter().all(|bits| bits % 8 == 0));
+        assert!(KEY_BITS.contains(&LONGEST));
+    }
+
+    #[test]
+    fn authenticated_ones_are_made_of_what_is_accepted() {
+        let accepted = model::accepted();
+        let all = authenticated(&accepted);
+        let texts: BTreeSet<String> = all.iter().map(Spec::to_string).collect();
+        assert_eq!(texts.len(), all.len());
+        for wanted in [
+            "aes-gcm-random 128 aead",
+            "serpent-gcm-random 256 aead",
+            "aegis128-random 128 aead",
+            "chacha20-random 256 poly1305",
+            "aes-xts-plain64 512 hmac-sha256",
+            "aes-cbc-essiv:sha256 256 hmac-sha512",
+            "xchacha12,aes-adiantum-plain64 256 hmac-sha256",
+        ] {
+            assert!(texts.contains(wanted), "{wanted}");
+        }
+        for stray in [
+            "blowfish-gcm-random 128 aead",
+            "aes-cbc-essiv:sha3-256 256 hmac-sha256",
+            "aes-cbc-plain64 256 hmac-sha256",
+        ] {
+            assert!(!texts.contains(stray), "{stray}");
+        }
+        for spec in &all {
+            assert_eq!(spec.to_string().parse::<Spec>().as_ref(), Ok(spec));
+        }
+        let few = authenticated(&[]);
+        assert_eq!(few.len(), 2, "ciphers that need no mode");
+    }
+}

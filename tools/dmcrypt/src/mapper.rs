@@ -1,14 +1,202 @@
-//! Devices of the kernel's device mapper that disappear when this process ends.
+//! Devices of the kernel's device mapper that disappear when this process ends; its control device, with requests that
+//! concern no single device of ours; and how modules are loaded.
 
-mod control;
 mod device;
 mod ioctl;
-mod node;
 
-pub use control::Control;
 pub use device::{Mapped, PREFIX, Table};
 
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::{self, Output};
 use std::time::Duration;
+
+use ioctl::{Answer, Command, Header, flag, request};
+use rustix::io::Errno;
+use squall_tools::Failure;
+use squall_tools::failure::cause;
 
 /// How long to wait for programs such as udev, which open a new disk to examine it.
 pub const SETTLING_TIME: Duration = Duration::from_secs(20);
+
+const CONTROL: &str = "/dev/mapper/control";
+
+/// The control device, open.
+#[derive(Debug)]
+pub struct Control(File);
+
+impl Control {
+    /// Opens it and checks that the kernel has dm-crypt; loads the modules if needed.
+    pub fn open() -> Result<Control, Failure> {
+        let control = match File::open(CONTROL) {
+            Err(error) if is_absent(&error) => {
+                load_module("dm-mod");
+                File::open(CONTROL)
+            }
+            opened => opened,
+        };
+        let control = Control(control.map_err(|error| Failure::Runtime(cannot_open(&error)))?);
+        match control.has("crypt") {
+            Ok(()) => Ok(control),
+            Err(Errno::PERM | Errno::ACCESS) => Err(Failure::Runtime(forbidden())),
+            Err(Errno::NOTTY) => Err(Failure::Runtime(
+                "this kernel's device mapper does not report its targets: use Linux 5.4 or later"
+                    .into(),
+            )),
+            Err(_) => Err(Failure::Runtime(
+                "this kernel's device mapper has no dm-crypt: load the module dm-crypt, or use a \
+                 kernel that has it (CONFIG_DM_CRYPT)"
+                    .into(),
+            )),
+        }
+    }
+
+    /// Asks whether the kernel has `target`; loads its module if needed.
+    pub fn has(&self, target: &str) -> Result<(), Errno> {
+        let asked = || self.ask(Command::TargetVersion, Header::of(target), &[]);
+        match asked() {
+            Err(Errno::INVAL | Errno::NOENT | Errno::NODEV) => {
+                load_module(&format!("dm-{target}"));
+                asked().map(drop)
+            }
+            answer => answer.map(drop),
+        }
+    }
+
+    /// Lists the names of all devices.
+    pub fn names(&self) -> Result<Vec<String>, Failure> {
+        let answer = self.ask(Command::List, Header::of(""), &[]);
+        let answer = answer.map_err(|error| failed("list of devices", error))?;
+        Ok(names(&answer.data))
+    }
+
+    /// Removes a device, or has the kernel remove it as soon as nobody has it open.
+    pub fn remove(&self, name: &str) -> Result<(), Errno> {
+        let mut header = Header::of(name);
+        header.flags = flag::DEFERRED_REMOVE;
+        match self.ask(Command::Remove, header, &[]) {
+            Ok(_) | Err(Errno::NXIO) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends one request.
+    fn ask(&self, command: Command, header: Header, payload: &[u8]) -> Result<Answer, Errno> {
+        rustix::io::retry_on_intr(|| request(&self.0, command, header, payload))
+    }
+}
+
+/// The error message for a failed request.
+fn failed(what: &str, error: Errno) -> Failure {
+    match error {
+        Errno::PERM | Errno::ACCESS => Failure::Runtime(forbidden()),
+        error => Failure::Runtime(format!("device mapper: {what}: {}", cause(&error.into()))),
+    }
+}
+
+/// Whether the node is missing, or its driver is.
+fn is_absent(error: &io::Error) -> bool {
+    let errors = [Errno::NOENT, Errno::NODEV, Errno::NXIO];
+    Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
+}
+
+fn cannot_open(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => forbidden(),
+        _ if !is_absent(error) => format!("{CONTROL}: {}", cause(error)),
+        _ if Path::new("/sys/class/misc/device-mapper").exists() => format!(
+            "{CONTROL} is missing although this kernel has a device mapper: mount devtmpfs at \
+             /dev, or run this outside of the container"
+        ),
+        _ => format!(
+            "this kernel has no device mapper ({CONTROL}: {}): load the module dm-mod as root, if \
+             there is one, or use a kernel that has it (CONFIG_BLK_DEV_DM)",
+            cause(error)
+        ),
+    }
+}
+
+fn forbidden() -> String {
+    format!("{CONTROL}: only root may use the device mapper: run this as root, with CAP_SYS_ADMIN")
+}
+
+/// Loads a module. Whether that succeeded shows only when the module is used.
+fn load_module(name: &str) {
+    let _ = modprobe(&["-q", name]);
+}
+
+/// Reads the names in the kernel's answer. An entry is a device number, the distance to the next entry
+/// (0 in the last one), and a name that ends with 0.
+fn names(mut data: &[u8]) -> Vec<String> {
+    const NAME: usize = 12;
+    let mut names = Vec::new();
+    while let (Some(dev), Some(next), Some(name)) =
+        (data.get(..8), data.get(8..12), data.get(NAME..))
+    {
+        // A list without devices is one entry with the number 0.
+        if dev == [0; 8] {
+            break;
+        }
+        let end = name
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(name.len());
+        names.push(String::from_utf8_lossy(&name[..end]).into_owned());
+        let next = u32::from_ne_bytes(next.try_into().unwrap_or_default()) as usize;
+        data = match next {
+            0 => break,
+            next => data.get(next..).unwrap_or_default(),
+        };
+    }
+    names
+}
+
+/// Where modprobe may be; a user's search path often lacks the sbin directories.
+const PROGRAMS: [&str; 3] = ["modprobe", "/usr/sbin/modprobe", "/sbin/modprobe"];
+
+/// Runs modprobe with `args`; the error is of kind NotFound if modprobe is not installed.
+pub fn modprobe(args: &[&str]) -> io::Result<Output> {
+    first_of(&PROGRAMS, args)
+}
+
+/// Runs the first of `programs` that exists.
+fn first_of(programs: &[&str], args: &[&str]) -> io::Result<Output> {
+    for program in programs {
+        match process::Command::new(program).args(args).output() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            ended => return ended,
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(dev: u64, next: u32, name: &str) -> Vec<u8> {
+        let mut entry = [&dev.to_ne_bytes()[..], &next.to_ne_bytes(), name.as_bytes()].concat();
+        entry.resize(32, 0);
+        entry
+    }
+
+    #[test]
+    fn names_are_read() {
+        let list = [entry(0xfd00, 32, "swap"), entry(0xfd01, 0, "root")].concat();
+        assert_eq!(names(&list), ["swap", "root"]);
+        assert_eq!(names(&entry(0, 0, "")), [""; 0]);
+        assert_eq!(names(&[]), [""; 0]);
+        let astray = entry(0xfd00, 4000, "swap");
+        assert_eq!(names(&astray), ["swap"]);
+    }
+
+    #[test]
+    fn the_first_existing_program_is_run() {
+        let said = |programs: &[&str]| first_of(programs, &["a word"]);
+        let output = said(&["/nowhere/echo", "echo", "false"]).expect("there is an echo");
+        assert_eq!(output.stdout, b"a word\n");
+        let error = said(&["/nowhere/echo"]).expect_err("there is none");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

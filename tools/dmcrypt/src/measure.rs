@@ -7,9 +7,7 @@
 //! just left in that cache. The first device is the one without encryption, with which the others are
 //! compared; if it fails, the measurement ends.
 
-mod cpu;
 mod flight;
-mod offsets;
 mod samples;
 
 use std::fs::File;
@@ -25,8 +23,8 @@ use squall_tools::measure::Orders;
 use squall_tools::units;
 
 pub use crate::model::{Direction, Workload};
-use cpu::Count;
-use offsets::Offsets;
+use flight::Offsets;
+use samples::Count;
 pub use samples::{Latencies, Sample, WorkloadSamples};
 
 /// A device to measure.

@@ -1,10 +1,23 @@
-//! Turns samples into figures, scores and a ranking, and selects the variants to measure.
+//! Turns samples into figures, scores and a ranking; selects the variants to measure; and chooses among secure
+//! specifications that are about as fast as the fastest one.
+//!
+//! Two specifications of the same rounds are compared round by round: how much slower one was than
+//! the other, over all workloads. One is slower if two conditions hold. The interval that holds the
+//! median in 95 of 100 cases lies above zero; otherwise the difference is noise. And the median is at
+//! least a twentieth; nobody should give up a preference for less. With fewer than six rounds no
+//! interval holds that much, so the difference must be a tenth. Whatever the rounds say, one whose score
+//! is a tenth lower is slower: no reader should find it recommended above a better line of the table.
+//!
+//! `high_priority` is measured, not chosen: it makes the rest of the system less responsive, and takes
+//! cryptsetup 2.8 (`--perf-high_priority` in cryptsetup-open(8)).
 
-use squall_tools::measure::Spread;
+use std::cmp::Reverse;
+
+use squall_tools::measure::{Spread, interval_of_median};
 
 use crate::measure::WorkloadSamples;
 use crate::model::{Figure, Latency, Measured, Options};
-use crate::prefer::preferred;
+use crate::rules::Verdict;
 
 /// How many ciphers are measured with other options.
 const BEST: usize = 3;
@@ -89,11 +102,114 @@ pub fn variants(ranking: &[Measured], has_priority: bool) -> Vec<(&Measured, Opt
         .collect()
 }
 
+/// The choice, and the measurement that it was compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct Preferred<'a> {
+    /// The recommended one.
+    pub chosen: &'a Measured,
+    /// The one with the best score; it may be the chosen one.
+    pub fastest: &'a Measured,
+    /// How many secure ones there were.
+    pub secure: usize,
+}
+
+/// The order of preference, most important criterion first; the lowest value is preferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Preference {
+    /// XTS before other modes: made for disks, and standardised (IEEE 1619, NIST SP 800-38E).
+    pub is_other_mode: bool,
+    /// AES before other ciphers.
+    pub is_other_cipher: bool,
+    /// Longer keys before shorter ones, in bits.
+    pub strength: Reverse<u32>,
+    /// How many options differ from sectors of 512 bytes and no flags.
+    pub departures: u32,
+}
+
+/// Chooses among measurements of the same rounds; `None` if none of them is secure.
+pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
+    let may_be = |measured: &&&Measured| {
+        measured.verdict == Verdict::Secure && !measured.options.high_priority
+    };
+    let secure: Vec<&'a Measured> = measured.iter().filter(may_be).copied().collect();
+    let by_score = |one: &&&Measured, other: &&&Measured| one.score.total_cmp(&other.score);
+    let fastest = *secure.iter().max_by(by_score)?;
+    let level = secure
+        .iter()
+        .filter(|measured| is_as_fast_as(measured, fastest));
+    let first = |one: &&&Measured, other: &&&Measured| {
+        let by_preference = preference(one).cmp(&preference(other));
+        by_preference.then(other.score.total_cmp(&one.score))
+    };
+    Some(Preferred {
+        chosen: level.min_by(first)?,
+        fastest,
+        secure: secure.len(),
+    })
+}
+
+/// The place of `measured` in the order of preference.
+pub fn preference(measured: &Measured) -> Preference {
+    let Measured { spec, options, .. } = measured;
+    let is_xts = spec.mode == "xts";
+    Preference {
+        is_other_mode: !is_xts,
+        is_other_cipher: spec.cipher != "aes",
+        strength: Reverse(if is_xts {
+            spec.key_bits / 2
+        } else {
+            spec.key_bits
+        }),
+        departures: [
+            options.sector_size != 512,
+            options.no_workqueues,
+            options.same_cpu,
+        ]
+        .map(u32::from)
+        .iter()
+        .sum(),
+    }
+}
+
+/// Whether no significant difference shows that `measured` is slower than `fastest`.
+fn is_as_fast_as(measured: &Measured, fastest: &Measured) -> bool {
+    const FEW: usize = 6;
+    const LEAST: f64 = 0.9;
+    if measured.score < LEAST * fastest.score {
+        return false;
+    }
+    let lags = lags(measured, fastest);
+    if lags.is_empty() {
+        return true;
+    }
+    let worth = if lags.len() < FEW { 0.1 } else { 0.05 };
+    let [low, _] = interval_of_median(lags.clone());
+    low <= 0.0 || Spread::of(lags).median < worth
+}
+
+/// For each round, the logarithm of how many times faster `fastest` was: the mean over workloads.
+fn lags(measured: &Measured, fastest: &Measured) -> Vec<f64> {
+    let pairs: Vec<_> = measured.figures.iter().zip(&fastest.figures).collect();
+    let both = |(one, other): &(&_, &_)| rounds(one).min(rounds(other));
+    let count = pairs.iter().map(both).min().unwrap_or(0);
+    let lag = |round: usize| {
+        let logs = pairs
+            .iter()
+            .map(|(one, best)| (best.samples[round] / one.samples[round]).ln());
+        logs.sum::<f64>() / pairs.len() as f64
+    };
+    (0..count).map(lag).collect()
+}
+
+fn rounds(figure: &Figure) -> usize {
+    figure.samples.len()
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::measure::Sample;
-    use crate::verdict::Verdict;
+    use crate::rules::Verdict;
 
     /// Samples with these rates.
     fn samples(rates: impl IntoIterator<Item = f64>) -> WorkloadSamples {
@@ -198,5 +314,118 @@ pub(crate) mod tests {
             .flat_map(|bytes| queues.map(|queues| format!("sectors of {bytes} bytes, {queues}")));
         assert_eq!(options, expected.collect::<Vec<_>>());
         assert_eq!(variants[8].0.spec, ranking[5].spec);
+    }
+
+    fn chosen(all: &[Measured]) -> (String, String) {
+        let all: Vec<&Measured> = all.iter().collect();
+        let found = preferred(&all).expect("one is secure");
+        (
+            found.chosen.spec.to_string(),
+            found.fastest.spec.to_string(),
+        )
+    }
+
+    /// Rates of `rounds` rounds that vary by a twentieth.
+    fn noisy(rate: f64, rounds: usize) -> Vec<f64> {
+        let vary = |round: usize| 1.0 + 0.05 * ((round * 7 % 5) as f64 / 2.0 - 1.0);
+        (0..rounds).map(|round| rate * vary(round)).collect()
+    }
+
+    #[test]
+    fn the_fastest_is_chosen_if_it_is_faster() {
+        let clear = [
+            measured("aes-xts-plain64 512", &noisy(0.6, 30)),
+            measured("xchacha12,aes-adiantum-plain64 256", &noisy(0.66, 30)),
+        ];
+        assert_eq!(chosen(&clear).0, "xchacha12,aes-adiantum-plain64 256");
+    }
+
+    /// The rates are almost the same, but the rounds disagree about which is faster.
+    #[test]
+    fn noise_does_not_override_preferences() {
+        let mut turned = noisy(0.605, 30);
+        turned.rotate_left(1);
+        let level = [
+            measured("camellia-xts-plain64 512", &noisy(0.6, 30)),
+            measured("xchacha12,aes-adiantum-plain64 256", &turned),
+            measured("aes-cbc-essiv:sha256 256", &noisy(0.6, 30)),
+        ];
+        let (chosen, fastest) = chosen(&level);
+        assert_eq!(fastest, "xchacha12,aes-adiantum-plain64 256");
+        assert_eq!(chosen, "camellia-xts-plain64 512");
+    }
+
+    /// All are equally fast: each is chosen once those before it are removed.
+    #[test]
+    fn preferences_have_their_order() {
+        let order = [
+            ("aes-xts-plain64 512", false),
+            ("aes-xts-plain64 512", true),
+            ("aes-xts-plain64 256", false),
+            ("camellia-xts-plain64 512", false),
+            ("aes-cbc-essiv:sha256 256", false),
+            ("aes-cbc-essiv:sha256 128", false),
+            ("serpent-cbc-essiv:sha256 256", false),
+        ];
+        let mut left: Vec<Measured> = order
+            .into_iter()
+            .map(|(text, no_workqueues)| {
+                let mut measured = measured(text, &[0.5; 8]);
+                measured.options.no_workqueues = no_workqueues;
+                measured
+            })
+            .collect();
+        left.reverse();
+        for (text, no_workqueues) in order {
+            let all: Vec<&Measured> = left.iter().collect();
+            let chosen = preferred(&all).expect("one is secure").chosen;
+            let found = (chosen.spec.to_string(), chosen.options.no_workqueues);
+            assert_eq!(found, (text.to_owned(), no_workqueues));
+            left.pop();
+        }
+    }
+
+    /// The rounds disagree so much that no difference is significant, but the table shows one.
+    #[test]
+    fn a_much_lower_score_is_never_chosen() {
+        let mut wild = vec![0.3, 0.9, 0.2, 0.8, 0.3];
+        let low = measured("aes-xts-plain64 512", &wild);
+        wild.rotate_left(1);
+        wild.iter_mut().for_each(|ratio| *ratio *= 1.2);
+        let high = measured("camellia-cbc-essiv:sha256 128", &wild);
+        assert_eq!(chosen(&[low, high]).0, "camellia-cbc-essiv:sha256 128");
+    }
+
+    #[test]
+    fn high_priority_is_not_chosen() {
+        let mut fast = measured("aes-xts-plain64 512", &[0.9; 8]);
+        fast.options.high_priority = true;
+        let usual = measured("aes-xts-plain64 512", &[0.3; 8]);
+        let found = preferred(&[&fast, &usual]).expect("one is left");
+        assert_eq!((found.chosen.score, found.secure), (usual.score, 1));
+    }
+
+    #[test]
+    fn an_insecure_specification_is_never_chosen() {
+        let mut fast = measured("twofish-ctr-plain64 256", &[0.9; 8]);
+        fast.verdict = Verdict::Insecure;
+        let slow = measured("aes-xts-plain64 512", &[0.3; 8]);
+        let found = preferred(&[&fast, &slow]).expect("one is secure");
+        assert_eq!((found.chosen.score, found.secure), (slow.score, 1));
+        assert!(preferred(&[&fast]).is_none());
+    }
+
+    /// With three rounds 0.8 of the speed counts as slower, but 0.92 does not. With six or more rounds
+    /// 0.92 does.
+    #[test]
+    fn few_rounds_need_a_larger_difference() {
+        let fast = |rounds| measured("aes-cbc-essiv:sha256 256", &vec![1.0; rounds]);
+        let slow = |part, rounds| measured("aes-xts-plain64 512", &vec![part; rounds]);
+        let is_as_fast_as = |part, rounds| is_as_fast_as(&slow(part, rounds), &fast(rounds));
+        assert!(!is_as_fast_as(0.8, 3));
+        assert!(is_as_fast_as(0.92, 3));
+        assert!(is_as_fast_as(0.92, 5));
+        assert!(!is_as_fast_as(0.92, 6));
+        assert!(!is_as_fast_as(0.92, 30));
     }
 }

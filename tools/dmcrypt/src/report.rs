@@ -8,10 +8,11 @@ pub mod list;
 mod tests;
 
 use serde::Serialize;
+use squall_tools::report::{Cell, Column, Kind, Part, Table};
 
 use crate::integrity::Integrity;
-use crate::model::{Bench, Direction, Figure, Measured, Workload};
-use crate::verdict::Verdict;
+use crate::model::{Bench, Direction, Figure, Measured, Options, Workload};
+use crate::rules::{Reason, Verdict};
 
 /// The part of the report that a line belongs to.
 #[derive(Clone, Copy, Serialize)]
@@ -122,5 +123,77 @@ fn line<'a>(
         device: &bench.backing.name,
         is_emulated: bench.machine.is_emulated,
         is_complete: bench.is_complete,
+    }
+}
+
+/// A part of the whole in percent, without the sign: `82`, `8.2`.
+pub fn percent(part: f64) -> String {
+    /// The percentage from which on tenths are not shown.
+    const WHOLE: f64 = 9.95;
+    let percent = part * 100.0;
+    if percent.abs() < WHOLE {
+        format!("{percent:.1}")
+    } else {
+        format!("{percent:.0}")
+    }
+}
+
+/// A table of rules.
+pub fn rules_table(
+    groups: impl IntoIterator<Item = (Option<&'static str>, Vec<Vec<Cell>>)>,
+) -> Part {
+    let groups = groups.into_iter().filter(|(_, rows)| !rows.is_empty());
+    Part::Table(Table {
+        columns: vec![
+            Column::new("Rule", Kind::Name),
+            Column::new("Count", Kind::Number),
+            Column::new("Why", Kind::Prose),
+        ],
+        groups: groups.collect(),
+        heads: 0,
+        has_details: true,
+    })
+}
+
+/// A rule, how many specifications it speaks against, and what these are.
+pub fn rule(reason: &Reason, count: usize, what: impl IntoIterator<Item = String>) -> Vec<Cell> {
+    let why = format!("{} ({})", reason.reason, reason.source);
+    vec![
+        Cell::new(reason.rule),
+        Cell::new(count.to_string()),
+        Cell::new(why).with(what),
+    ]
+}
+
+impl Options {
+    /// The options in words: `sectors of 4096 bytes, no work queues`.
+    pub fn described(&self) -> String {
+        let on = match self {
+            _ if self.same_cpu => "work queues on the same CPU",
+            _ if self.high_priority => "work queues of high priority",
+            _ => self.queues(),
+        };
+        format!("sectors of {} bytes, {on}", self.sector_size)
+    }
+
+    /// What is special about its work queues, in a word or two.
+    fn queues(&self) -> &'static str {
+        match self {
+            _ if self.no_workqueues => "no work queues",
+            _ if self.same_cpu => "same CPU",
+            _ if self.high_priority => "high priority",
+            _ => "work queues",
+        }
+    }
+}
+
+impl Verdict {
+    /// The verdict in words.
+    pub fn described(self) -> &'static str {
+        match self {
+            Verdict::Secure => "secure",
+            Verdict::Compatible => "for compatibility only",
+            Verdict::Insecure => "insecure",
+        }
     }
 }

@@ -8,12 +8,14 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
+use indicatif::{ProgressBar, ProgressStyle};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
-use squall_tools::Failure;
 use squall_tools::failure::at;
 use squall_tools::text::in_a_line;
+use squall_tools::{Failure, terminal};
 
 use crate::mapper::{Control, PREFIX};
 use crate::ram::Ram;
@@ -96,4 +98,33 @@ impl Session {
 pub fn print_note(text: &str) {
     // If standard error is closed, the note is lost.
     let _ = writeln!(io::stderr(), "note: {}", in_a_line(text));
+}
+
+/// A progress bar, removed when dropped.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// Shows a bar of `steps` steps, labelled `title`.
+    pub fn begin(steps: u64, title: String) -> Progress {
+        let bar = ProgressBar::new(steps);
+        let style = ProgressStyle::with_template("{prefix}: {percent}% {wide_bar} {msg:<24} {eta}");
+        if let Ok(style) = style {
+            bar.set_style(style.progress_chars(terminal::bar_characters()));
+        }
+        bar.set_prefix(title);
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Progress(bar)
+    }
+
+    /// Moves the bar to `steps` finished steps; `what` names the last one.
+    pub fn reach(&self, steps: u64, what: &str) {
+        self.0.set_message(what.to_owned());
+        self.0.set_position(steps);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }

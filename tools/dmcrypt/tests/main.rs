@@ -1,6 +1,16 @@
 //! `squall dmcrypt` on devices, and on real kernels in guests.
 
-mod guests;
+/// `squall dmcrypt` on a real kernel, and what these tests rely on.
+mod guests {
+    pub mod authenticated;
+    pub mod backing;
+    pub mod bench;
+    pub mod killed;
+    pub mod list;
+    pub mod recommended;
+    pub mod refusals;
+    pub mod workspace;
+}
 mod measure;
 
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ use std::ptr;
 use squall_tools::loaded::{Loaded, text};
 use squall_tools::places::{self, PROVIDER};
 
-use super::entry::{Entry, Opened, RunsIn, Setting, in_process};
+use super::{Entry, Opened, RunsIn, Setting, in_process};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -23,7 +23,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     caveat: "a VM clone repeats it",
     explained: "RAND_bytes of libcrypto as it is installed: CTR_DRBG with AES-256, reseeded in a \
                 forked child, not in a clone",
-    open: || Rand::of(&load()?),
+    open: || Rand::in_library(&load()?),
     ..Entry::DEFAULT
 }];
 
@@ -85,7 +85,7 @@ pub fn version() -> Option<String> {
 struct Rand(unsafe extern "C" fn(*mut u8, c_int) -> c_int);
 
 impl Rand {
-    fn of(library: &Loaded) -> Opened {
+    fn in_library(library: &Loaded) -> Opened {
         // SAFETY: the signature is that of RAND_bytes(3).
         in_process(Rand(unsafe { library.symbol("RAND_bytes") }?))
     }
@@ -111,7 +111,7 @@ pub fn open_with_squall() -> Opened {
         CString::new(text).expect("a path has no null bytes")
     });
     if use_provider(&library, &folder, &name)? {
-        Rand::of(&library)
+        Rand::in_library(&library)
     } else {
         Err("OpenSSL does not load squall's provider".into())
     }

@@ -19,9 +19,8 @@ use std::slice;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use squall::hazmat;
 
-use super::entry::{Entry, Opened, in_process};
-use super::syscall;
-use super::vdso::Vdso;
+use super::kernel::{self, Vdso, fill_by_system_call};
+use super::{Entry, Opened, in_process};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -55,10 +54,10 @@ const POOL: Entry = Entry {
 fn over_syscall() -> Opened {
     generation()?;
     let ask = || {
-        syscall::ask();
+        kernel::ask();
         hazmat::kernel_generation()
     };
-    in_process(Pool::new(ask, syscall::fill)?)
+    in_process(Pool::new(ask, fill_by_system_call)?)
 }
 
 fn over_vdso() -> Opened {

@@ -1,12 +1,20 @@
-//! squall's generator, and the same with one thing changed.
+//! squall's generator and the same with one thing changed; squall through the doors that existing programs have:
+//! getrandom(3) with libsquall-preload.so before it, and OpenSSL's RAND_bytes with squall's provider; its
+//! accumulator of entropy; and keystream of its engines, which generators are made of.
 //!
-//! What is changed holds for a whole process, so each variant has one of its own.
+//! What is changed holds for a whole process, as doors do, so each of these has a process of its own.
+
+use std::sync::LazyLock;
 
 use squall::Engine;
-use squall::hazmat;
+use squall::entropy::whirlwind::Whirlwind;
+use squall::hazmat::{
+    self, Aes128, Aes256, Cipher, FastKeyErasure, Keystream, MAX_REQUEST, Stores,
+};
+use squall_tools::loaded::Loaded;
 
-use super::entry::{Entry, Opened, RunsIn, Setting, in_process};
-use super::rust::Held;
+use super::libraries::Held;
+use super::{Entry, Opened, RunsIn, Setting, in_process, libcrypto};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -62,6 +70,23 @@ pub(super) const ENTRIES: &[Entry] = &[
     variant("squall-chacha20", "squall by ChaCha20", || {
         with(Engine::ChaCha20)
     }),
+    Entry {
+        name: "squall-preloaded",
+        title: "getrandom(3), squall preloaded",
+        explained: "getrandom of the C library, in a process of its own with libsquall-preload.so \
+                    loaded first, as `squall run` does",
+        runs_in: RunsIn::OwnProcess(Setting::Preload),
+        open: getrandom,
+        ..DOOR
+    },
+    Entry {
+        name: "squall-openssl",
+        title: "OpenSSL RAND_bytes, squall's provider",
+        explained: "RAND_bytes of libcrypto as it is installed, in a process of its own whose \
+                    generators are squall's provider's",
+        open: libcrypto::open_with_squall,
+        ..DOOR
+    },
 ];
 
 const VARIANT: Entry = variant("", "", without_signal);
@@ -116,5 +141,139 @@ impl Draw for Fresh {
     #[inline]
     fn fill(&mut self, out: &mut [u8]) {
         squall::fill_fresh(out);
+    }
+}
+
+const DOOR: Entry = Entry {
+    group: Group::Variant,
+    secure: true,
+    runs_in: RunsIn::OwnProcess(Setting::None),
+    ..Entry::DEFAULT
+};
+
+struct Getrandom(unsafe extern "C" fn(*mut u8, usize, u32) -> isize);
+
+fn getrandom() -> Opened {
+    // SAFETY: getrandom(3) has this signature in every C library.
+    let found = unsafe { Loaded::linked().symbol("getrandom") };
+    let missing = |_| "the C library has no getrandom: it came with glibc 2.25";
+    in_process(Getrandom(found.map_err(missing)?))
+}
+
+impl Draw for Getrandom {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        // SAFETY: `out` is writable for its length.
+        let got = unsafe { (self.0)(out.as_mut_ptr(), out.len(), 0) };
+        assert!(usize::try_from(got) == Ok(out.len()), "getrandom failed");
+    }
+}
+
+/// The accumulator, asked for bytes: one for the whole process, as intended.
+pub(super) const ACCUMULATORS: &[Entry] = &[Entry {
+    name: "whirlwind",
+    title: "Whirlwind",
+    group: Group::Accumulator,
+    caveat: "meant for seeds; a forked child repeats it or may",
+    explained: "squall::entropy::whirlwind::Whirlwind after its bootstrap: SHA-512 over seeds, \
+                cycle counter and the CPU's random instruction, 64 bytes at a time",
+    open: || in_process(SharedWhirlwind),
+    ..Entry::DEFAULT
+}];
+
+struct SharedWhirlwind;
+
+impl Draw for SharedWhirlwind {
+    fn fill(&mut self, out: &mut [u8]) {
+        static WHIRLWIND: LazyLock<Whirlwind> = LazyLock::new(|| {
+            let whirlwind = Whirlwind::default();
+            whirlwind.bootstrap();
+            whirlwind
+        });
+        WHIRLWIND.generate(out);
+    }
+}
+
+pub(super) const KEYSTREAMS: &[Entry] = &[
+    keystream("aes128-vaes512", "AES-128 keystream, VAES-512", || {
+        aes::<Aes128>(Engine::Vaes512)
+    }),
+    keystream("aes128-vaes256", "AES-128 keystream, VAES-256", || {
+        aes::<Aes128>(Engine::Vaes256)
+    }),
+    keystream("aes128-aesni", "AES-128 keystream, AES-NI", || {
+        aes::<Aes128>(Engine::AesNi)
+    }),
+    keystream("aes128-portable", "AES-128 keystream, portable", || {
+        aes::<Aes128>(Engine::Portable)
+    }),
+    keystream("aes256-vaes512", "AES-256 keystream, VAES-512", || {
+        aes::<Aes256>(Engine::Vaes512)
+    }),
+    keystream("aes256-vaes256", "AES-256 keystream, VAES-256", || {
+        aes::<Aes256>(Engine::Vaes256)
+    }),
+    keystream("aes256-aesni", "AES-256 keystream, AES-NI", || {
+        aes::<Aes256>(Engine::AesNi)
+    }),
+    keystream("aes256-portable", "AES-256 keystream, portable", || {
+        aes::<Aes256>(Engine::Portable)
+    }),
+    Entry {
+        name: "chacha20-erasing",
+        title: "ChaCha20 with key erasure",
+        caveat: "a generator without guards",
+        explained: "squall::hazmat::FastKeyErasure: ChaCha20, its key replaced in every request",
+        open: || in_process(ChaCha20(FastKeyErasure::new(&squall::array()))),
+        ..KEYSTREAM
+    },
+];
+
+const KEYSTREAM: Entry = keystream("", "", || aes::<Aes256>(Engine::Portable));
+
+const fn keystream(name: &'static str, title: &'static str, open: fn() -> Opened) -> Entry {
+    Entry {
+        name,
+        title,
+        caveat: "the same key, the same bytes",
+        explained: "squall::hazmat::Keystream by this engine: counter mode under one key",
+        open,
+        ..Entry::DEFAULT
+    }
+}
+
+fn aes<C: Cipher + 'static>(engine: Engine) -> Opened {
+    let mut key = C::Key::default();
+    squall::fill(key.as_mut());
+    let keystream = Keystream::<C>::new(&key, engine).map_err(|error| error.to_string())?;
+    in_process(Aes {
+        keystream,
+        counter: 0,
+    })
+}
+
+struct Aes<C: Cipher> {
+    keystream: Keystream<C>,
+    counter: u128,
+}
+
+impl<C: Cipher> Draw for Aes<C> {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        let stores = Stores::for_len(out.len());
+        self.keystream.fill(self.counter, out, stores);
+        self.counter += out.len().div_ceil(16) as u128;
+    }
+}
+
+struct ChaCha20(FastKeyErasure);
+
+impl Draw for ChaCha20 {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        for part in out.chunks_mut(MAX_REQUEST) {
+            let made = self.0.generate(part, &[]);
+            made.expect("a request within the limit");
+        }
     }
 }

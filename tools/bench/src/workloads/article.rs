@@ -18,13 +18,12 @@ use crossbeam_channel::bounded;
 use squall_tools::Failure;
 use squall_tools::measure::contest::{Batch, Contestant};
 
-use super::Bench;
-use super::plan::{Expected, rounds};
+use super::{Bench, Expected, rounds};
 use crate::go::Program;
 use crate::measure::{Place, single};
 use crate::remote::TIMEOUT;
 use crate::report::model::{Workload, workload};
-use crate::sources::syscall;
+use crate::sources::fill_by_system_call;
 
 pub const EXPECTED: Expected = Expected(1500, 45000);
 
@@ -100,7 +99,7 @@ fn contestants<'a>(
     wait: Duration,
     ours: impl Fn(Fill) -> Result<f64, Failure> + Copy + 'a,
 ) -> Vec<Contestant<'a>> {
-    let here: [(_, Fill); 2] = [("squall", squall::fill), ("getrandom", syscall::fill)];
+    let here: [(_, Fill); 2] = [("squall", squall::fill), ("getrandom", fill_by_system_call)];
     let here = here.map(|(source, fill)| single(source, move || ours(fill)));
     let in_go = go.into_iter().flat_map(|go| {
         sources.iter().map(move |(source, name)| {

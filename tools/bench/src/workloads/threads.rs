@@ -1,8 +1,8 @@
-//! Threads that ask at the same time, as many as there are CPUs and more: who shares a lock gets
-//! slower.
+//! Threads that ask at the same time, as many as there are CPUs and more: sources that share a lock
+//! get slower.
 //!
 //! Each thread has a source of its own where the source is made for that, and goes on for a fixed
-//! time. What is told is the time that passed for each request that any of them made: with twice
+//! time. What is reported is the time that passed for each request that any of them made: with twice
 //! the threads it is half, if nothing is in the way.
 
 use std::iter::successors;
@@ -14,8 +14,7 @@ use std::time::{Duration, Instant};
 use squall_tools::Failure;
 use squall_tools::measure::contest::Batch;
 
-use super::Bench;
-use super::plan::{Expected, rounds};
+use super::{Bench, Expected, rounds};
 use crate::measure::Place;
 use crate::report::model::{Group, Workload, workload};
 use crate::session::Effort;

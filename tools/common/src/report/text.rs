@@ -88,8 +88,15 @@ fn write_table(table: &Table, width: Option<usize>) -> String {
     let is_number = |place: usize| table.columns[shown[place]].kind == Kind::Number;
     let title = |index: &usize| table.columns[*index].title.clone();
     let mut rows: Vec<Vec<String>> = vec![shown.iter().map(title).collect()];
+    // Groups of a row or so would be mostly gaps.
+    let has_gaps = table
+        .groups
+        .iter()
+        .map(|(_, rows)| rows.len())
+        .sum::<usize>()
+        >= 2 * table.groups.len();
     for (number, (_, group)) in table.groups.iter().enumerate() {
-        if number > 0 {
+        if number > 0 && has_gaps {
             rows.push(vec![String::new(); shown.len()]);
         }
         let cells = |row: &Vec<Cell>| shown.iter().map(|index| cell(table, row, *index)).collect();

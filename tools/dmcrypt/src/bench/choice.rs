@@ -2,15 +2,33 @@
 
 use squall_tools::{Failure, Interrupt};
 
-use super::authenticated;
 use crate::args::BenchArguments;
 use crate::list;
-use crate::model::{Entry, LeftOut, Measured};
-use crate::reasons::by_reason;
+use crate::model::{Entry, Failed, LeftOut, Measured, by_reason};
+use crate::rules::{Reason, Verdict};
 use crate::session::Session;
 use crate::spec::Spec;
-use crate::verdict::{Reason, Verdict};
 use crate::{equivalence, probe, rules};
+
+/// What is measured if the user names nothing: what cryptsetup's documentation names (release notes of
+/// 2.0.0 and 2.8.0).
+const USUAL: [&str; 4] = [
+    "aegis128-random 128 aead",
+    "aes-xts-plain64 512 hmac-sha256",
+    "chacha20-random 256 poly1305",
+    "aes-gcm-random 256 aead",
+];
+
+/// Least length of a part: room for metadata, and for several of the largest transfers.
+const LEAST_MIB: u64 = 8;
+
+/// The name of the whole in the list of failures.
+pub const AUTHENTICATED: &str = "authenticated encryption";
+
+/// The specifications that are measured if the user names none.
+fn usual() -> impl Iterator<Item = Spec> {
+    USUAL.iter().filter_map(|text| text.parse().ok())
+}
 
 /// The choice of specifications.
 pub struct Choice {
@@ -96,7 +114,7 @@ fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure>
     let is_authenticated = |chosen: &Chosen| chosen.spec.integrity.is_some();
     let (authenticated, measured): (Vec<_>, Vec<_>) = all.into_iter().partition(is_authenticated);
     if !authenticated.is_empty() {
-        authenticated::check(options.size, authenticated.len(), !measured.is_empty())
+        check_room(options.size, authenticated.len(), !measured.is_empty())
             .map_err(|failed| Failure::Usage(format!("{}: {}", failed.name, failed.reason)))?;
     }
     Ok(Choice {
@@ -128,7 +146,7 @@ fn of_list(accepted: &[Entry], all: bool) -> Choice {
         measured: groups
             .map(|(spec, stands_for)| Chosen::new(spec, stands_for))
             .collect(),
-        authenticated: authenticated::usual()
+        authenticated: usual()
             .filter(is_accepted)
             .map(|spec| Chosen::new(spec, Vec::new()))
             .collect(),
@@ -150,6 +168,26 @@ fn to_left_out((reason, specs): (Reason, Vec<&Spec>)) -> LeftOut {
         reason,
         count: specs.len(),
         algorithms,
+    }
+}
+
+/// Fails if `bytes` are too few for `authenticated` specifications, with or without another beside.
+fn check_room(bytes: u64, authenticated: usize, has_best: bool) -> Result<(), Failed> {
+    part(bytes, 1 + usize::from(has_best) + 2 * authenticated).map(drop)
+}
+
+/// The length in bytes of each of `count` parts of `bytes`; fails if that is too little.
+pub fn part(bytes: u64, count: usize) -> Result<u64, Failed> {
+    let count = count as u64;
+    match (bytes / count) >> 20 {
+        mib @ LEAST_MIB.. => Ok(mib << 20),
+        _ => Err(Failed {
+            name: AUTHENTICATED.into(),
+            reason: format!(
+                "its {count} devices need {LEAST_MIB} MiB each: use --size {}MiB or more",
+                count * LEAST_MIB
+            ),
+        }),
     }
 }
 
@@ -214,5 +252,18 @@ mod tests {
         assert_eq!(names, ["aes-ctr-plain64 256", "aes-ecb-null 256"]);
         assert_eq!(choice.measured[0].verdict, Verdict::Insecure);
         assert!(choice.left_out.is_empty());
+    }
+
+    #[test]
+    fn what_is_usual_is_authenticated() {
+        assert_eq!(usual().count(), USUAL.len());
+        assert!(usual().all(|spec| spec.metadata_len() > 0));
+    }
+
+    #[test]
+    fn parts_are_equal_and_whole() {
+        assert_eq!(part(512 << 20, 10).expect("enough"), 51 << 20);
+        let failed = part(64 << 20, 10).expect_err("too little");
+        assert!(failed.reason.contains("--size 80MiB"), "{}", failed.reason);
     }
 }

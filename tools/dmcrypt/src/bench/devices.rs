@@ -1,23 +1,29 @@
 //! Encrypted devices, measured side by side with the device below them.
+//!
+//! dm-integrity formats what is below it and refuses to read what was not written through it, so authenticated devices
+//! cannot share the same bytes: each has a part of the backing device, and so have the device without encryption and
+//! the best unauthenticated specification, which are measured in the same rounds.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use squall_drives::Number;
 use squall_tools::{Failure, Interrupt};
+use zeroize::Zeroizing;
 
-use super::authenticated;
-use super::choice::Chosen;
+use super::choice::{self, AUTHENTICATED, Chosen};
 use crate::args::BenchArguments;
 use crate::backing::Backing;
 use crate::crypt::{self, Key};
-use crate::mapper::Mapped;
+use crate::integrity::Layout;
+use crate::mapper::{Control, Mapped, Table};
 use crate::measure::{self, Plan, Subject, WorkloadSamples};
 use crate::model::{Failed, Figure, Measured, Options};
 use crate::probe::Prober;
-use crate::progress::Progress;
 use crate::rank;
-use crate::session::Session;
+use crate::session::{Progress, Session};
+use crate::spec::Spec;
 
 /// How many devices exist at once; a process may have only so many files open.
 const GROUP: usize = 64;
@@ -40,18 +46,21 @@ pub struct Run<'a> {
     pub is_complete: bool,
 }
 
+/// The size of sectors: the larger they are, the fewer tags there are.
+const SECTOR_SIZE: u32 = 4096;
+
 /// What a device did, for each workload.
 type Samples = Vec<WorkloadSamples>;
 
 /// What an encrypted device stands on.
-pub struct BaselineDevice {
+struct BaselineDevice {
     /// The device's number.
-    pub number: Number,
+    number: Number,
     /// How much of it is used, in sectors of 512 bytes.
-    pub sectors: u64,
+    sectors: u64,
     /// Devices that are removed with the encrypted one, from the upper to the lower.
     #[expect(dead_code, reason = "it is there to be dropped")]
-    pub devices: Vec<Mapped>,
+    devices: Vec<Mapped>,
 }
 
 /// A specification with its options, and its device while it is measured.
@@ -132,9 +141,32 @@ impl Run<'_> {
             .is_ok_and(|answer| answer == Ok(true))
     }
 
+    /// Measures `chosen` with a journal and without, and gives them best first, with the best of
+    /// `ranking` among them, after the figures of the backing device. If that fails, the failure is noted
+    /// and everything else stays valid.
+    pub fn authenticated(
+        &mut self,
+        chosen: &[Chosen],
+        ranking: &[Measured],
+    ) -> (Vec<Figure>, Vec<Measured>) {
+        if chosen.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
+        let best = rank::best(ranking).into_iter().next();
+        let wanted = with_options(best.map(Chosen::of), chosen);
+        let part = match choice::part(self.backing.about.bytes, wanted.len() + 1) {
+            Ok(part) => part,
+            Err(failed) => {
+                self.failures.push(failed);
+                return (Vec::new(), Vec::new());
+            }
+        };
+        self.measure_with_baseline(&wanted, AUTHENTICATED, Some(part))
+    }
+
     /// Measures `wanted`, and gives them best first, after the figures of the backing device. If that
     /// fails, the failure is noted under the name `what`, and everything else stays valid.
-    pub fn measure_with_baseline(
+    fn measure_with_baseline(
         &mut self,
         wanted: &[(Chosen, Options)],
         what: &str,
@@ -198,7 +230,7 @@ impl Run<'_> {
         let control = &self.session.control;
         let (spec, backing) = (&chosen.spec, self.backing.number);
         let below = match place {
-            Some(place) => authenticated::below(control, &label, backing, place, spec, options)?,
+            Some(place) => below(control, &label, backing, place, spec, options)?,
             None => BaselineDevice {
                 number: backing,
                 sectors: self.backing.sectors(),
@@ -274,6 +306,59 @@ impl Run<'_> {
             reason,
         });
     }
+}
+
+/// Each of `chosen` with a journal and without, after `best` without authentication.
+fn with_options(best: Option<Chosen>, chosen: &[Chosen]) -> Vec<(Chosen, Options)> {
+    let options = |journal| Options {
+        sector_size: SECTOR_SIZE,
+        journal,
+        ..Options::PLAIN
+    };
+    let each = chosen
+        .iter()
+        .flat_map(|chosen| [true, false].map(|journal| (chosen.clone(), options(Some(journal)))));
+    best.map(|best| (best, options(None)))
+        .into_iter()
+        .chain(each)
+        .collect()
+}
+
+/// A part of the backing device, and perhaps a device of dm-integrity over it.
+fn below(
+    control: &Rc<Control>,
+    label: &str,
+    backing: Number,
+    (start, bytes): (u64, u64),
+    spec: &Spec,
+    options: Options,
+) -> Result<BaselineDevice, Failure> {
+    let table = Table {
+        target: "linear",
+        sectors: bytes / 512,
+        parameters: Zeroizing::new(format!("{backing} {}", start / 512)),
+    };
+    let part = Mapped::start(control, &format!("{label}-part"), &table)?;
+    let Some(journal) = options.journal else {
+        return Ok(BaselineDevice {
+            number: part.number(),
+            sectors: bytes / 512,
+            devices: vec![part],
+        });
+    };
+    let layout = Layout {
+        below: part.number(),
+        metadata_len: spec.metadata_len(),
+        sector_size: options.sector_size,
+        journal,
+    };
+    let file = part.open(OFlags::RDWR | OFlags::DIRECT)?;
+    let (device, sectors) = layout.format(control, &format!("{label}-integrity"), &file)?;
+    Ok(BaselineDevice {
+        number: device.number(),
+        sectors,
+        devices: vec![device, part],
+    })
 }
 
 impl MeasuredDevice {

@@ -4,18 +4,20 @@
 //! (`DM_DEFERRED_REMOVE`). So the kernel removes it when this process ends, in whatever way.
 
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat, unlink};
 use rustix::io::Errno;
 use squall_drives::Number;
 use squall_tools::Failure;
 use squall_tools::retry::retry;
 use zeroize::Zeroizing;
 
-use super::control::{Control, failed};
 use super::ioctl::{Command, Header, flag};
-use super::{SETTLING_TIME, node};
+use super::{Control, SETTLING_TIME, failed};
 
 /// The prefix of the names of all devices that this program makes.
 pub const PREFIX: &str = "squall-dmcrypt-";
@@ -147,7 +149,7 @@ impl Mapped {
 
     /// Opens the device.
     pub fn open(&self, flags: OFlags) -> Result<File, Failure> {
-        node::open(self.number, flags).map_err(|error| {
+        open_number(self.number, flags).map_err(|error| {
             let why = squall_tools::failure::cause(&error);
             Failure::Runtime(format!("device {} ({}): {why}", self.name, self.number))
         })
@@ -181,4 +183,48 @@ impl Drop for Mapped {
             || self.remove(),
         );
     }
+}
+
+/// Opens the block device `number`, even on machines where nobody makes nodes for devices.
+fn open_number(number: Number, flags: OFlags) -> io::Result<File> {
+    let given = devtmpfs_node(number).map(|path| open_at(&path, number, flags));
+    match given {
+        Some(Ok(Some(file))) => Ok(file),
+        Some(Err(error)) if error != Errno::NOENT => Err(error.into()),
+        _ => open_own(number, flags),
+    }
+}
+
+/// The node that the kernel makes for it if devtmpfs is mounted at /dev.
+fn devtmpfs_node(number: Number) -> Option<PathBuf> {
+    let about = std::fs::read_to_string(format!("/sys/dev/block/{number}/uevent")).ok()?;
+    let name = about
+        .lines()
+        .find_map(|line| line.strip_prefix("DEVNAME="))?;
+    Some(Path::new("/dev").join(name))
+}
+
+/// Opens the node at `path`; `None` if it belongs to another device.
+fn open_at(path: &Path, number: Number, flags: OFlags) -> Result<Option<File>, Errno> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file: File =
+        rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?.into();
+    let is_it = file
+        .metadata()
+        .is_ok_and(|metadata| Number::new(metadata.rdev()) == number);
+    Ok(is_it.then_some(file))
+}
+
+/// Opens a temporary node of our own.
+fn open_own(number: Number, flags: OFlags) -> io::Result<File> {
+    let path = format!("/dev/.squall-{}-{}", std::process::id(), number.minor());
+    let path = Path::new(&path);
+    let dev = makedev(number.major(), number.minor());
+    let mode = Mode::RUSR | Mode::WUSR;
+    // A killed process with the same id may have left one.
+    let _ = unlink(path);
+    mknodat(CWD, path, FileType::BlockDevice, mode, dev)?;
+    let opened = open_at(path, number, flags);
+    unlink(path)?;
+    opened?.ok_or_else(|| Errno::NXIO.into())
 }

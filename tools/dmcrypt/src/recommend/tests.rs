@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::Options;
 use crate::rank::tests::measured;
-use crate::verdict::Verdict;
+use crate::rules::Verdict;
 
 fn device(name: &str) -> Backing {
     Backing {

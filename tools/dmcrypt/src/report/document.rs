@@ -7,11 +7,12 @@ use squall_tools::report::plots::{Bars, Figure as Plots, MOST_BARS, MOST_NAMES, 
 use squall_tools::report::{Cell, Column, Document, Kind, Part, Section, Table};
 use squall_tools::units;
 
+use super::{percent, rule, rules_table};
 use crate::model::{
     Backing, BackingKind, Bench, Direction, Figure, LeftOut, Measured, Options, Workload,
 };
 use crate::rules;
-use crate::verdict::{Reason, Verdict};
+use crate::rules::Verdict;
 
 /// The warning about an emulated machine.
 const EMULATED: &str = "This machine is emulated: its speeds and their order mean nothing.";
@@ -194,7 +195,10 @@ fn ranking(bench: &Bench) -> Vec<Part> {
 
 /// The best few under other options.
 fn variants(bench: &Bench) -> Vec<Part> {
-    let below = |it: &Measured| Some(it.options.described());
+    let below = |it: &Measured| {
+        let Options { sector_size, .. } = it.options;
+        Some(format!("{sector_size} B sectors, {}", it.options.queues()))
+    };
     let mut note = "Larger sectors of encryption need fewer IVs. Without work queues the CPU that reads or writes \
                     encrypts, too; whether that is faster depends on the machine."
         .to_owned();
@@ -320,18 +324,6 @@ fn head(measured: &Measured, below: Below) -> Vec<Cell> {
     vec![name, Cell::new(spec.key_bits.to_string())]
 }
 
-/// A part of the whole in percent, without the sign: `82`, `8.2`.
-pub fn percent(part: f64) -> String {
-    /// The percentage from which on tenths are not shown.
-    const WHOLE: f64 = 9.95;
-    let percent = part * 100.0;
-    if percent.abs() < WHOLE {
-        format!("{percent:.1}")
-    } else {
-        format!("{percent:.0}")
-    }
-}
-
 /// A ratio in percent with half the distance of its quartiles: `82 % ±1.3`.
 fn ratio(ratio: &Spread) -> String {
     let half = (ratio.high - ratio.low) / 2.0;
@@ -396,57 +388,6 @@ fn left_out(groups: &[LeftOut]) -> Option<Part> {
         rules_table([Verdict::Insecure, Verdict::Compatible].map(of)),
     ];
     (!groups.is_empty()).then(|| Section::part("left-out", "What was left out", parts))
-}
-
-/// A table of rules.
-pub fn rules_table(
-    groups: impl IntoIterator<Item = (Option<&'static str>, Vec<Vec<Cell>>)>,
-) -> Part {
-    let groups = groups.into_iter().filter(|(_, rows)| !rows.is_empty());
-    Part::Table(Table {
-        columns: vec![
-            Column::new("Rule", Kind::Name),
-            Column::new("Count", Kind::Number),
-            Column::new("Why", Kind::Prose),
-        ],
-        groups: groups.collect(),
-        heads: 0,
-        has_details: true,
-    })
-}
-
-/// A rule, how many specifications it speaks against, and what these are.
-pub fn rule(reason: &Reason, count: usize, what: impl IntoIterator<Item = String>) -> Vec<Cell> {
-    let why = format!("{} ({})", reason.reason, reason.source);
-    vec![
-        Cell::new(reason.rule),
-        Cell::new(count.to_string()),
-        Cell::new(why).with(what),
-    ]
-}
-
-impl Options {
-    /// The options in words: `sectors of 4096 bytes, no work queues`.
-    pub fn described(&self) -> String {
-        let queues = match self {
-            _ if self.no_workqueues => "no work queues",
-            _ if self.same_cpu => "work queues on the same CPU",
-            _ if self.high_priority => "work queues of high priority",
-            _ => "work queues",
-        };
-        format!("sectors of {} bytes, {queues}", self.sector_size)
-    }
-}
-
-impl Verdict {
-    /// The verdict in words.
-    pub fn described(self) -> &'static str {
-        match self {
-            Verdict::Secure => "secure",
-            Verdict::Compatible => "for compatibility only",
-            Verdict::Insecure => "insecure",
-        }
-    }
 }
 
 /// The ranking as plots: one for each kind of transfer, reads beside writes.

@@ -5,8 +5,8 @@ use squall_tools::measure::Spread;
 
 use crate::candidates::{authenticated as authenticated_candidates, model};
 use crate::model::*;
+use crate::rules::{Reason, Verdict};
 use crate::spec::Spec;
-use crate::verdict::{Reason, Verdict};
 use crate::{measure, rank, rules};
 
 const ROUNDS: usize = 30;

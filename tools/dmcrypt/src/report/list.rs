@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use squall_tools::report::{Cell, Column, Document, Kind, Part, Section, Table};
 
-use super::document::{rule, rules_table};
+use super::{rule, rules_table};
 use crate::integrity::Integrity;
+use crate::model::by_reason;
 use crate::model::{Entry, List};
-use crate::reasons::by_reason;
+use crate::rules::{Reason, Verdict};
 use crate::spec::{Iv, Spec};
-use crate::verdict::{Reason, Verdict};
 
 /// The list for people: the secure ones, a row for each cipher with its mode and IV, then the others by the
 /// rules against them.

@@ -10,10 +10,10 @@ use squall_tools::reports::csv;
 use super::document::{AUTHENTICATED, document};
 use super::fixture::{bench, debian, interrupted};
 use super::{fixture, list};
+use crate::model::by_reason;
 use crate::model::{Bench, Entry, List};
-use crate::reasons::by_reason;
+use crate::rules::Verdict;
 use crate::spec::Spec;
-use crate::verdict::Verdict;
 
 /// Terminal widths in columns.
 const WIDTHS: [usize; 3] = [120, 80, 60];

@@ -1,9 +1,9 @@
 //! The rules, most serious first.
 
-use super::when::When::{self, *};
+use super::When::{self, *};
 use crate::integrity::Integrity;
-use crate::verdict::Reason;
-use crate::verdict::Verdict::{self, *};
+use crate::rules::Reason;
+use crate::rules::Verdict::{self, *};
 
 /// A reason against specifications, and the condition under which it applies.
 pub struct Rule {

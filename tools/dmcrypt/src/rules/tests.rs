@@ -336,14 +336,14 @@ fn the_key_of_the_data_is_what_is_left_of_the_whole() {
         ("aes-ecb-elephant 256", 256),
         ("serpent-lrw-benbi 64", 0),
     ] {
-        assert_eq!(strength::data_key_bits(&read(text)), bits, "{text}");
+        assert_eq!(data_key_bits(&read(text)), bits, "{text}");
     }
 }
 
 #[test]
 fn rules_name_only_what_there_is() {
-    fn names(when: &when::When) -> Vec<&'static str> {
-        use when::When::*;
+    fn names(when: &When) -> Vec<&'static str> {
+        use When::*;
         match when {
             Cipher(names) | Mode(names) | Iv(names) | Digest(names) => names.to_vec(),
             Not(when) => names(when),

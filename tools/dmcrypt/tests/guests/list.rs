@@ -1,14 +1,12 @@
 //! Compares `squall dmcrypt list` with the kernel's own answers, and checks its verdicts.
 
 mod authenticated;
-mod grid;
-mod parsed;
 mod sample;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::guests::workspace::{BARE, GuestSession, LOAD_USUAL, USUAL, Workspace};
-use parsed::{Entry, List, Spec};
+use sample::{Entry, List, Spec};
 use squall_guests::commands::contains;
 use squall_guests::needs::USER_MODE;
 use squall_testing::suite::{NOTHING, Need, Test};
@@ -101,7 +99,7 @@ fn reports_the_same_list_in_every_format(session: &mut GuestSession, list: &List
 
 /// Checks that dmsetup gets the same answers.
 fn agrees(session: &mut GuestSession, list: &List) {
-    let sample = sample::of(list);
+    let sample = sample::sample(list);
     let specs: Vec<&Spec> = sample.iter().map(|(spec, _)| spec).collect();
     let answers = sample::asked(session, &specs);
     assert_eq!(answers.len(), sample.len());
@@ -129,7 +127,7 @@ fn contains_the_grid_and_only_known_extensions(list: &List) {
     let mut pairs = BTreeSet::new();
     let mut inside = 0;
     for spec in specs {
-        match grid::outside(spec) {
+        match outside_grid(spec) {
             Some(reason) => *around.entry(reason).or_default() += 1,
             None => {
                 inside += 1;
@@ -147,6 +145,87 @@ fn contains_the_grid_and_only_known_extensions(list: &List) {
             ("length", 1363)
         ])
     );
+}
+
+/// The part of a list that was first found by hand, on Linux 6.12: 2,850 specifications in 55 pairs of a mode and a
+/// cipher, out of 21 ciphers × 11 modes × 27 IVs × 10 key lengths. Linux 7.2, on which this runs, lacks some modules
+/// and has others.
+///
+/// The digests and lengths of that search were not recorded; these are a choice that gives the same
+/// result. The IV generators are all of dm-crypt's, and the modes those that `cipher-mode-iv` can name.
+/// Everything else in a list has other lengths or digests, or modes that are no block modes for disks
+/// or can only be written in the crypto API's notation.
+const GRID_CIPHERS: [&str; 21] = [
+    "aes",
+    "anubis",
+    "aria",
+    "blowfish",
+    "camellia",
+    "cast5",
+    "cast6",
+    "cipher_null",
+    "des",
+    "des3_ede",
+    "fcrypt",
+    "khazad",
+    "seed",
+    "serpent",
+    "sm4",
+    "tea",
+    "twofish",
+    "xchacha12,aes",
+    "xchacha20,aes",
+    "xeta",
+    "xtea",
+];
+
+/// `cts`, as in `aes-cts-plain64`, is always refused, because it is a mode over a mode.
+const GRID_MODES: [&str; 11] = [
+    "adiantum", "cbc", "cfb", "ctr", "cts", "ecb", "hctr2", "lrw", "ofb", "pcbc", "xts",
+];
+
+const GRID_IVS: [&str; 27] = [
+    "benbi",
+    "eboiv",
+    "elephant",
+    "lmk",
+    "null",
+    "plain",
+    "plain64",
+    "plain64be",
+    "random",
+    "tcw",
+    "essiv:blake2b-160",
+    "essiv:blake2b-256",
+    "essiv:crc32",
+    "essiv:md4",
+    "essiv:md5",
+    "essiv:rmd160",
+    "essiv:sha1",
+    "essiv:sha224",
+    "essiv:sha256",
+    "essiv:sha3-224",
+    "essiv:sha3-256",
+    "essiv:sha384",
+    "essiv:sha512",
+    "essiv:streebog256",
+    "essiv:wp256",
+    "essiv:wp512",
+    "essiv:xxhash64",
+];
+
+const GRID_KEY_BITS: [usize; 10] = [0, 64, 128, 160, 192, 256, 320, 384, 448, 512];
+
+/// Why a specification is not in the grid. None if it is.
+fn outside_grid(spec: &Spec) -> Option<&'static str> {
+    let iv = spec.iv.shown();
+    match () {
+        _ if !GRID_CIPHERS.contains(&spec.cipher.as_str()) => Some("cipher"),
+        _ if !GRID_MODES.contains(&spec.mode.as_str()) => Some("mode"),
+        _ if !GRID_IVS.contains(&iv.as_str()) => Some("iv"),
+        _ if !GRID_KEY_BITS.contains(&spec.key_bits) => Some("length"),
+        _ => None,
+    }
 }
 
 /// The secure specifications, one line for each without its digest, because digests with the same key

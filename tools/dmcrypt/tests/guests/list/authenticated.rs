@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::parsed::{Entry, Spec};
+use super::sample::{Entry, Spec};
 use crate::guests::workspace::GuestSession;
 
 /// What is asked about: the specification, its cipher field, the length of its key in bytes and of the

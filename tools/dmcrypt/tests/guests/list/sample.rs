@@ -1,9 +1,99 @@
-//! Samples what is in a list and what is not, and asks the kernel about it through dmsetup.
+//! The output of `squall dmcrypt list --json` with the kernel's names for it; and samples of what is in a list and what
+//! is not, about which the kernel is asked through dmsetup.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::parsed::{Iv, List, Spec};
+use serde::Deserialize;
+
 use crate::guests::workspace::GuestSession;
+
+/// A list. Its schema checks the keys that are not here.
+#[derive(Deserialize)]
+pub struct List {
+    pub format: String,
+    pub machine: Machine,
+    pub is_complete: bool,
+    pub tried: usize,
+    pub has_integrity: bool,
+    pub accepted: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+pub struct Machine {
+    pub is_emulated: bool,
+}
+
+#[derive(Deserialize)]
+pub struct Entry {
+    #[serde(flatten)]
+    pub spec: Spec,
+    pub verdict: String,
+    pub reasons: Vec<Reason>,
+    pub same_as: Option<Spec>,
+}
+
+#[derive(Deserialize)]
+pub struct Reason {
+    pub rule: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub struct Spec {
+    pub cipher: String,
+    pub mode: String,
+    pub iv: Iv,
+    pub key_bits: usize,
+    pub integrity: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub struct Iv {
+    pub name: String,
+    pub digest: Option<String>,
+}
+
+impl Entry {
+    /// The rules that it breaks, separated by blanks, the first one first.
+    pub fn rules(&self) -> String {
+        let rules: Vec<&str> = self.reasons.iter().map(|it| it.rule.as_str()).collect();
+        rules.join(" ")
+    }
+}
+
+impl Spec {
+    /// The name with the key's bits and what authenticates, as in the text output.
+    pub fn shown(&self) -> String {
+        let integrity = self.integrity.iter().map(|word| format!(" {word}"));
+        format!(
+            "{} {}{}",
+            self.name(),
+            self.key_bits,
+            integrity.collect::<String>()
+        )
+    }
+
+    /// The name in dm-crypt's notation, or in the crypto API's where modes are nested.
+    pub fn name(&self) -> String {
+        let iv = self.iv.shown();
+        match self.mode.split_once('(') {
+            None if self.mode.is_empty() => format!("{}-{iv}", self.cipher),
+            None => format!("{}-{}-{iv}", self.cipher, self.mode),
+            Some((outer, inner)) => {
+                let inner = inner.trim_end_matches(')');
+                format!("capi:{outer}({inner}({}))-{iv}", self.cipher)
+            }
+        }
+    }
+}
+
+impl Iv {
+    pub fn shown(&self) -> String {
+        match &self.digest {
+            Some(digest) => format!("{}:{digest}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
 
 /// Number of samples for each mode and cipher, both of accepted and of refused specifications.
 const OF_EACH: usize = 4;
@@ -16,7 +106,7 @@ const ABSENT_MODES: [&str; 6] = ["cfb", "hctr2", "kw", "ofb", "pcbc", "xctr"];
 const USELESS_DIGESTS: [&str; 3] = ["sha512", "streebog512", "tgr192"];
 
 /// A sample: specifications, and whether they are in the list.
-pub fn of(list: &List) -> Vec<(Spec, bool)> {
+pub fn sample(list: &List) -> Vec<(Spec, bool)> {
     let accepted: BTreeSet<&Spec> = list.accepted.iter().map(|entry| &entry.spec).collect();
     let mut by_algorithm: BTreeMap<(&str, &str), Vec<&Spec>> = BTreeMap::new();
     for spec in &accepted {

@@ -1,4 +1,5 @@
-//! Children that do not do what they should: each becomes a clear failure, and none is left.
+//! Sources that are served by a child of ours are as good as those here; and children that do not do what they should:
+//! each becomes a clear failure, and none is left.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,12 +8,12 @@ use std::time::Duration;
 
 use squall_bench::remote::Remote;
 use squall_bench::source::{Request, Source};
-use squall_tools::Failure;
-
-use crate::child::{self, is_alive, wait_until};
-use crate::message;
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_tools::Failure;
+
+use crate::message;
+use crate::{child, is_alive, wait_until};
 
 pub const TESTS: &[Test] = tests![
     one_that_hangs_is_ended_with_all_that_it_has_started,
@@ -22,6 +23,10 @@ pub const TESTS: &[Test] = tests![
     a_sample_is_neither_shorter_nor_longer,
     none_is_left_when_it_is_dropped,
     a_child_of_ours_ends_with_its_input,
+    a_child_times_its_source_and_gives_samples,
+    a_child_tells_of_errors_and_goes_on,
+    a_source_that_is_not_there_says_why,
+    a_program_that_is_not_there,
 ];
 
 fn shell(script: &str) -> Command {
@@ -147,7 +152,7 @@ fn none_is_left_when_it_is_dropped() {
 
 /// Nothing but the end of its input tells a child that its parent is gone.
 fn a_child_of_ours_ends_with_its_input() {
-    let mut command = child::command("getrandom");
+    let mut command = child("getrandom");
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut ready = [0; 6];
@@ -165,4 +170,49 @@ fn a_child_of_ours_ends_with_its_input() {
 
 fn number(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap().trim().into()
+}
+
+fn a_child_times_its_source_and_gives_samples() {
+    let mut remote = Remote::start(child("getrandom")).unwrap();
+    for len in [16, 1 << 20] {
+        let mut out = vec![0; len];
+        remote.time(Request::Fill(&mut out), 5).unwrap();
+    }
+    for request in [Request::U32, Request::U64] {
+        remote.time(request, 1000).unwrap();
+    }
+    // More than one piece.
+    let mut samples = [vec![0; 3 << 20], vec![0; 3 << 20]];
+    for sample in &mut samples {
+        remote.sample(sample).unwrap();
+        let zeros = sample.iter().filter(|&&byte| byte == 0).count();
+        assert!(
+            (zeros as f64 / (3 << 12) as f64 - 1.0).abs() < 0.1,
+            "{zeros}"
+        );
+    }
+    assert_ne!(samples[0], samples[1]);
+}
+
+fn a_child_tells_of_errors_and_goes_on() {
+    let mut remote = Remote::start(child("idle")).unwrap();
+    let mut out = [0; 32];
+    let failed = remote.time(Request::Fill(&mut out), 5);
+    assert_eq!(message(failed), "a buffer was left as it was");
+    let failed = remote.parallel(2, 32, Duration::from_millis(1));
+    assert_eq!(
+        message(failed.expect("an answer")),
+        "no such request: parallel 2 32 1"
+    );
+    assert!(remote.time(Request::U32, 1000).is_ok());
+}
+
+fn a_source_that_is_not_there_says_why() {
+    let failed = Remote::start(child("missing"));
+    assert_eq!(message(failed), "libidle is not installed");
+}
+
+fn a_program_that_is_not_there() {
+    let failed = Remote::start(std::process::Command::new("/nowhere"));
+    assert_eq!(message(failed), "/nowhere: No such file or directory");
 }
