@@ -7,7 +7,7 @@ const KEY: u64 = 32;
 /// A buffer: the longest of these that was measured.
 const BUFFERS: [u64; 2] = [1 << 20, 16 << 10];
 
-/// The sentences; what to run instead if that cannot be told from `report`.
+/// The sentences; what to run instead if `report` does not have what that takes.
 pub fn advice(report: &Report) -> String {
     let Some(fill) = report.workload(workload::FILL) else {
         return "To learn which source to use, run squall bench without --workload.".into();
@@ -71,11 +71,11 @@ fn bulk(fill: &Workload, kernel: &str, how: &str) -> String {
 fn guard(report: &Report) -> &'static str {
     match report.machine.clone_guard.as_str() {
         "vmgenid" => {
-            "If this VM is cloned, the kernel hears of it late: until then the clone may get the same \
+            "If this VM is cloned, the kernel learns of it late: until then the clone may get the same \
              bytes from getrandom, but not from squall."
         }
         "no-signal" => {
-            "If this VM is cloned, nobody tells the kernel: the clone may get the same bytes from \
+            "If this VM is cloned, nothing notifies the kernel: the clone may get the same bytes from \
              getrandom, but not from squall."
         }
         "vmclock" | "vmgenid-page" => {

@@ -62,7 +62,7 @@ pub const ALL: [Battery; 3] = [DIEHARDER, PRACTRAND, TESTU01];
 /// Results that were counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Results without anything to be said of them.
+    /// Results that are not remarkable.
     pub passed: u32,
     /// Results that are rare, and of which some are normal among so many.
     pub suspicious: u32,

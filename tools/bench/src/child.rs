@@ -152,7 +152,7 @@ impl Subprocess {
     fn last_words(&mut self) -> String {
         let mut words = Vec::new();
         if let Some(errors) = self.0.stderr.take() {
-            // Who has left the group may hold the other end.
+            // A process that has left the group may hold the other end.
             let _ = ioctl_fionbio(&errors, true);
             let _ = errors.take(LAST_WORDS).read_to_end(&mut words);
         }

@@ -134,10 +134,10 @@ fn ask(go: &OsStr, folder: &Path, args: &[&str]) -> Result<String, String> {
     Err(said.map_or_else(|| output.status.to_string(), Into::into))
 }
 
-/// The version that `go version` tells, if it is not too old.
-fn version(told: &str) -> Result<String, String> {
-    let version = told.split(' ').find(|word| word.starts_with("go1."));
-    let version = version.ok_or_else(|| format!("no version of Go: {}", told.trim()))?;
+/// The version in the output of `go version`, if it is not too old.
+fn version(output: &str) -> Result<String, String> {
+    let version = output.split(' ').find(|word| word.starts_with("go1."));
+    let version = version.ok_or_else(|| format!("no version of Go: {}", output.trim()))?;
     let minor = version["go1.".len()..].split(|c: char| !c.is_ascii_digit());
     match minor.map(str::parse).next() {
         Some(Ok(OLDEST..)) => Ok(version.into()),

@@ -90,7 +90,7 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Leaves the terminal clean for what is said next.
+    /// Leaves the terminal clean for what is printed next.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

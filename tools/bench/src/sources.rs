@@ -174,7 +174,7 @@ const OTHERS: &[Entry] = &[
     Entry {
         name: crate::source::NOTHING,
         title: "nothing, the control",
-        explained: "what the experiment costs when nobody draws",
+        explained: "what the experiment costs without a source",
         ..PROGRAM
     },
 ];

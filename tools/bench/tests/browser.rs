@@ -1,5 +1,5 @@
 //! The page in a real browser, as a person sees it; and pages with faults, which must be found.
-//! What that needs is said at [`squall_testing::browser`].
+//! What that needs stands at [`squall_testing::browser`].
 
 use crate::fixture::fixture;
 use squall_bench::report::document::document;
@@ -16,7 +16,7 @@ const CHROMIUM: Need = Need {
 pub const TESTS: &[Test] = tests![
     the_page_is_whole_on_every_screen: [TEST_ALL, CHROMIUM],
     faults_are_found: [TEST_ALL, CHROMIUM],
-    the_console_is_heard: [TEST_ALL, CHROMIUM],
+    messages_on_the_console_are_noticed: [TEST_ALL, CHROMIUM],
 ];
 
 fn the_page_is_whole_on_every_screen() {
@@ -68,8 +68,8 @@ fn faults_are_found() {
     }
 }
 
-/// What is said on the console is heard.
-fn the_console_is_heard() {
+/// Messages on the console are noticed.
+fn messages_on_the_console_are_noticed() {
     let (_, console) = show(
         browser::CHROMIUM,
         &["<!DOCTYPE html><script>console.error('heard')</script>"],

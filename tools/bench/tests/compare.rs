@@ -1,4 +1,4 @@
-//! `--compare`: a change is told, noise is not, and the machine's own moods are called that.
+//! `--compare`: a change is reported, noise is not, and what all sources have in common is the machine's.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use squall_testing::tests;
 pub const TESTS: &[Test] = tests![
     the_same_report_has_not_changed,
     noise_is_no_change,
-    a_source_that_became_slower_is_told_in_each_of_its_points,
+    a_source_that_became_slower_is_reported_in_each_of_its_points,
     what_all_have_in_common_is_the_machine,
     two_sources_have_nothing_in_common,
     intervals_that_overlap_are_no_change,
@@ -72,7 +72,7 @@ fn noise_is_no_change() {
     assert_nothing_changed(&compare(&fixture(), &with(|_, number| noise(number))));
 }
 
-fn a_source_that_became_slower_is_told_in_each_of_its_points() {
+fn a_source_that_became_slower_is_reported_in_each_of_its_points() {
     let is_slower = |source: &str| source.starts_with("squall");
     let slower = with(|source, number| noise(number) * if is_slower(source) { 1.2 } else { 1.0 });
     let comparison = compare(&fixture(), &slower);
@@ -128,7 +128,7 @@ fn what_all_have_in_common_is_the_machine() {
     assert!(text.contains("% slower. That is the machine"), "{text}");
 }
 
-/// With two sources nobody can tell which one changed.
+/// With two sources it is not known which one changed.
 fn two_sources_have_nothing_in_common() {
     let few = |mut report: Report| {
         for workload in &mut report.workloads {

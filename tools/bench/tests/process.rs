@@ -1,4 +1,4 @@
-//! Experiments with new processes, and what is said of forks.
+//! Experiments with new processes, and what entries claim about forks.
 
 use std::io::{self, PipeWriter, Read, Write};
 use std::thread;
@@ -26,7 +26,7 @@ pub const TESTS: &[Test] = tests![
     programs_write,
     a_source_that_gives_nothing_is_a_failure,
     what_is_not_there_is_a_failure,
-    what_is_said_of_forks_is_true,
+    what_entries_claim_about_forks_is_true,
 ];
 
 /// No sleep is shorter than this; how much longer it takes depends on the machine.
@@ -118,7 +118,7 @@ fn what_is_not_there_is_a_failure() {
 }
 
 /// In a process of one thread, as no lock may be held by another one.
-fn what_is_said_of_forks_is_true() {
+fn what_entries_claim_about_forks_is_true() {
     let output = child(crate::REPEATS).output().expect("it runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
@@ -138,7 +138,7 @@ const TIMEOUT: u32 = 300;
 /// With more threads than one, `draw` is to take no lock that another may hold.
 ///
 /// # Errors
-/// The child did not come back with its bytes, or they are none: the buffer was left as it was.
+/// The child did not come back with its bytes, or there are none: the buffer was left as it was.
 fn repeats_in_child(draw: &mut dyn FnMut(&mut [u8])) -> Result<bool, Failure> {
     let drawn = draw_in_both(draw);
     let [own, of_child] = drawn.map_err(|error| failure(&cause(&error)))?;
@@ -155,17 +155,17 @@ fn draw_in_both(draw: &mut dyn FnMut(&mut [u8])) -> io::Result<[[u8; LEN]; 2]> {
     let (mut own, mut of_child) = ([0; LEN], [0; LEN]);
     draw(&mut own[..BLOCK]);
     let (mut reader, writer) = io::pipe()?;
-    let forked = fork::fork(|| tell(draw, &writer))?;
+    let forked = fork::fork(|| draw_for(draw, &writer))?;
     drop(writer);
     own.fill(0);
     draw(&mut own);
-    let told = reader.read_exact(&mut of_child);
+    let received = reader.read_exact(&mut of_child);
     forked.wait()?;
-    told.map(|()| [own, of_child])
+    received.map(|()| [own, of_child])
 }
 
 /// Draws, and writes it to the parent.
-fn tell(draw: &mut dyn FnMut(&mut [u8]), mut parent: &PipeWriter) -> bool {
+fn draw_for(draw: &mut dyn FnMut(&mut [u8]), mut parent: &PipeWriter) -> bool {
     // SAFETY: alarm has no preconditions; a fork inherits no alarm.
     unsafe { libc::alarm(TIMEOUT) };
     let mut out = [0; LEN];
@@ -178,7 +178,7 @@ fn failure(cause: &str) -> Failure {
 }
 
 /// No source of this process that is called fit for secrets repeats itself in a forked child. Those
-/// of which it is said that they do are the control.
+/// whose caveat says that they do are the control.
 pub fn check_forks() {
     let (mut kept, mut repeated) = (0, 0);
     assert!(repeats_in_child(&mut |_| ()).is_err());
@@ -187,10 +187,10 @@ pub fn check_forks() {
             continue;
         };
         let draw = &mut |out: &mut [u8]| source.fill(out).expect("a source that works");
-        let is_said = entry
+        let is_claimed = entry
             .caveat
             .starts_with("a forked child and a VM clone repeat it");
-        if entry.secure || is_said {
+        if entry.secure || is_claimed {
             let repeats = repeats_in_child(draw).expect("a child");
             assert_eq!(repeats, !entry.secure, "{}", entry.name);
             *if repeats { &mut repeated } else { &mut kept } += 1;

@@ -18,13 +18,13 @@ use crate::{child, is_alive, wait_until};
 pub const TESTS: &[Test] = tests![
     one_that_hangs_is_ended_with_all_that_it_has_started,
     one_that_takes_its_time_is_waited_for,
-    one_that_dies_is_told_with_its_last_words,
+    one_that_dies_is_reported_with_its_last_words,
     one_that_talks_nonsense_is_ended,
     a_sample_is_neither_shorter_nor_longer,
     none_is_left_when_it_is_dropped,
     a_child_of_ours_ends_with_its_input,
     a_child_times_its_source_and_gives_samples,
-    a_child_tells_of_errors_and_goes_on,
+    a_child_reports_errors_and_goes_on,
     a_source_that_is_not_there_says_why,
     a_program_that_is_not_there,
 ];
@@ -70,16 +70,16 @@ fn one_that_hangs_is_ended_with_all_that_it_has_started() {
     let (mut remote, answer, limit) = within_some_time(|limit| {
         let mut remote = start(&script, limit).ok()?;
         let answer = remote.time(Request::U32, 1);
-        let is_told = [&own, &sleeper]
+        let is_written = [&own, &sleeper]
             .map(|file| std::fs::read_to_string(file).is_ok_and(|number| number.ends_with('\n')));
-        (is_told == [true, true]).then_some((remote, answer, limit.as_secs()))
+        (is_written == [true, true]).then_some((remote, answer, limit.as_secs()))
     });
     assert_eq!(
         message(answer),
         format!("its process did not answer within {limit} s, and was ended")
     );
     assert!(!Path::new(&format!("/proc/{}", number(&own))).exists());
-    // Who reaps it is not known.
+    // Another process reaps it.
     wait_until(|| !is_alive(&sleeper));
     assert_eq!(
         message(remote.time(Request::U32, 1)),
@@ -94,7 +94,7 @@ fn one_that_takes_its_time_is_waited_for() {
     assert_eq!(remote.time(Request::U32, 1).unwrap(), 8.0);
 }
 
-fn one_that_dies_is_told_with_its_last_words() {
+fn one_that_dies_is_reported_with_its_last_words() {
     let (mut remote, answer) = asked("echo >&2; echo out of luck >&2; echo more >&2; exit 3");
     assert_eq!(
         message(answer),
@@ -136,8 +136,8 @@ fn a_sample_is_neither_shorter_nor_longer() {
     assert!(message(hangs).contains("did not answer"));
     let longer = sample("echo bytes 5; printf abcde");
     assert!(message(longer).contains("answered \"bytes 5\""));
-    let told = sample("echo error no luck; sleep 600");
-    assert_eq!(message(told), "no luck");
+    let reported = sample("echo error no luck; sleep 600");
+    assert_eq!(message(reported), "no luck");
 }
 
 fn none_is_left_when_it_is_dropped() {
@@ -150,7 +150,7 @@ fn none_is_left_when_it_is_dropped() {
     assert!(!is_alive(&file));
 }
 
-/// Nothing but the end of its input tells a child that its parent is gone.
+/// The end of its input is the only sign by which a child learns that its parent is gone.
 fn a_child_of_ours_ends_with_its_input() {
     let mut command = child("getrandom");
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -194,7 +194,7 @@ fn a_child_times_its_source_and_gives_samples() {
     assert_ne!(samples[0], samples[1]);
 }
 
-fn a_child_tells_of_errors_and_goes_on() {
+fn a_child_reports_errors_and_goes_on() {
     let mut remote = Remote::start(child("idle")).unwrap();
     let mut out = [0; 32];
     let failed = remote.time(Request::Fill(&mut out), 5);

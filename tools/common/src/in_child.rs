@@ -22,7 +22,7 @@ use crate::terminal::{input, is_ours};
 /// Signals that interrupt the work.
 const INTERRUPTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// The signal by which a child is told of them. SIGUSR1 is passed on as it is: see [crate::inquiry].
+/// The signal that passes them on to a child. SIGUSR1 is passed on as it is: see [`crate::Inquiry`].
 const TOLD: i32 = SIGUSR2;
 
 /// Whether this process is such a child.

@@ -1,9 +1,14 @@
-//! Lets the user interrupt a long run, which then ends between two steps.
+//! Signals from the user: an interrupt of a long run, which then ends between two steps, and a question about its
+//! progress.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use signal_hook::consts::SIGUSR1;
+
+use crate::failure::cause;
+use crate::inherited::is_ignored;
 use crate::{Failure, in_child};
 
 /// Notes SIGINT, SIGTERM and SIGHUP, unless they were ignored before; a second signal ends the process at once. Work that
@@ -15,7 +20,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Starts to watch for signals; `consequence` tells the user what happens to the run.
+    /// Starts to watch for signals; `consequence` says what happens to the run.
     pub fn watch(consequence: &'static str) -> Result<Interrupt, Failure> {
         let noted = Arc::new(AtomicBool::new(false));
         let register = |signal| -> io::Result<()> {
@@ -44,5 +49,27 @@ impl Interrupt {
         } else {
             Ok(())
         }
+    }
+}
+
+/// Notes SIGUSR1, on which dd(1) reports its progress too, unless it was ignored before. Work that runs
+/// [in_child](crate::in_child) is asked as well, if `watch` was called before it started.
+#[derive(Clone, Debug)]
+pub struct Inquiry(Arc<AtomicBool>);
+
+impl Inquiry {
+    /// Starts to watch for the signal.
+    pub fn watch() -> Result<Inquiry, Failure> {
+        let noted = Arc::new(AtomicBool::new(false));
+        if !is_ignored(SIGUSR1) {
+            signal_hook::flag::register(SIGUSR1, noted.clone())
+                .map_err(|error| Failure::Runtime(format!("SIGUSR1: {}", cause(&error))))?;
+        }
+        Ok(Inquiry(noted))
+    }
+
+    /// Whether the user has asked since the last call.
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
     }
 }

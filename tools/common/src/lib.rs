@@ -11,7 +11,6 @@ pub mod columns;
 pub mod failure;
 pub mod in_child;
 pub mod inherited;
-pub mod inquiry;
 pub mod interrupt;
 #[cfg(feature = "loaded")]
 pub mod loaded;
@@ -38,8 +37,7 @@ pub mod units;
 pub mod usage;
 
 pub use failure::Failure;
-pub use inquiry::Inquiry;
-pub use interrupt::Interrupt;
+pub use interrupt::{Inquiry, Interrupt};
 
 use std::process::ExitCode;
 

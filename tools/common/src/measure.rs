@@ -9,17 +9,13 @@ pub mod contest;
 #[allow(unsafe_code, reason = "fork and waitpid have no safe wrapper")]
 pub mod fork;
 pub mod machine;
-mod turns;
 
-pub use turns::{Effort, Orders, Peer, in_turns};
+use std::time::Duration;
 
-use std::time::{Duration, Instant};
+pub use contest::{BATCH, Orders, time};
 
+use contest::{Batch, Budget, Contestant, Outcome};
 use serde::Serialize;
-
-/// The length of a batch: long compared with reading the clock, but shorter than a time slice of the
-/// scheduler, so most batches run uninterrupted even on a busy machine.
-pub const BATCH: Duration = Duration::from_millis(1);
 
 /// A median with its quartiles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -58,38 +54,56 @@ pub fn interval_of_median(mut values: Vec<f64>) -> [f64; 2] {
     [at((middle - reach).floor()), at((middle + reach).ceil())]
 }
 
-/// The number of calls that fill a batch of `wanted`. `batch` makes that many calls and gives the
-/// nanoseconds of one; trying it also warms up.
-fn calls_in_batch(
-    wanted: Duration,
-    batch: &mut dyn FnMut(u64) -> Result<f64, String>,
-) -> Result<u64, String> {
-    /// Stops the search if calls seem to take no time.
-    const MOST: u64 = 1 << 40;
-    let wanted = wanted.as_nanos() as f64;
-    let mut calls = 1;
-    while calls < MOST {
-        let taken = batch(calls)? * calls as f64;
-        if taken >= wanted / 2.0 {
-            return Ok(((calls as f64 * wanted / taken) as u64).max(1));
-        }
-        calls *= 2;
-    }
-    Err("a call takes no time".into())
+/// The least length of a comparison: it lasts until both limits are reached.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    pub rounds: usize,
+    pub time: Duration,
 }
 
-/// Nanoseconds of one call, as the mean of `calls` calls.
-#[inline(never)]
-pub fn time(calls: u64, call: &mut impl FnMut()) -> f64 {
-    let clock = Instant::now();
-    for _ in 0..calls {
-        call();
+/// A call to measure, which cannot fail.
+#[derive(Debug)]
+pub struct Peer<'a>(Contestant<'a>);
+
+impl<'a> Peer<'a> {
+    /// Measures `call`, whose result should go through [`std::hint::black_box`].
+    pub fn new(call: impl FnMut() + 'a) -> Peer<'a> {
+        Peer(Contestant::of_calls("", call))
     }
-    clock.elapsed().as_nanos() as f64 / calls as f64
+
+    /// Measures calls that time themselves: `batch` makes at least that many calls and gives the
+    /// nanoseconds of one.
+    pub fn self_timed(mut batch: impl FnMut(u64) -> f64 + 'a) -> Peer<'a> {
+        Peer(Contestant::new("", move |calls| Ok(batch(calls))))
+    }
+}
+
+/// Measures `peers` in turns, in batches of a millisecond. Gives nanoseconds per call: a list for each
+/// peer, with an entry for each round.
+pub fn in_turns(peers: Vec<Peer>, effort: Effort) -> Vec<Vec<f64>> {
+    let mut contestants: Vec<Contestant> = peers
+        .into_iter()
+        .map(|Peer(contestant)| contestant)
+        .collect();
+    let budget = Budget {
+        least: effort.rounds,
+        most: usize::MAX,
+        time: effort.time,
+        batch: Batch::Time(BATCH),
+    };
+    let outcomes = contest::in_turns(&mut contestants, budget, &mut Orders::default(), &|| true);
+    let samples = |outcome| match outcome {
+        Outcome::Samples(samples) => samples,
+        Outcome::Failed(reason) => panic!("a call that cannot fail: {reason}"),
+    };
+    outcomes.into_iter().map(samples).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::thread::sleep;
+    use std::time::Instant;
+
     use super::*;
 
     /// Of nine values, two are below the lower quartile and two above the upper one.
@@ -103,19 +117,49 @@ mod tests {
         assert_eq!([low, median, high], [7.0; 3]);
     }
 
-    /// Five calls of 200 µs fill a batch of a millisecond.
-    #[test]
-    fn batches_of_a_millisecond() {
-        let calls_in = |ns| calls_in_batch(BATCH, &mut |_| Ok(ns)).unwrap();
-        assert_eq!(calls_in(200e3), 5);
-        assert_eq!(calls_in(5e6), 1);
-    }
-
     #[test]
     fn the_interval_is_where_a_binomial_table_has_it() {
         // Order statistics 40 and 61 of 100 hold the median with 96.5 %, 41 and 60 with 94.3 %.
         let values: Vec<f64> = (1..=100).map(f64::from).collect();
         assert_eq!(interval_of_median(values), [40.0, 61.0]);
         assert_eq!(interval_of_median(vec![7.0]), [7.0, 7.0]);
+    }
+
+    /// A sleep is never shorter than asked for; how much longer it is depends on the machine.
+    #[test]
+    fn a_peer_takes_at_least_its_time() {
+        const SHORT: Duration = Duration::from_micros(200);
+        const LONG: Duration = Duration::from_millis(2);
+        let mut calls = 0;
+        let peers = vec![
+            Peer::new(|| {
+                calls += 1;
+                sleep(SHORT);
+            }),
+            Peer::new(|| sleep(LONG)),
+        ];
+        let effort = Effort {
+            rounds: 5,
+            time: Duration::from_millis(1),
+        };
+        let times = in_turns(peers, effort);
+        for (times, least) in times.iter().zip([SHORT, LONG]) {
+            assert_eq!(times.len(), 5);
+            let least = least.as_nanos() as f64;
+            assert!(times.iter().all(|&time| time >= least), "{times:?}");
+        }
+        assert!(calls >= 5);
+    }
+
+    #[test]
+    fn a_comparison_takes_at_least_its_time() {
+        let effort = Effort {
+            rounds: 1,
+            time: Duration::from_millis(20),
+        };
+        let clock = Instant::now();
+        let times = in_turns(vec![Peer::self_timed(|_| 1e6)], effort);
+        assert!(clock.elapsed() >= effort.time);
+        assert!(times[0].iter().all(|&time| time == 1e6));
     }
 }

@@ -11,7 +11,7 @@ use squall_tools::Failure;
 use squall_tools::reports::{ReportArguments, Reports};
 
 /// Gives a report at `path` and a line, both in a moment without a reader.
-fn given_to_nobody(path: &Path, between: impl FnOnce()) -> Result<(), Failure> {
+fn given_without_a_reader(path: &Path, between: impl FnOnce()) -> Result<(), Failure> {
     let options = ReportArguments {
         export_json: Some(path.to_owned()),
         ..ReportArguments::default()
@@ -29,22 +29,22 @@ fn given_to_nobody(path: &Path, between: impl FnOnce()) -> Result<(), Failure> {
     given
 }
 
-fn a_reader_that_has_left_keeps_nobody_from_the_report() {
+fn a_reader_that_has_left_does_not_keep_the_report_back() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("report.json");
-    let given = given_to_nobody(&path, || {});
+    let given = given_without_a_reader(&path, || {});
     assert!(matches!(given, Err(Failure::Closed)), "{given:?}");
     let written = std::fs::read_to_string(&path).expect("it is written all the same");
     assert_eq!(written, "\"report\"\n");
 
-    // What could not be written is told, and not that nobody reads.
+    // What could not be written is reported, and not that there is no reader.
     let gone = directory.path().join("gone");
     std::fs::create_dir(&gone).expect("a directory");
     let remove = || std::fs::remove_dir_all(&gone).expect("it is removed");
-    match given_to_nobody(&gone.join("report.json"), remove) {
+    match given_without_a_reader(&gone.join("report.json"), remove) {
         Err(Failure::Runtime(text)) => assert!(text.contains("report.json"), "{text}"),
         given => panic!("{given:?}"),
     }
 }
 
-pub const TESTS: &[Test] = tests![a_reader_that_has_left_keeps_nobody_from_the_report,];
+pub const TESTS: &[Test] = tests![a_reader_that_has_left_does_not_keep_the_report_back,];

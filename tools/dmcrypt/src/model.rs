@@ -329,11 +329,11 @@ mod tests {
         ]
         .map(|text| Entry::of(text.parse().expect("a specification")));
         let groups = by_reason(&entries);
-        let told: Vec<_> = groups
+        let counts: Vec<_> = groups
             .iter()
             .map(|(reason, specs)| (reason.rule, specs.len()))
             .collect();
-        assert_eq!(told, [("ecb", 2), ("keystream", 1), ("pcbc", 1)]);
+        assert_eq!(counts, [("ecb", 2), ("keystream", 1), ("pcbc", 1)]);
         assert_eq!(groups[0].1[0].cipher, "twofish", "as they came");
     }
 }

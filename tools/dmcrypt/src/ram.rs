@@ -295,7 +295,7 @@ mod tests {
     /// Runs only on machines without brd and without modules to load it from.
     #[test]
     fn a_missing_brd_is_reported_with_what_to_do() {
-        let release = read("/proc/sys/kernel/osrelease").expect("it is told");
+        let release = read("/proc/sys/kernel/osrelease").expect("a release");
         let modules = Path::new("/lib/modules").join(release.trim());
         if Path::new(LOADED).exists() || modules.exists() {
             return;
@@ -310,7 +310,7 @@ mod tests {
     fn a_disk_with_another_identity_is_not_ours() {
         let directory = tempfile::tempdir().expect("a directory");
         let [loaded, block] = ["brd", "ram0"].map(|name| directory.path().join(name));
-        let is_left = |noted: &str| is_ours(noted, &loaded, &block).expect("it can be told");
+        let is_left = |noted: &str| is_ours(noted, &loaded, &block).expect("it is known");
         assert!(!is_left("") && !is_left("disk 7 32768"), "there is none");
 
         fs::create_dir(&loaded).expect("a directory");
@@ -335,7 +335,7 @@ mod tests {
         let is_left = || is_ours(LOADING, &loaded, directory.path());
         assert!(matches!(is_left(), Ok(false)), "it was not loaded");
         fs::create_dir(&loaded).expect("a directory");
-        let text = is_left().expect_err("it cannot be told").into_text();
+        let text = is_left().expect_err("it is not known").into_text();
         assert!(text.contains("modprobe -r brd"), "{text}");
     }
 }

@@ -152,8 +152,8 @@ fn notes(chosen: &Measured, backing: &Backing, is_emulated: bool) -> Vec<String>
              slots, which needs the kernel's module algif_skcipher.",
         ),
     ];
-    let told = notes.into_iter().filter(|(applies, _)| *applies);
-    told.map(|(_, note)| note.to_owned()).collect()
+    let applying = notes.into_iter().filter(|(applies, _)| *applies);
+    applying.map(|(_, note)| note.to_owned()).collect()
 }
 
 /// Stands for the device if the user named none by a lasting name. No device can have this name: the

@@ -3,7 +3,6 @@
 /// `squall dmcrypt` on a real kernel, and what these tests rely on.
 mod guests {
     pub mod authenticated;
-    pub mod backing;
     pub mod bench;
     pub mod killed;
     pub mod list;
@@ -21,7 +20,6 @@ fn main() -> ExitCode {
     suite::main(&[
         guests::bench::TESTS,
         guests::authenticated::TESTS,
-        guests::backing::TESTS,
         guests::killed::TESTS,
         guests::list::TESTS,
         guests::recommended::TESTS,

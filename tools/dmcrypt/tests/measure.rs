@@ -157,9 +157,12 @@ fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
     let device = lab.device(SIZE);
     assert!(random_blocks(&device).iter().all(|is_random| !is_random));
     let used = (3 << 20) + 4096;
-    let told = Cell::new(0);
-    prepare(&subject(&device, used), &|| true, &|bytes| told.set(bytes)).expect("it is filled");
-    assert_eq!(told.get(), used);
+    let reported = Cell::new(0);
+    prepare(&subject(&device, used), &|| true, &|bytes| {
+        reported.set(bytes)
+    })
+    .expect("it is filled");
+    assert_eq!(reported.get(), used);
     let blocks = random_blocks(&device);
     let (filled, rest) = blocks.split_at(used as usize / 4096);
     assert!(filled.iter().all(|&is_random| is_random));
@@ -195,7 +198,7 @@ fn writes_cover_the_range_with_keystream() {
     }
 }
 
-fn who_fails_is_out_with_its_reason_and_others_go_on() {
+fn a_device_that_fails_is_out_with_its_reason_and_others_go_on() {
     let lab = Lab::new();
     let [raw, small, locked] = [SIZE, 4096, SIZE].map(|size| lab.device(size));
     let subjects = [
@@ -248,7 +251,7 @@ fn a_broken_round_is_not_counted() {
         // A round of two workloads on two devices, and one sample more.
         asked.get() <= 4 + 1
     };
-    let told = Cell::new((0, 0));
+    let reported = Cell::new((0, 0));
     let plan = Plan {
         rounds: 3,
         sample: Duration::ZERO,
@@ -260,11 +263,11 @@ fn a_broken_round_is_not_counted() {
         plan,
         &should_continue,
         &|done, all| {
-            told.set((done, all));
+            reported.set((done, all));
         },
     );
     assert_eq!(measured.rounds, 1);
-    assert_eq!(told.get(), (2, 6));
+    assert_eq!(reported.get(), (2, 6));
     for subject in measured.subjects {
         assert!(subject.unwrap().iter().all(|list| list.samples.len() == 1));
     }
@@ -278,7 +281,7 @@ pub const TESTS: &[Test] = tests![
     rates_are_those_of_the_clock_and_both_directions_happen: [LOOP_DEVICES],
     all_that_is_used_is_filled_with_keystream_and_nothing_else: [LOOP_DEVICES],
     writes_cover_the_range_with_keystream: [LOOP_DEVICES],
-    who_fails_is_out_with_its_reason_and_others_go_on: [LOOP_DEVICES],
+    a_device_that_fails_is_out_with_its_reason_and_others_go_on: [LOOP_DEVICES],
     without_the_first_there_is_nothing_to_compare: [LOOP_DEVICES],
     a_broken_round_is_not_counted: [LOOP_DEVICES],
 ];

@@ -2,7 +2,7 @@
 //! libtestu01-0), and its SmallCrush is run on words from the standard input.
 //!
 //! It prints as it goes, and ends the process if it does not like something. Hence a process of
-//! its own, which calls [`run`]: it is given the stream and heard like any other battery.
+//! its own, which calls [`run`]: it reads the stream and its output is read like those of any other battery.
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_double, c_int, c_uint, c_void};

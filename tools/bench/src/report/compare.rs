@@ -26,7 +26,7 @@ const BEYOND: f64 = 3.0;
 /// A normal distribution's standard deviation, in median absolute deviations.
 const DEVIATION: f64 = 1.4826;
 
-/// Fewest sources that can tell a change of the machine from one of their own.
+/// Fewest sources that show whether the machine changed or they did.
 const SOURCES: usize = 3;
 
 /// What differs between two runs.
@@ -36,7 +36,7 @@ pub struct Comparison {
     pub dates: [String; 2],
     /// What differs between the runs besides their figures, a line each.
     pub apart: Vec<String>,
-    /// New time over old time, common to all sources; `None` if there are too few sources to tell.
+    /// New time over old time, common to all sources; `None` if there are too few sources to know.
     /// It is removed from every change.
     pub common: Option<f64>,
     /// How large a change must be to be called one, in parts.
@@ -105,7 +105,7 @@ pub fn read(path: &Path) -> Result<Report, Failure> {
     }
 }
 
-/// A point whose figures are none.
+/// The first point without usable figures.
 fn first_unusable(workload: &Workload) -> Option<String> {
     let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
     let is_usable = |Figure {

@@ -38,7 +38,7 @@ const SECTIONS: [&str; 9] = [
     workload::FILL,
 ];
 
-/// States without figures, and what is said of them.
+/// States without figures, and a sentence on them.
 const LEFT_OUT: [(State, &str, &str); 3] = [
     (
         State::Disqualified,
@@ -423,7 +423,7 @@ fn left_out(report: &Report, (state, heading, note): (State, &str, &str)) -> Opt
     })
 }
 
-/// How it was measured, by whom else, and how to measure it again.
+/// How it was measured, who else has figures, and how to measure it again.
 fn method(report: &Report) -> Vec<Part> {
     let machine = &report.machine;
     let bound = if machine.pinned {
@@ -444,7 +444,7 @@ fn method(report: &Report) -> Vec<Part> {
             machine.clock_ns
         ),
         "Fit for secrets is a cryptographic generator whose output neither a forked child repeats nor a clone \
-         that the kernel was told of."
+         that the kernel noticed."
             .into(),
     ];
     let quick = report.effort.choose(" --quick", "");

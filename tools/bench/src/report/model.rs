@@ -56,7 +56,7 @@ pub struct Machine {
     pub kernel: String,
     /// The hypervisor's name; none on bare metal.
     pub hypervisor: Option<String>,
-    /// How the kernel chooses the CPU's frequency, where it tells.
+    /// How the kernel chooses the CPU's frequency, where it shows that.
     pub governor: Option<String>,
     /// Whether the thread that measures was bound to one CPU.
     pub pinned: bool,
@@ -155,7 +155,7 @@ pub struct SourceReport {
     /// Its family.
     pub group: Group,
     /// Fit for secrets: a cryptographic generator whose output neither a forked child nor a clone
-    /// that the kernel was told of repeats.
+    /// that the kernel noticed repeats.
     pub secure: bool,
     /// What is to be known of its security, if anything, in a few words.
     pub caveat: Option<String>,

@@ -214,7 +214,7 @@ mod tests {
 
     type Fetches = Rc<Cell<(u8, usize)>>;
 
-    /// A pool of bytes that tell by which fetch they came, and its generation to change.
+    /// A pool of bytes that show by which fetch they came, and its generation to change.
     fn pool() -> (impl Draw, Rc<Cell<u64>>, Fetches) {
         let generation = Rc::new(Cell::new(1));
         let fetches = Fetches::default();

@@ -4,8 +4,6 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::{Orders, calls_in_batch, time};
-
 /// Something to measure.
 pub struct Contestant<'a> {
     pub name: String,
@@ -109,6 +107,63 @@ pub fn in_turns(
     runs.into_iter().map(cut).collect()
 }
 
+/// The length of a batch: long compared with reading the clock, but shorter than a time slice of the
+/// scheduler, so most batches run uninterrupted even on a busy machine.
+pub const BATCH: Duration = Duration::from_millis(1);
+
+/// The number of calls that fill a batch of `wanted`. `batch` makes that many calls and gives the
+/// nanoseconds of one; trying it also warms up.
+fn calls_in_batch(
+    wanted: Duration,
+    batch: &mut dyn FnMut(u64) -> Result<f64, String>,
+) -> Result<u64, String> {
+    /// Stops the search if calls seem to take no time.
+    const MOST: u64 = 1 << 40;
+    let wanted = wanted.as_nanos() as f64;
+    let mut calls = 1;
+    while calls < MOST {
+        let taken = batch(calls)? * calls as f64;
+        if taken >= wanted / 2.0 {
+            return Ok(((calls as f64 * wanted / taken) as u64).max(1));
+        }
+        calls *= 2;
+    }
+    Err("a call takes no time".into())
+}
+
+/// Nanoseconds of one call, as the mean of `calls` calls.
+#[inline(never)]
+pub fn time(calls: u64, call: &mut impl FnMut()) -> f64 {
+    let clock = Instant::now();
+    for _ in 0..calls {
+        call();
+    }
+    clock.elapsed().as_nanos() as f64 / calls as f64
+}
+
+/// Orders of peers that follow no pattern and are the same in every run. Each peer comes after each
+/// other one equally often, which a rotation would not achieve.
+#[derive(Clone, Debug, Default)]
+pub struct Orders(u64);
+
+impl Orders {
+    /// The numbers below `count`, in the next order.
+    pub fn next(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for end in (1..count).rev() {
+            order.swap(end, self.below(end + 1));
+        }
+        order
+    }
+
+    /// A number below `bound`, from the upper half of Knuth's linear congruential generator MMIX.
+    fn below(&mut self, bound: usize) -> usize {
+        let state = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = state.wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 32) as usize % bound
+    }
+}
+
 #[derive(Default)]
 struct Run {
     calls: u64,
@@ -199,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_is_out_and_others_go_on() {
+    fn a_contestant_that_fails_is_out_and_others_go_on() {
         let mut count = 0;
         let mut contestants = [
             Contestant::new("ends", |_| {
@@ -243,5 +298,26 @@ mod tests {
         let outcomes = run(&mut contestants, BUDGET, &goes_on);
         assert_eq!(outcomes[0], Outcome::Samples(vec![1e5]));
         assert_eq!(outcomes[1], Outcome::Samples(vec![2e5]));
+    }
+
+    /// Five calls of 200 µs fill a batch of a millisecond.
+    #[test]
+    fn batches_of_a_millisecond() {
+        let calls_in = |ns| calls_in_batch(BATCH, &mut |_| Ok(ns)).unwrap();
+        assert_eq!(calls_in(200e3), 5);
+        assert_eq!(calls_in(5e6), 1);
+    }
+
+    /// Each of the six orders of three comes as often as chance has it: 1000 ± 29 times in 6000.
+    #[test]
+    fn every_order_comes_equally_often() {
+        let mut orders = Orders::default();
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..6000 {
+            *counts.entry(orders.next(3)).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        assert!(counts.values().all(|count| (870..1130).contains(count)));
+        assert!(orders.next(0).is_empty());
     }
 }

@@ -48,7 +48,7 @@ pub struct Sample {
     /// How many bytes were transferred.
     pub bytes: u64,
     /// Seconds of CPU time that the machine used, with the flush after writes; `None` if the kernel
-    /// does not tell.
+    /// does not say.
     pub cpu: Option<f64>,
 }
 
@@ -101,7 +101,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// The count now; `None` if the kernel does not tell.
+    /// The count now; `None` if the kernel does not say.
     pub fn now() -> Option<Count> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         let (cpus, ticks) = parse(&text)?;

@@ -201,7 +201,7 @@ fn why_the_fastest_gave_way() {
 }
 
 #[test]
-fn an_emulated_machine_is_told_first() {
+fn an_emulated_machine_is_noted_first() {
     let ranking = [with("aes-xts-plain64 512", 0.5, 512, false)];
     let first = |is_emulated| {
         let found = of_machine(&ranking, &[], &ram(), is_emulated).expect("one is secure");

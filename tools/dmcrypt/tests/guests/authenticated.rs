@@ -21,7 +21,7 @@ const EILSEQ: &str = "Invalid or incomplete multibyte or wide character";
 
 const GCM: &str = "--cipher 'aes-gcm-random 256 aead'";
 
-/// The usual ones: what squall is told, and what cryptsetup is told.
+/// The usual ones: their names for squall, and for cryptsetup.
 const USUAL_ONES: [(&str, &str); 4] = [
     (
         "aegis128-random 128 aead",

@@ -2,18 +2,20 @@
 //! cryptsetup.
 //!
 //! Which sector size and flags it recommends here is chance, because it is measured in short samples
-//! on a busy machine. Unit tests check the lines with both, and `backing` executes those.
+//! on a busy machine. Unit tests check the lines with both, and lines with all of them are executed here too.
 
 use serde_json::Value;
-
-use crate::guests::workspace::{GuestSession, USUAL, Workspace, id};
 use squall_guests::commands::contains;
 use squall_guests::needs::USER_MODE;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
+use crate::guests::workspace::{GuestSession, USUAL, Workspace, id};
+
 pub const TESTS: &[Test] = tests![
     recommended_lines_work: [USER_MODE],
+    a_line_of_crypttab_becomes_swap_without_udev: [USER_MODE],
+    a_luks2_volume_stores_its_performance_flags: [USER_MODE],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -134,4 +136,76 @@ fn is_as_recommended(session: &mut GuestSession, found: &Value, device: &str, na
         assert_eq!(table.contains(flag), options[option] == true, "{table}");
     }
     assert_eq!(options["high_priority"], false);
+}
+
+/// Options in crypttab, and the resulting options of the device's table.
+const SWAP: &str = "swap,plain,cipher=aes-xts-plain64,size=512,sector-size=4096,no-read-workqueue,no-write-workqueue";
+const FAST: &str = "no_read_workqueue no_write_workqueue sector_size:4096";
+
+fn a_line_of_crypttab_becomes_swap_without_udev() {
+    let workspace = Workspace::new();
+    let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 64)]);
+    crypttab(&mut session, "/dev/ubda");
+    swap_is_made(&mut session);
+    session.ok("[ -b /dev/mapper/swap ] && [ ! -L /dev/mapper/swap ]");
+    session.ok("cryptdisks_stop swap && [ ! -e /dev/mapper/swap ]");
+
+    volume_of(&mut session, "", "");
+    contains(&unusable(&mut session), &["crypto_LUKS"]);
+    session.ok("dd if=/dev/zero of=/dev/ubda bs=1M count=17 conv=fsync");
+    swap_is_made(&mut session);
+}
+
+/// Writes a crypttab whose only line is for swap on `device`.
+fn crypttab(session: &mut GuestSession, device: &str) {
+    session.write(
+        "/etc/crypttab",
+        format!("swap {device} /dev/urandom {SWAP}\n"),
+    );
+}
+
+/// Executes the crypttab line and checks that the kernel swaps to the resulting device.
+#[track_caller]
+fn swap_is_made(session: &mut GuestSession) {
+    contains(&session.ok("cryptdisks_start swap"), &["swap (started)"]);
+    let table = session.ok("dmsetup table swap");
+    contains(&table, &["crypt aes-xts-plain64", FAST]);
+    session.ok("swapon /dev/mapper/swap");
+    assert_eq!(session.ok("cat /proc/swaps").lines().count(), 2);
+    session.ok("swapoff /dev/mapper/swap");
+}
+
+/// The error message where the crypttab line cannot be executed.
+#[track_caller]
+fn unusable(session: &mut GuestSession) -> String {
+    session.fails("cryptdisks_start swap >&2")
+}
+
+/// Makes a LUKS2 volume on the drive, and opens it as `volume` once with the options and once without.
+#[track_caller]
+fn volume_of(session: &mut GuestSession, options: &str, expected: &str) {
+    session.write("/tmp/key", "a secret");
+    session.ok(
+        "cryptsetup luksFormat -q --type luks2 --cipher aes-xts-plain64 --key-size 512 \
+         --sector-size 4096 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/ubda /tmp/key",
+    );
+    let open = "cryptsetup open --key-file /tmp/key /dev/ubda volume";
+    session.ok(&format!(
+        "{open} {options} && cryptsetup close volume && {open}"
+    ));
+    let table = session.ok("dmsetup table volume");
+    contains(
+        &table,
+        &["crypt aes-xts-plain64", expected, "sector_size:4096"],
+    );
+    assert_eq!(table.contains(FAST), expected == FAST, "{table}");
+    session.ok("cryptsetup close volume");
+}
+
+fn a_luks2_volume_stores_its_performance_flags() {
+    let workspace = Workspace::new();
+    let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 64)]);
+    let fast = "--perf-no_read_workqueue --perf-no_write_workqueue";
+    volume_of(&mut session, &format!("{fast} --persistent"), FAST);
+    volume_of(&mut session, fast, "");
 }

@@ -232,7 +232,7 @@ fn no_brd(session: &mut GuestSession) {
 
 fn missing_parts_of_the_kernel_are_reported() {
     let workspace = Workspace::new();
-    no_dm_integrity(&mut workspace.boot_for_many_tables(&["brd", "dm-crypt", "xts"], false));
+    no_dm_integrity(&mut workspace.boot_with(&["brd", "dm-crypt", "xts"], Vec::new()));
     let mut session = workspace.boot_with(&["dm-mod"], Vec::new());
     let commands = ["list".to_owned(), format!("bench {QUICK}")];
     for command in &commands {

@@ -73,21 +73,11 @@ impl Workspace {
         fs::read(self.guests.path(serial)).expect("a drive")
     }
 
-    /// A guest with all crypto modules.
-    pub fn boot(&self, drives: Vec<Drive>) -> GuestSession<'_> {
-        self.boot_of(Setup {
-            modules: BARE,
-            crypto: true,
-            drives,
-            ..Setup::default()
-        })
-    }
-
-    /// A guest with these modules, and with all crypto modules if `crypto`.
-    pub fn boot_for_many_tables(&self, modules: &[&str], crypto: bool) -> GuestSession<'_> {
+    /// A guest with these modules and all crypto modules.
+    pub fn boot_with_crypto(&self, modules: &[&str]) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules,
-            crypto,
+            crypto: true,
             ..Setup::default()
         })
     }

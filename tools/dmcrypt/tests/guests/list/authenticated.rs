@@ -7,63 +7,24 @@ use crate::guests::workspace::GuestSession;
 
 /// What is asked about: the specification, its cipher field, the length of its key in bytes and of the
 /// metadata of a sector. Some are refused.
+#[rustfmt::skip]
 const ASKED: [(&str, &str, usize, usize); 17] = [
     ("aegis128-random 128 aead", "aegis128-random", 16, 32),
     ("aegis128-random 256 aead", "aegis128-random", 32, 32),
     ("aes-gcm-random 128 aead", "gcm(aes)-random", 16, 28),
     ("aes-gcm-random 256 aead", "gcm(aes)-random", 32, 28),
     ("aes-gcm-random 512 aead", "gcm(aes)-random", 64, 28),
-    (
-        "blowfish-gcm-random 128 aead",
-        "gcm(blowfish)-random",
-        16,
-        28,
-    ),
-    (
-        "camellia-gcm-random 192 aead",
-        "gcm(camellia)-random",
-        24,
-        28,
-    ),
+    ("blowfish-gcm-random 128 aead", "gcm(blowfish)-random", 16, 28),
+    ("camellia-gcm-random 192 aead", "gcm(camellia)-random", 24, 28),
     ("cast6-gcm-random 256 aead", "gcm(cast6)-random", 32, 28),
     ("serpent-gcm-random 256 aead", "gcm(serpent)-random", 32, 28),
     ("twofish-gcm-random 320 aead", "gcm(twofish)-random", 40, 28),
-    (
-        "chacha20-random 128 poly1305",
-        "rfc7539(chacha20,poly1305)-random",
-        16,
-        28,
-    ),
-    (
-        "chacha20-random 256 poly1305",
-        "rfc7539(chacha20,poly1305)-random",
-        32,
-        28,
-    ),
-    (
-        "aes-xts-plain64 512 hmac-sha256",
-        "authenc(hmac(sha256),xts(aes))-plain64",
-        96,
-        32,
-    ),
-    (
-        "aes-xts-plain64 512 hmac-sha512",
-        "authenc(hmac(sha512),xts(aes))-plain64",
-        128,
-        64,
-    ),
-    (
-        "aes-cbc-essiv:sha256 256 hmac-sha256",
-        "authenc(hmac(sha256),cbc(aes))-essiv:sha256",
-        64,
-        32,
-    ),
-    (
-        "twofish-xts-plain64 320 hmac-sha256",
-        "authenc(hmac(sha256),xts(twofish))-plain64",
-        72,
-        32,
-    ),
+    ("chacha20-random 128 poly1305", "rfc7539(chacha20,poly1305)-random", 16, 28),
+    ("chacha20-random 256 poly1305", "rfc7539(chacha20,poly1305)-random", 32, 28),
+    ("aes-xts-plain64 512 hmac-sha256", "authenc(hmac(sha256),xts(aes))-plain64", 96, 32),
+    ("aes-xts-plain64 512 hmac-sha512", "authenc(hmac(sha512),xts(aes))-plain64", 128, 64),
+    ("aes-cbc-essiv:sha256 256 hmac-sha256", "authenc(hmac(sha256),cbc(aes))-essiv:sha256", 64, 32),
+    ("twofish-xts-plain64 320 hmac-sha256", "authenc(hmac(sha256),xts(twofish))-plain64", 72, 32),
     (
         "xchacha20,aes-adiantum-plain64 256 hmac-sha256",
         "authenc(hmac(sha256),adiantum(xchacha20,aes))-plain64",
@@ -73,21 +34,14 @@ const ASKED: [(&str, &str, usize, usize); 17] = [
 ];
 
 /// Verdicts, with the rules that they come from.
+#[rustfmt::skip]
 const VERDICTS: [(&str, &str, &str); 6] = [
     ("aegis128-random 128 aead", "secure", ""),
     ("aes-cbc-essiv:sha256 256 hmac-sha512", "secure", ""),
     ("aes-gcm-random 256 aead", "compatible", "gcm-nonce"),
     ("aes-xts-plain64 512 hmac-sha256", "secure", ""),
-    (
-        "chacha20-random 256 poly1305",
-        "compatible",
-        "poly1305-nonce",
-    ),
-    (
-        "serpent-gcm-random 96 aead",
-        "insecure",
-        "short-key gcm-nonce",
-    ),
+    ("chacha20-random 256 poly1305", "compatible", "poly1305-nonce"),
+    ("serpent-gcm-random 96 aead", "insecure", "short-key gcm-nonce"),
 ];
 
 /// Compares the list with answers that dmsetup gets, and checks verdicts.
