@@ -17,11 +17,9 @@ use tempfile::TempDir;
 
 use crate::remote::{self, Remote, TIMEOUT};
 
-const SOURCES: [(&str, &str); 5] = [
+const SOURCES: [(&str, &str); 3] = [
     ("go.mod", include_str!("../go/go.mod")),
     ("main.go", include_str!("../go/main.go")),
-    ("source.go", include_str!("../go/source.go")),
-    ("serve.go", include_str!("../go/serve.go")),
     ("article.go", include_str!("../go/article.go")),
 ];
 

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use squall::Status;
-use squall_tools::measure::{Spread, machine as named};
+use squall_tools::measure::Spread;
+use squall_tools::measure::machine::{self as named, Ticks};
 
 use crate::report::model::{Machine, Noise, Version, Workload};
 use crate::sources;
@@ -97,7 +98,7 @@ fn clock_ns() -> f64 {
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     load: f64,
-    ticks: Option<[f64; 2]>,
+    ticks: Option<Ticks>,
 }
 
 /// Above which the figures are not to be trusted, in percent.
@@ -109,18 +110,16 @@ impl Watch {
         let load = line("/proc/loadavg").and_then(|line| line.split(' ').next()?.parse().ok());
         Watch {
             load: load.unwrap_or(0.0),
-            ticks: ticks(),
+            ticks: Ticks::now(),
         }
     }
 
     /// How calm it was until now, by that and by the spread of what was measured.
     pub fn end(self, workloads: &[Workload]) -> Noise {
-        let steal = self
-            .ticks
-            .zip(ticks())
-            .map(|([steal, all], [steal_now, all_now])| {
-                100.0 * (steal_now - steal) / (all_now - all).max(1.0)
-            });
+        let steal = self.ticks.zip(Ticks::now()).map(|(before, now)| {
+            let all = (now.all - before.all).max(1) as f64;
+            100.0 * now.stolen.saturating_sub(before.stolen) as f64 / all
+        });
         let mut noise = Noise {
             spread_percent: spread_percent(workloads),
             steal_percent: steal.unwrap_or(0.0),
@@ -170,19 +169,6 @@ fn spread_percent(workloads: &[Workload]) -> f64 {
     } else {
         Spread::of(spreads).median
     }
-}
-
-/// Ticks that were stolen, and all of them, since the machine was started (proc_stat(5)).
-fn ticks() -> Option<[f64; 2]> {
-    let all = line("/proc/stat")?;
-    let numbers: Vec<f64> = all
-        .split_whitespace()
-        .skip(1)
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    // Guests' time is in user's already.
-    let numbers = numbers.get(..8)?;
-    Some([numbers[7], numbers.iter().sum()])
 }
 
 /// The first line of a file, if there is something in it.

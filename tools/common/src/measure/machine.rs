@@ -69,3 +69,60 @@ pub fn is_emulated() -> bool {
 fn file(path: &str) -> String {
     fs::read_to_string(path).map_or("unknown".into(), |text| text.trim().into())
 }
+
+/// Ticks of the CPU time of the whole machine since it was started (proc_stat(5)).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ticks {
+    /// How many CPUs the kernel counts for.
+    pub cpus: usize,
+    /// Time of all CPUs.
+    pub all: u64,
+    /// Time in which they were idle, waited for drives, or were given to other virtual machines.
+    pub unused: u64,
+    /// Time in which they were given to other virtual machines.
+    pub stolen: u64,
+}
+
+impl Ticks {
+    /// The ticks now; `None` if the kernel does not say.
+    pub fn now() -> Option<Ticks> {
+        parse(&fs::read_to_string("/proc/stat").ok()?)
+    }
+}
+
+fn parse(text: &str) -> Option<Ticks> {
+    let mut lines = text.lines().take_while(|line| line.starts_with("cpu"));
+    let all = lines.next()?.strip_prefix("cpu ")?.split_whitespace();
+    // The guests' time behind these fields is in user's already.
+    let fields: Vec<u64> = all.take(8).filter_map(|field| field.parse().ok()).collect();
+    let [_, _, _, idle, waiting, _, _, stolen] = fields[..] else {
+        return None;
+    };
+    Some(Ticks {
+        cpus: lines.count(),
+        all: fields.iter().sum(),
+        unused: idle + waiting + stolen,
+        stolen,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_used_is_idle_waiting_or_stolen() {
+        let text = "cpu  10 1 20 3000 400 5 6 70 8 0\ncpu0 5 1 10 1500 200 2 3 35 4 0\n\
+                    cpu1 5 0 10 1500 200 3 3 35 4 0\nintr 1234 5 6\n";
+        let ticks = Ticks {
+            cpus: 2,
+            all: 3512,
+            unused: 3470,
+            stolen: 70,
+        };
+        assert_eq!(parse(text), Some(ticks));
+        assert_eq!(parse("cpu  10 1 20 3000"), None);
+        assert_eq!(parse(""), None);
+        assert!(Ticks::now().is_some_and(|ticks| ticks.cpus > 0));
+    }
+}

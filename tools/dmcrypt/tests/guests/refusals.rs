@@ -70,66 +70,56 @@ fn not_meant(workspace: &Workspace, session: &mut GuestSession) {
         untouched(workspace, session, plain, 1, &why);
     }
     session.ok("dd if=/dev/zero of=/dev/ubda bs=1M count=24 conv=fsync");
-    let why = [
-        "cannot ask for confirmation, because standard input is not a terminal",
-        "nothing was written",
-    ];
-    untouched(workspace, session, plain, 1, &why);
-    let why = [
-        "--yes: these names may belong to other drives",
-        "add --serial DRIVE-1",
-    ];
-    untouched(workspace, session, "--device /dev/ubda --yes", 2, &why);
-    let other = "--device /dev/ubda --yes --serial DRIVE-2";
-    untouched(
-        workspace,
-        session,
-        other,
-        2,
-        &["--serial DRIVE-2: no target has this serial number"],
-    );
+    let no_terminal = "cannot ask for confirmation, because standard input is not a terminal";
+    let other_drives = "--yes: these names may belong to other drives";
+    let no_target = "--serial DRIVE-2: no target has this serial number";
+    for (options, status, why) in [
+        ("", 1, [no_terminal, "nothing was written"]),
+        ("--yes", 2, [other_drives, "add --serial DRIVE-1"]),
+        ("--yes --serial DRIVE-2", 2, [no_target, ""]),
+    ] {
+        untouched(
+            workspace,
+            session,
+            &format!("{plain} {options}"),
+            status,
+            &why,
+        );
+    }
 }
 
 /// Wrong arguments are refused.
 fn wrong(workspace: &Workspace, session: &mut GuestSession) {
     session.ok("dd if=/dev/zero of=/tmp/file bs=1M count=24");
-    let why = ["--device /tmp/file: is a file", "losetup --find --show"];
-    untouched(workspace, session, "--device /tmp/file --yes", 2, &why);
+    let file = "--device /tmp/file --yes".to_owned();
+    let missing = id(SERIAL);
+    let cipher = |cipher: &str| format!("{MEANT} --cipher '{cipher}'");
+    let unknown = |cipher: &str| format!("--cipher \"{cipher}\": this kernel does not accept it");
+    let [serpent, mac] = ["serpent-xts-plain64 512", "aes-gcm-random 256 hmac-sha256"];
+    let too_small =
+        "authenticated encryption: its 4 devices need 8 MiB each: use --size 32MiB or more";
+    let too_large = "is more than half of the memory that is free";
+    for (arguments, why) in [
+        (
+            file,
+            ["--device /tmp/file: is a file", "losetup --find --show"],
+        ),
+        (
+            format!("{MEANT} --size 32MiB"),
+            ["--device /dev/ubda: has only 24 MiB: use --size 24MiB", ""],
+        ),
+        (
+            format!("--device {missing} --yes"),
+            [&missing, "No such file or directory"],
+        ),
+        (cipher(serpent), [&unknown(serpent), ""]),
+        (cipher(mac), [&unknown(mac), ""]),
+        (cipher("aes-gcm-random 256 aead"), [too_small, ""]),
+        ("--size 1TiB".to_owned(), [too_large, "--device"]),
+    ] {
+        untouched(workspace, session, &arguments, 2, &why);
+    }
     session.ok("cmp -n $((24 << 20)) /tmp/file /dev/zero");
-
-    let why = ["--device /dev/ubda: has only 24 MiB: use --size 24MiB"];
-    untouched(
-        workspace,
-        session,
-        &format!("{MEANT} --size 32MiB"),
-        2,
-        &why,
-    );
-    let missing = format!("--device {} --yes", id(SERIAL));
-    untouched(
-        workspace,
-        session,
-        &missing,
-        2,
-        &["--device", &id(SERIAL), "No such file or directory"],
-    );
-
-    let why = ["--cipher \"serpent-xts-plain64 512\": this kernel does not accept it"];
-    untouched(
-        workspace,
-        session,
-        &format!("{MEANT} --cipher 'serpent-xts-plain64 512'"),
-        2,
-        &why,
-    );
-    let why = ["authenticated encryption: its 4 devices need 8 MiB each: use --size 32MiB or more"];
-    let small = format!("{MEANT} --cipher 'aes-gcm-random 256 aead'");
-    untouched(workspace, session, &small, 2, &why);
-    let why = ["--cipher \"aes-gcm-random 256 hmac-sha256\": this kernel does not accept it"];
-    let stray = format!("{MEANT} --cipher 'aes-gcm-random 256 hmac-sha256'");
-    untouched(workspace, session, &stray, 2, &why);
-    let why = ["is more than half of the memory that is free", "--device"];
-    untouched(workspace, session, "--size 1TiB", 2, &why);
     assert!(workspace.medium(SERIAL).iter().all(|byte| *byte == 0));
 }
 
