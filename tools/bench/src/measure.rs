@@ -70,11 +70,13 @@ impl Workload {
         }
         let points = self.points_of(source);
         match points.iter_mut().find(|point| point.at == place.at) {
-            Some(point) => point.ns = Figure::of([&point.ns.samples[..], &samples].concat()),
+            Some(point) => {
+                point.ns = Figure::from_samples([&point.ns.samples[..], &samples].concat())
+            }
             None => points.push(Point {
                 at: place.at,
                 bytes: place.bytes,
-                ns: Figure::of(samples),
+                ns: Figure::from_samples(samples),
                 discarded: None,
             }),
         }

@@ -33,7 +33,7 @@ fn with(factor: impl Fn(&str, usize) -> f64) -> Report {
         for point in &mut series.points {
             let factor = factor(&series.source, number);
             let samples = point.ns.samples.iter().map(|ns| ns * factor);
-            point.ns = Figure::of(samples.collect());
+            point.ns = Figure::from_samples(samples.collect());
             number += 1;
         }
     }
@@ -149,7 +149,7 @@ fn intervals_that_overlap_are_no_change() {
         let mut report = fixture();
         let point = &mut report.workloads[0].series[0].points[0];
         let samples = [0.3, 0.4, 0.5, 0.6, 1.0, 1.4, 1.5, 1.6, 1.7];
-        point.ns = Figure::of(samples.map(|part| part * median).into());
+        point.ns = Figure::from_samples(samples.map(|part| part * median).into());
         report
     };
     assert_nothing_changed(&compare(&noisy(2.0), &noisy(2.4)));

@@ -251,7 +251,7 @@ fn point(spec: &Spec, at: u64, bytes: u64, ns: f64) -> Point {
     Point {
         at,
         bytes,
-        ns: Figure::of(samples.collect()),
+        ns: Figure::from_samples(samples.collect()),
         discarded: None,
     }
 }

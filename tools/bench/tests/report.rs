@@ -70,7 +70,7 @@ fn pages_have_what_terminals_have_no_room_for() {
 
 fn what_is_to_be_doubted_comes_first() {
     let usual = document(&fixture()).text(None);
-    assert!(!usual.contains("INCOMPLETE") && !usual.contains("NOISE"));
+    assert!(!usual.contains("INCOMPLETE") && !usual.contains("NOISY"));
     let mut report = fixture();
     report.complete = false;
     report.noise = Noise {
@@ -79,7 +79,7 @@ fn what_is_to_be_doubted_comes_first() {
     };
     let doubted = document(&report).text(None);
     assert!(doubted.starts_with("INCOMPLETE: "), "{doubted}");
-    assert!(doubted.contains("\nNOISE: other processes took a third of the time\n"));
+    assert!(doubted.contains("\nNOISY: other processes took a third of the time\n"));
 }
 
 /// A run that was interrupted at once has nothing to show.

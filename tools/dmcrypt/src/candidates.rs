@@ -123,7 +123,7 @@ pub mod model {
 
     /// The accepted ones of all candidates.
     pub fn accepted() -> Vec<Spec> {
-        let names = Names::of("", "");
+        let names = Names::from_texts("", "");
         let all = algorithms(&names).into_iter();
         let specs = all.flat_map(|(mode, cipher)| specs(&mode, &cipher, &names));
         specs.filter(accepts).collect()
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     fn names() -> Names {
-        Names::of("", "")
+        Names::from_texts("", "")
     }
 
     #[test]

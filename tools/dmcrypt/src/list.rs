@@ -118,7 +118,7 @@ fn to_list(found: Found, has_integrity: bool) -> List {
         tried: found.asked,
         is_complete: !found.is_interrupted,
         has_integrity,
-        accepted: found.accepted.into_iter().map(Entry::of).collect(),
+        accepted: found.accepted.into_iter().map(Entry::from_spec).collect(),
     }
 }
 

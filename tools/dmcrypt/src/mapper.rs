@@ -54,7 +54,7 @@ impl Control {
 
     /// Asks whether the kernel has `target`; loads its module if needed.
     pub fn has(&self, target: &str) -> Result<(), Errno> {
-        let asked = || self.ask(Command::TargetVersion, Header::of(target), &[]);
+        let asked = || self.ask(Command::TargetVersion, Header::for_device(target), &[]);
         match asked() {
             Err(Errno::INVAL | Errno::NOENT | Errno::NODEV) => {
                 load_module(&format!("dm-{target}"));
@@ -66,14 +66,14 @@ impl Control {
 
     /// Lists the names of all devices.
     pub fn names(&self) -> Result<Vec<String>, Failure> {
-        let answer = self.ask(Command::List, Header::of(""), &[]);
+        let answer = self.ask(Command::List, Header::for_device(""), &[]);
         let answer = answer.map_err(|error| failed("list of devices", error))?;
         Ok(names(&answer.data))
     }
 
     /// Removes a device, or has the kernel remove it as soon as nobody has it open.
     pub fn remove(&self, name: &str) -> Result<(), Errno> {
-        let mut header = Header::of(name);
+        let mut header = Header::for_device(name);
         header.flags = flag::DEFERRED_REMOVE;
         match self.ask(Command::Remove, header, &[]) {
             Ok(_) | Err(Errno::NXIO) => Ok(()),

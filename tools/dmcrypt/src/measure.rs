@@ -156,7 +156,10 @@ pub fn run(
     }
     Samples {
         rounds,
-        subjects: runs.into_iter().map(|run| run.of_rounds(rounds)).collect(),
+        subjects: runs
+            .into_iter()
+            .map(|run| run.into_rounds(rounds))
+            .collect(),
     }
 }
 
@@ -189,7 +192,7 @@ impl<'a> DeviceRun<'a> {
         }
     }
 
-    fn of_rounds(self, rounds: usize) -> Result<Vec<WorkloadSamples>, String> {
+    fn into_rounds(self, rounds: usize) -> Result<Vec<WorkloadSamples>, String> {
         let mut all = self.samples?;
         all.iter_mut()
             .for_each(|workload| workload.samples.truncate(rounds));

@@ -78,7 +78,7 @@ pub struct Entry {
 
 impl Entry {
     /// Judges `spec`.
-    pub fn of(spec: Spec) -> Entry {
+    pub fn from_spec(spec: Spec) -> Entry {
         let (verdict, reasons) = rules::judge(&spec);
         Entry {
             same_as: equivalence::equivalent(&spec),
@@ -327,7 +327,7 @@ mod tests {
             "aes-ecb-null 256",
             "aes-xts-plain64 512",
         ]
-        .map(|text| Entry::of(text.parse().expect("a specification")));
+        .map(|text| Entry::from_spec(text.parse().expect("a specification")));
         let groups = by_reason(&entries);
         let counts: Vec<_> = groups
             .iter()

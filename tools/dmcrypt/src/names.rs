@@ -6,7 +6,7 @@ pub mod known;
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::spec::of_algorithm;
+use crate::spec::split_algorithm;
 
 /// The names that specifications are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +28,12 @@ impl Names {
     /// module aliases in a container.
     pub fn collect() -> Names {
         let crypto = fs::read_to_string("/proc/crypto").unwrap_or_default();
-        Names::of(&crypto, &aliases().unwrap_or_default())
+        Names::from_texts(&crypto, &aliases().unwrap_or_default())
     }
 
     /// The known names, with those in `crypto` (the text of /proc/crypto) and `aliases` (the text of
     /// modules.alias).
-    pub fn of(crypto: &str, aliases: &str) -> Names {
+    pub fn from_texts(crypto: &str, aliases: &str) -> Names {
         let mut names = Names::known();
         for entry in crypto.split("\n\n") {
             names.add_entry(entry);
@@ -87,7 +87,7 @@ impl Names {
 
     /// Adds a mode over a cipher, such as `xts(camellia)`; skips stream ciphers, which have no mode.
     fn add_algorithm(&mut self, name: &str) {
-        let Some((mode, cipher)) = of_algorithm(name) else {
+        let Some((mode, cipher)) = split_algorithm(name) else {
             return;
         };
         if cipher.contains(',') {
@@ -202,8 +202,8 @@ mod tests {
     ";
 
     fn found() -> Names {
-        let known = Names::of("", "");
-        let mut found = Names::of(CRYPTO, ALIASES);
+        let known = Names::from_texts("", "");
+        let mut found = Names::from_texts(CRYPTO, ALIASES);
         found.ciphers.retain(|name| !known.ciphers.contains(name));
         found.modes.retain(|name| !known.modes.contains(name));
         found.pairs.retain(|pair| !known.pairs.contains(pair));
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_tells_nothing_has_the_known_names() {
-        let names = Names::of("", "");
+        let names = Names::from_texts("", "");
         assert_eq!(names.ciphers.len(), known::CIPHERS.len());
         assert_eq!(names.digests.len(), known::DIGESTS.len());
         assert!(names.modes.contains("xts") && names.ivs.contains("plain64"));
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_word_is_tried_as_everything_only_if_nothing_is_known_of_it() {
-        let names = |aliases: &str| Names::of("", aliases);
+        let names = |aliases: &str| Names::from_texts("", aliases);
         let none = names("");
         assert_eq!(
             names("alias crypto-novel-avx2 x\nalias crypto-novel x")
@@ -271,7 +271,10 @@ mod tests {
             .map(|word| format!("alias crypto-{word} module"))
             .collect();
         assert!(lines.len() > 150);
-        assert_eq!(Names::of("", &lines.join("\n")), Names::of("", ""));
+        assert_eq!(
+            Names::from_texts("", &lines.join("\n")),
+            Names::from_texts("", "")
+        );
     }
 
     #[test]

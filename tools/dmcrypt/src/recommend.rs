@@ -19,10 +19,10 @@ pub fn recommend(
     variants: &[Measured],
     backing: &Backing,
 ) -> Option<Recommendation> {
-    of_machine(ranking, variants, backing, machine::is_emulated())
+    recommend_on(ranking, variants, backing, machine::is_emulated())
 }
 
-fn of_machine(
+fn recommend_on(
     ranking: &[Measured],
     variants: &[Measured],
     backing: &Backing,

@@ -61,9 +61,9 @@ pub struct Line<'a> {
 
 /// The lines of CSV.
 pub fn lines(bench: &Bench) -> Vec<Line<'_>> {
-    let raw = of_part(bench, Section::Raw, None, &bench.raw);
+    let raw = lines_of_part(bench, Section::Raw, None, &bench.raw);
     let of = |part| {
-        move |measured: &'_ Measured| of_part(bench, part, Some(measured), &measured.figures)
+        move |measured: &'_ Measured| lines_of_part(bench, part, Some(measured), &measured.figures)
     };
     let ranking = bench.ranking.iter().flat_map(of(Section::Ranking));
     let variants = bench.variants.iter().flat_map(of(Section::Variant));
@@ -74,7 +74,7 @@ pub fn lines(bench: &Bench) -> Vec<Line<'_>> {
 }
 
 /// Makes a line for each workload.
-fn of_part<'a>(
+fn lines_of_part<'a>(
     bench: &'a Bench,
     part: Section,
     measured: Option<&Measured>,

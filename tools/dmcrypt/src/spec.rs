@@ -140,9 +140,9 @@ pub fn algorithm(mode: &str, cipher: &str) -> String {
 }
 
 /// Splits the kernel's name into mode and cipher: `xts(aes)` gives `("xts", "aes")`.
-pub fn of_algorithm(name: &str) -> Option<(String, String)> {
+pub fn split_algorithm(name: &str) -> Option<(String, String)> {
     let (mode, inner) = name.strip_suffix(')')?.split_once('(')?;
-    match of_algorithm(inner) {
+    match split_algorithm(inner) {
         Some((inner, cipher)) => Some((format!("{mode}({inner})"), cipher)),
         None if inner.contains(['(', ')']) => None,
         None => Some((mode.into(), inner.into())),
@@ -174,7 +174,7 @@ fn parse(text: &str) -> Option<Spec> {
     let (mode, cipher, iv) = match name.strip_prefix("capi:") {
         Some(rest) => {
             let (open, iv) = rest.rsplit_once(")-")?;
-            let (mode, cipher) = of_algorithm(&format!("{open})"))?;
+            let (mode, cipher) = split_algorithm(&format!("{open})"))?;
             (mode, cipher, iv)
         }
         None => {

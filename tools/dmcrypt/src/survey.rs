@@ -215,7 +215,7 @@ mod tests {
             interrupt: &interrupt,
             progress: &|_, _| {},
         };
-        let found = survey(&Names::of("", ""), &mut kernel, &method).expect("answers");
+        let found = survey(&Names::from_texts("", ""), &mut kernel, &method).expect("answers");
         (found, kernel)
     }
 

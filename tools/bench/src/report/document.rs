@@ -85,7 +85,7 @@ pub fn document(report: &Report) -> Document {
         ],
         warnings: incomplete
             .into_iter()
-            .chain(noise.map(|it| ("Noise", it)))
+            .chain(noise.map(|it| ("Noisy", it)))
             .collect(),
         advice: vec![Part::Advice(report.advice.clone())],
         parts,

@@ -228,7 +228,7 @@ pub struct Figure {
 
 impl Figure {
     /// Of samples, of which there is at least one.
-    pub fn of(samples: Vec<f64>) -> Figure {
+    pub fn from_samples(samples: Vec<f64>) -> Figure {
         let Spread { low, median, high } = Spread::of(samples.clone());
         Figure {
             low,

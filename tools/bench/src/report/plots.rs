@@ -74,7 +74,7 @@ fn curves(report: &Report, workload: &Workload, quantity: Quantity, series: &[&S
             let document = first.document;
             let published = published
                 .iter()
-                .filter_map(|figure| of_others(quantity, figure));
+                .filter_map(|figure| published_point(quantity, figure));
             curves.push(Curve {
                 name: format!("{title}, published: {} ({})", document.title, document.year),
                 colour,
@@ -119,7 +119,7 @@ fn measured(quantity: Quantity, series: &Series) -> Vec<(f64, f64)> {
     points.collect()
 }
 
-fn of_others(quantity: Quantity, figure: &published::Published) -> Option<(f64, f64)> {
+fn published_point(quantity: Quantity, figure: &published::Published) -> Option<(f64, f64)> {
     let at = figure.at?;
     let value = match quantity {
         Quantity::Time => figure.value.ns(at),

@@ -31,13 +31,13 @@ pub const EXPECTED: Expected = Expected(2500, 11000);
 pub fn measure(bench: &mut Bench) -> Vec<Workload> {
     let (small, large) = ("Threads that draw 32 bytes", "Threads that draw 16 KiB");
     vec![
-        of_length(bench, workload::THREADS_SMALL, small, 32),
-        of_length(bench, workload::THREADS_LARGE, large, 16 << 10),
+        measure_length(bench, workload::THREADS_SMALL, small, 32),
+        measure_length(bench, workload::THREADS_LARGE, large, 16 << 10),
     ]
 }
 
 /// Each round has all numbers of threads, because it is them that are compared.
-fn of_length(bench: &mut Bench, name: &str, title: &str, len: usize) -> Workload {
+fn measure_length(bench: &mut Bench, name: &str, title: &str, len: usize) -> Workload {
     let (session, cpus) = (&mut bench.session, bench.cpus.len());
     let effort = session.effort;
     session.step(title, EXPECTED.of(effort) / 2);

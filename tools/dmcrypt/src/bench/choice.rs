@@ -63,7 +63,7 @@ impl Chosen {
     }
 
     /// Takes a measured specification, to measure it again.
-    pub fn of(measured: &Measured) -> Chosen {
+    pub fn again(measured: &Measured) -> Chosen {
         Chosen {
             spec: measured.spec.clone(),
             verdict: measured.verdict,
@@ -83,7 +83,7 @@ pub fn choose(
     }
     let list = list::survey_kernel(session, false, interrupt)?;
     interrupt.check()?;
-    Ok(of_list(&list.accepted, options.all))
+    Ok(choose_from(&list.accepted, options.all))
 }
 
 /// The specifications that the user named; fails if this kernel does not accept one, or if the device is
@@ -126,7 +126,7 @@ fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure>
 
 /// Chooses all specifications, or only the secure ones; other names of a specification are skipped. Of
 /// the authenticated ones it chooses the usual ones.
-fn of_list(accepted: &[Entry], all: bool) -> Choice {
+fn choose_from(accepted: &[Entry], all: bool) -> Choice {
     let (authenticated, accepted): (Vec<&Entry>, Vec<&Entry>) = accepted
         .iter()
         .partition(|entry| entry.spec.integrity.is_some());
@@ -198,7 +198,7 @@ mod tests {
     fn entries(specs: &[&str]) -> Vec<Entry> {
         specs
             .iter()
-            .map(|text| Entry::of(text.parse().expect("a specification")))
+            .map(|text| Entry::from_spec(text.parse().expect("a specification")))
             .collect()
     }
 
@@ -215,7 +215,7 @@ mod tests {
             "aes-gcm-random 256 aead",
             "twofish-gcm-random 256 aead",
         ]);
-        let choice = of_list(&list, false);
+        let choice = choose_from(&list, false);
         assert_eq!(choice.authenticated.len(), 1, "only the usual ones");
         let names: Vec<_> = choice
             .measured
@@ -243,7 +243,7 @@ mod tests {
             "aes-ecb-null 256",
             "aes-ecb-plain64 256",
         ]);
-        let choice = of_list(&list, true);
+        let choice = choose_from(&list, true);
         let names: Vec<_> = choice
             .measured
             .iter()

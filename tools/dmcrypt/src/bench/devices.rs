@@ -123,7 +123,7 @@ impl Run<'_> {
         let has_priority = self.takes_priority(best);
         let variants = rank::variants(ranking, has_priority).into_iter();
         let wanted: Vec<(Chosen, Options)> = variants
-            .map(|(best, options)| (Chosen::of(best), options))
+            .map(|(best, options)| (Chosen::again(best), options))
             .collect();
         self.measure_with_baseline(&wanted, "sectors and flags", None)
             .1
@@ -153,7 +153,7 @@ impl Run<'_> {
             return (Vec::new(), Vec::new());
         }
         let best = rank::best(ranking).into_iter().next();
-        let wanted = with_options(best.map(Chosen::of), chosen);
+        let wanted = with_options(best.map(Chosen::again), chosen);
         let part = match choice::part(self.backing.about.bytes, wanted.len() + 1) {
             Ok(part) => part,
             Err(failed) => {

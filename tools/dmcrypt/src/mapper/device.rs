@@ -85,7 +85,7 @@ impl Mapped {
     /// left behind holds a key, or the device below.
     pub fn create(control: &Rc<Control>, label: &str, table: &Table) -> Result<Mapped, Failure> {
         let name = format!("{PREFIX}{}-{label}", std::process::id());
-        let header = Header::of(&name).with_uuid();
+        let header = Header::for_device(&name).with_uuid();
         let created = control.ask(Command::Create, header, &[]);
         let created = created.map_err(|error| failed(&format!("device {name}"), error))?;
         let mut device = Mapped {
@@ -125,7 +125,7 @@ impl Mapped {
 
     /// Loads another table, which is not yet in use.
     pub fn load(&self, table: &Table) -> Result<(), Errno> {
-        let mut header = Header::of(&self.name);
+        let mut header = Header::for_device(&self.name);
         header.target_count = 1;
         header.flags = flag::SECURE_DATA;
         let payload = table.payload();
@@ -134,7 +134,7 @@ impl Mapped {
 
     /// Brings the loaded table into use.
     fn resume(&self) -> Result<(), Failure> {
-        let mut header = Header::of(&self.name);
+        let mut header = Header::for_device(&self.name);
         header.event_nr = NOT_FOR_UDEV;
         let resumed = self.control.ask(Command::Suspend, header, &[]);
         resumed
@@ -168,7 +168,7 @@ impl Mapped {
     fn exists(&self) -> bool {
         let status = self
             .control
-            .ask(Command::Status, Header::of(&self.name), &[]);
+            .ask(Command::Status, Header::for_device(&self.name), &[]);
         !matches!(status.map(drop), Err(Errno::NXIO))
     }
 }

@@ -76,7 +76,7 @@ const _: () = assert!(HEADER_LEN == 312);
 
 impl Header {
     /// A request for the device `name`.
-    pub fn of(name: &str) -> Header {
+    pub fn for_device(name: &str) -> Header {
         let mut header = Header::zeroed();
         header.version = VERSION;
         let len = name.len().min(NAME_LEN);

@@ -38,7 +38,7 @@ fn lines_with_every_option() {
         with("aes-xts-plain64 512", 0.7, 4096, true),
     ];
     let backing = device("/dev/disk/by-id/nvme-DISK_1");
-    let found = of_machine(&[], &variants, &backing, false).expect("one is secure");
+    let found = recommend_on(&[], &variants, &backing, false).expect("one is secure");
     assert_eq!(
         found.swap,
         "swap /dev/disk/by-id/nvme-DISK_1 /dev/urandom swap,plain,cipher=aes-xts-plain64,size=512,\
@@ -70,7 +70,7 @@ fn the_same_cpu_is_in_the_lines() {
     let mut same = with("aes-xts-plain64 512", 0.7, 512, false);
     same.options.same_cpu = true;
     let backing = device("/dev/disk/by-id/nvme-DISK_1");
-    let found = of_machine(&[], &[same], &backing, false).expect("one is secure");
+    let found = recommend_on(&[], &[same], &backing, false).expect("one is secure");
     assert_eq!(
         found.swap,
         "swap /dev/disk/by-id/nvme-DISK_1 /dev/urandom swap,plain,cipher=aes-xts-plain64,size=512,\
@@ -85,7 +85,7 @@ fn the_same_cpu_is_in_the_lines() {
 #[test]
 fn plain_lines_name_no_device_of_memory() {
     let ranking = [with("aes-cbc-essiv:sha256 256", 0.5, 512, false)];
-    let found = of_machine(&ranking, &[], &ram(), false).expect("one is secure");
+    let found = recommend_on(&ranking, &[], &ram(), false).expect("one is secure");
     assert_eq!(
         found.swap,
         "swap /dev/disk/by-id/DEVICE /dev/urandom \
@@ -108,7 +108,8 @@ fn plain_lines_name_no_device_of_memory() {
 #[test]
 fn what_separates_is_escaped() {
     let ranking = [with("xchacha12,aes-adiantum-plain64 256", 0.5, 512, false)];
-    let found = of_machine(&ranking, &[], &device("/dev/disk/by-id/a disk's"), false).expect("one");
+    let found =
+        recommend_on(&ranking, &[], &device("/dev/disk/by-id/a disk's"), false).expect("one");
     assert_eq!(
         found.swap,
         "swap /dev/disk/by-id/a\\040disk's /dev/urandom \
@@ -129,7 +130,7 @@ fn key_slots_with_adiantum_take_a_module() {
         ("aes-xts-plain64 512", false),
     ] {
         let ranking = [with(text, 0.5, 512, false)];
-        let found = of_machine(&ranking, &[], &ram(), false).expect("one is secure");
+        let found = recommend_on(&ranking, &[], &ram(), false).expect("one is secure");
         let said = |note: &String| note.contains("algif_skcipher");
         assert_eq!(found.notes.iter().any(said), takes, "{text}");
     }
@@ -149,7 +150,7 @@ fn names_that_do_not_last_are_not_in_lines() {
         "/dev/disk/by-idle",
         "sdb",
     ] {
-        let found = of_machine(&ranking, &[], &device(name), false).expect("one");
+        let found = recommend_on(&ranking, &[], &device(name), false).expect("one");
         for line in [
             &found.swap,
             &found.luks_format,
@@ -176,7 +177,7 @@ fn variants_come_before_the_ranking_and_only_what_is_secure() {
         fast.clone(),
     ];
     let found = |variants: &[Measured]| {
-        let found = of_machine(&ranking, variants, &ram(), false).expect("one is secure");
+        let found = recommend_on(&ranking, variants, &ram(), false).expect("one is secure");
         (found.spec.to_string(), found.options)
     };
     assert_eq!(found(&variants).0, "camellia-xts-plain64 512");
@@ -184,7 +185,7 @@ fn variants_come_before_the_ranking_and_only_what_is_secure() {
         found(&variants[1..]),
         ("aes-xts-plain64 256".into(), Options::PLAIN)
     );
-    assert!(of_machine(&[fast], &[], &ram(), false).is_none());
+    assert!(recommend_on(&[fast], &[], &ram(), false).is_none());
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn why_the_fastest_gave_way() {
     let mut fastest = with("camellia-xts-plain64 512", 0.5, 4096, true);
     fastest.score += 0.01;
     let ranking = [fastest, with("aes-xts-plain64 512", 0.5, 512, false)];
-    let found = of_machine(&ranking, &[], &ram(), false).expect("one is secure");
+    let found = recommend_on(&ranking, &[], &ram(), false).expect("one is secure");
     assert_eq!(
         found.why,
         "It is about as fast as camellia-xts-plain64 512 with sectors of 4096 bytes without work \
@@ -204,7 +205,7 @@ fn why_the_fastest_gave_way() {
 fn an_emulated_machine_is_noted_first() {
     let ranking = [with("aes-xts-plain64 512", 0.5, 512, false)];
     let first = |is_emulated| {
-        let found = of_machine(&ranking, &[], &ram(), is_emulated).expect("one is secure");
+        let found = recommend_on(&ranking, &[], &ram(), is_emulated).expect("one is secure");
         found.notes[0].contains("emulated")
     };
     assert!(first(true) && !first(false));

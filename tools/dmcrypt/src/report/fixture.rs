@@ -84,7 +84,7 @@ pub fn list() -> List {
             "aes-xts-plain64 512",
             "aes-xts-plain64 512 hmac-sha256",
         ]
-        .map(|text| Entry::of(spec(text)))
+        .map(|text| Entry::from_spec(spec(text)))
         .into(),
     }
 }
@@ -96,7 +96,7 @@ pub fn debian() -> List {
     accepted.sort();
     List {
         tried: 96_103,
-        accepted: accepted.into_iter().map(Entry::of).collect(),
+        accepted: accepted.into_iter().map(Entry::from_spec).collect(),
         ..list()
     }
 }

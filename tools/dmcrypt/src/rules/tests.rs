@@ -172,7 +172,7 @@ fn authenticated_ones_are_secure_in_two_ways() {
 fn nothing_is_secure_by_oversight() {
     let crypto = "name : novel\ntype : cipher\n\nname : new(novel)\ntype : skcipher\n\n\
                   name : adiantum(novel,aes)\ntype : skcipher\n\nname : newer\ntype : shash\n";
-    let names = Names::of(crypto, "");
+    let names = Names::from_texts(crypto, "");
     for (mode, cipher) in crate::candidates::algorithms(&names) {
         for spec in crate::candidates::specs(&mode, &cipher, &names) {
             let is_meant = match (mode.as_str(), spec.iv.name.as_str()) {
