@@ -258,35 +258,17 @@ mod tests {
     /// them (lib/libdevmapper.c and lib/integrity/integrity.c of cryptsetup 2.8).
     #[test]
     fn authenticated_ones_are_cryptsetups() {
-        for (text, in_table, key, metadata) in [
+        #[rustfmt::skip]
+        let cases = [
             ("aes-gcm-random 256 aead", "capi:gcm(aes)-random", 32, 28),
             ("aegis128-random 128 aead", "capi:aegis128-random", 16, 32),
-            (
-                "chacha20-random 256 poly1305",
-                "capi:rfc7539(chacha20,poly1305)-random",
-                32,
-                28,
-            ),
-            (
-                "aes-xts-plain64 512 hmac-sha256",
-                "capi:authenc(hmac(sha256),xts(aes))-plain64",
-                96,
-                32,
-            ),
-            (
-                "aes-xts-random 512 hmac-sha512",
-                "capi:authenc(hmac(sha512),xts(aes))-random",
-                128,
-                80,
-            ),
-            (
-                "aes-cbc-essiv:sha256 256 hmac-sha256",
-                "capi:authenc(hmac(sha256),cbc(aes))-essiv:sha256",
-                64,
-                32,
-            ),
+            ("chacha20-random 256 poly1305", "capi:rfc7539(chacha20,poly1305)-random", 32, 28),
+            ("aes-xts-plain64 512 hmac-sha256", "capi:authenc(hmac(sha256),xts(aes))-plain64", 96, 32),
+            ("aes-xts-random 512 hmac-sha512", "capi:authenc(hmac(sha512),xts(aes))-random", 128, 80),
+            ("aes-cbc-essiv:sha256 256 hmac-sha256", "capi:authenc(hmac(sha256),cbc(aes))-essiv:sha256", 64, 32),
             ("aes-xts-plain64 512", "aes-xts-plain64", 64, 0),
-        ] {
+        ];
+        for (text, in_table, key, metadata) in cases {
             let spec: Spec = text.parse().unwrap();
             assert_eq!(spec.in_table(), in_table);
             assert_eq!(

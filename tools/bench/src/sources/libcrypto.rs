@@ -27,16 +27,11 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     ..Entry::DEFAULT
 }];
 
+#[rustfmt::skip]
 pub(super) const KEYSTREAMS: &[Entry] = &[
-    keystream("openssl-aes128-ctr", "OpenSSL AES-128-CTR", || {
-        evp("EVP_aes_128_ctr")
-    }),
-    keystream("openssl-aes256-ctr", "OpenSSL AES-256-CTR", || {
-        evp("EVP_aes_256_ctr")
-    }),
-    keystream("openssl-chacha20", "OpenSSL ChaCha20", || {
-        evp("EVP_chacha20")
-    }),
+    keystream("openssl-aes128-ctr", "OpenSSL AES-128-CTR", || evp("EVP_aes_128_ctr")),
+    keystream("openssl-aes256-ctr", "OpenSSL AES-256-CTR", || evp("EVP_aes_256_ctr")),
+    keystream("openssl-chacha20", "OpenSSL ChaCha20", || evp("EVP_chacha20")),
     Entry {
         name: "openssl-aes128-ctr-noaes",
         title: "OpenSSL AES-128-CTR, no AES instructions",

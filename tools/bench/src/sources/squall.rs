@@ -18,6 +18,7 @@ use super::{Entry, Opened, RunsIn, Setting, in_process, libcrypto};
 use crate::report::model::Group;
 use crate::source::Draw;
 
+#[rustfmt::skip]
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "squall",
@@ -57,19 +58,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         open: without_signal,
         ..VARIANT
     },
-    variant("squall-vaes512", "squall by VAES, 512 bits", || {
-        with(Engine::Vaes512)
-    }),
-    variant("squall-vaes256", "squall by VAES, 256 bits", || {
-        with(Engine::Vaes256)
-    }),
+    variant("squall-vaes512", "squall by VAES, 512 bits", || with(Engine::Vaes512)),
+    variant("squall-vaes256", "squall by VAES, 256 bits", || with(Engine::Vaes256)),
     variant("squall-aesni", "squall by AES-NI", || with(Engine::AesNi)),
-    variant("squall-portable", "squall by portable AES", || {
-        with(Engine::Portable)
-    }),
-    variant("squall-chacha20", "squall by ChaCha20", || {
-        with(Engine::ChaCha20)
-    }),
+    variant("squall-portable", "squall by portable AES", || with(Engine::Portable)),
+    variant("squall-chacha20", "squall by ChaCha20", || with(Engine::ChaCha20)),
     Entry {
         name: "squall-preloaded",
         title: "getrandom(3), squall preloaded",
@@ -194,31 +187,16 @@ impl Draw for SharedWhirlwind {
     }
 }
 
+#[rustfmt::skip]
 pub(super) const KEYSTREAMS: &[Entry] = &[
-    keystream("aes128-vaes512", "AES-128 keystream, VAES-512", || {
-        aes::<Aes128>(Engine::Vaes512)
-    }),
-    keystream("aes128-vaes256", "AES-128 keystream, VAES-256", || {
-        aes::<Aes128>(Engine::Vaes256)
-    }),
-    keystream("aes128-aesni", "AES-128 keystream, AES-NI", || {
-        aes::<Aes128>(Engine::AesNi)
-    }),
-    keystream("aes128-portable", "AES-128 keystream, portable", || {
-        aes::<Aes128>(Engine::Portable)
-    }),
-    keystream("aes256-vaes512", "AES-256 keystream, VAES-512", || {
-        aes::<Aes256>(Engine::Vaes512)
-    }),
-    keystream("aes256-vaes256", "AES-256 keystream, VAES-256", || {
-        aes::<Aes256>(Engine::Vaes256)
-    }),
-    keystream("aes256-aesni", "AES-256 keystream, AES-NI", || {
-        aes::<Aes256>(Engine::AesNi)
-    }),
-    keystream("aes256-portable", "AES-256 keystream, portable", || {
-        aes::<Aes256>(Engine::Portable)
-    }),
+    keystream("aes128-vaes512", "AES-128 keystream, VAES-512", || aes::<Aes128>(Engine::Vaes512)),
+    keystream("aes128-vaes256", "AES-128 keystream, VAES-256", || aes::<Aes128>(Engine::Vaes256)),
+    keystream("aes128-aesni", "AES-128 keystream, AES-NI", || aes::<Aes128>(Engine::AesNi)),
+    keystream("aes128-portable", "AES-128 keystream, portable", || aes::<Aes128>(Engine::Portable)),
+    keystream("aes256-vaes512", "AES-256 keystream, VAES-512", || aes::<Aes256>(Engine::Vaes512)),
+    keystream("aes256-vaes256", "AES-256 keystream, VAES-256", || aes::<Aes256>(Engine::Vaes256)),
+    keystream("aes256-aesni", "AES-256 keystream, AES-NI", || aes::<Aes256>(Engine::AesNi)),
+    keystream("aes256-portable", "AES-256 keystream, portable", || aes::<Aes256>(Engine::Portable)),
     Entry {
         name: "chacha20-erasing",
         title: "ChaCha20 with key erasure",
