@@ -10,7 +10,6 @@ mod candidates;
 pub mod child;
 pub mod go;
 mod machine;
-mod measure;
 pub mod remote;
 pub mod report;
 mod run;

@@ -23,7 +23,6 @@ mod report;
 mod rules;
 mod session;
 mod spec;
-mod survey;
 
 use squall_tools::Failure;
 use squall_tools::schema::{self, Schema};

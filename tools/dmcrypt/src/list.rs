@@ -1,5 +1,12 @@
 //! `squall dmcrypt list`: which specifications this kernel accepts, and which of them are secure.
+//!
+//! The kernel is asked about every candidate. A mode over a cipher that it cannot make is asked about only once. The same holds for a
+//! digest that the kernel does not have, and for ESSIV with a digest that does not fit. The kernel
+//! searches for modules at each such question, every time anew, which takes much longer than an
+//! answer. An algorithm that the kernel can make is listed in /proc/crypto after the first question,
+//! even if that question was refused because of its key length.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use jiff::Timestamp;
@@ -10,11 +17,9 @@ use crate::args::ListArguments;
 use crate::model::{Entry, LIST_FORMAT, List, Machine};
 use crate::names::Names;
 use crate::probe::{Prober, unclear};
-use crate::report;
-use crate::session::Progress;
-use crate::session::{Session, print_note};
-use crate::spec::Spec;
-use crate::survey::{Found, Kernel, Method, steps, survey, survey_authenticated};
+use crate::session::{Progress, Session, print_note};
+use crate::spec::{Iv, Spec, algorithm};
+use crate::{candidates, report};
 
 /// Runs `squall dmcrypt list`.
 pub fn list(options: &ListArguments) -> Result<(), Failure> {
@@ -122,6 +127,162 @@ fn to_list(found: Found, has_integrity: bool) -> List {
     }
 }
 
+/// The kernel that a survey asks; tests replace it.
+pub trait Kernel {
+    /// Whether the kernel accepts `spec`.
+    fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure>;
+
+    /// Whether /proc/crypto lists the algorithm `name` after something that needs it was tried; true
+    /// if that cannot be seen.
+    fn has(&mut self, name: &str) -> bool;
+}
+
+/// Options of a survey.
+pub struct Method<'a> {
+    /// Whether candidates are tried even if they are known to be impossible.
+    pub is_exhaustive: bool,
+    /// Ends the survey early when the user interrupts it.
+    pub interrupt: &'a Interrupt,
+    /// Called with the number of finished [`steps`] and the last mode and cipher.
+    pub progress: &'a dyn Fn(u64, &str),
+}
+
+/// The result of a survey.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// How many questions the kernel was asked.
+    pub asked: usize,
+    /// Accepted specifications, sorted.
+    pub accepted: Vec<Spec>,
+    /// Whether the survey was interrupted.
+    pub is_interrupted: bool,
+}
+
+/// The number of steps of a survey: one for each mode over each cipher.
+pub fn steps(names: &Names) -> u64 {
+    candidates::algorithms(names).len() as u64
+}
+
+/// Asks `kernel` about every specification that can be made of `names`.
+pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Result<Found, Failure> {
+    let mut found = Found::default();
+    let mut absent = BTreeSet::new();
+    for (step, (mode, cipher)) in (1..).zip(candidates::algorithms(names)) {
+        if method.interrupt.is_noted() {
+            found.is_interrupted = true;
+            break;
+        }
+        let algorithm = algorithm(&mode, &cipher);
+        let specs = candidates::specs(&mode, &cipher, names);
+        let mut asked = AlgorithmSurvey {
+            kernel,
+            method,
+            found: &mut found,
+            absent: &mut absent,
+            fitting: BTreeMap::new(),
+        };
+        if method.is_exhaustive || asked.is_possible(&specs, &algorithm)? {
+            asked.all(&specs, &algorithm)?;
+        }
+        (method.progress)(step, &algorithm);
+    }
+    found.accepted.sort();
+    Ok(found)
+}
+
+/// Asks about authenticated specifications too, made of what was accepted.
+pub fn survey_authenticated(
+    found: &mut Found,
+    kernel: &mut impl Kernel,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    for spec in candidates::authenticated(&found.accepted) {
+        if interrupt.is_noted() {
+            found.is_interrupted = true;
+            break;
+        }
+        found.asked += 1;
+        if kernel.accepts(&spec)? {
+            found.accepted.push(spec);
+        }
+    }
+    found.accepted.sort();
+    Ok(())
+}
+
+/// The questions about one mode over one cipher.
+struct AlgorithmSurvey<'a, K> {
+    kernel: &'a mut K,
+    method: &'a Method<'a>,
+    found: &'a mut Found,
+    /// Digests that the kernel does not have.
+    absent: &'a mut BTreeSet<String>,
+    /// For each digest, whether ESSIV can be made with it for this mode and cipher.
+    fitting: BTreeMap<String, bool>,
+}
+
+impl<K: Kernel> AlgorithmSurvey<'_, K> {
+    /// Whether the kernel can make `algorithm`, the mode and cipher of all `specs`.
+    fn is_possible(&mut self, specs: &[Spec], algorithm: &str) -> Result<bool, Failure> {
+        let Some(first) = specs.first() else {
+            return Ok(false);
+        };
+        // Every mode accepts plain64 or has no IV.
+        let spec = Spec {
+            iv: Iv::plain("plain64"),
+            ..first.clone()
+        };
+        Ok(self.accepts(&spec)? || self.kernel.has(algorithm))
+    }
+
+    fn all(&mut self, specs: &[Spec], algorithm: &str) -> Result<(), Failure> {
+        for spec in specs {
+            if self.method.interrupt.is_noted() {
+                self.found.is_interrupted = true;
+                return Ok(());
+            }
+            if !self.method.is_exhaustive && self.is_ruled_out(spec) {
+                continue;
+            }
+            if self.accepts(spec)? {
+                self.found.accepted.push(spec.clone())
+            } else {
+                self.learn(spec, algorithm)
+            }
+        }
+        Ok(())
+    }
+
+    fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
+        self.found.asked += 1;
+        self.kernel.accepts(spec)
+    }
+
+    /// Whether an earlier answer already rules out the digest of `spec`.
+    fn is_ruled_out(&self, spec: &Spec) -> bool {
+        let digest = spec.iv.digest.as_ref();
+        digest.is_some_and(|digest| {
+            self.absent.contains(digest) || self.fitting.get(digest) == Some(&false)
+        })
+    }
+
+    /// Remembers what the refusal of `spec` says about its digest.
+    fn learn(&mut self, spec: &Spec, algorithm: &str) {
+        let Some(digest) = &spec.iv.digest else {
+            return;
+        };
+        if self.fitting.contains_key(digest) {
+            return;
+        }
+        let essiv = format!("essiv({algorithm},{digest})");
+        let fits = self.kernel.has(&essiv);
+        if !fits && !self.kernel.has(digest) {
+            self.absent.insert(digest.clone());
+        }
+        self.fitting.insert(digest.clone(), fits);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,5 +296,78 @@ mod tests {
         for name in ["xts(aes)", "aes", "sha", "256", "sha2567", "name", ""] {
             assert!(!lists(crypto, name), "{name}");
         }
+    }
+
+    /// A kernel with AES, XTS, CBC and SHA-256, which records what it is asked.
+    #[derive(Default)]
+    struct SmallKernel {
+        asked: Vec<Spec>,
+    }
+
+    impl Kernel for SmallKernel {
+        fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
+            self.asked.push(spec.clone());
+            let has_iv = match &spec.iv.digest {
+                Some(digest) => digest == "sha256" && spec.mode == "cbc",
+                None => spec.iv.name == "plain64",
+            };
+            let bits = match spec.mode.as_str() {
+                "cbc" => 128..=256,
+                "xts" => 256..=512,
+                _ => return Ok(false),
+            };
+            Ok(spec.cipher == "aes" && has_iv && bits.contains(&spec.key_bits))
+        }
+
+        fn has(&mut self, name: &str) -> bool {
+            [
+                "cbc(aes)",
+                "xts(aes)",
+                "sha256",
+                "md5",
+                "essiv(cbc(aes),sha256)",
+            ]
+            .contains(&name)
+        }
+    }
+
+    fn survey_of(is_exhaustive: bool) -> (Found, SmallKernel) {
+        let mut kernel = SmallKernel::default();
+        let interrupt = Interrupt::watch("nothing is found").expect("signals");
+        let method = Method {
+            is_exhaustive,
+            interrupt: &interrupt,
+            progress: &|_, _| {},
+        };
+        let found = survey(&Names::from_texts("", ""), &mut kernel, &method).expect("answers");
+        (found, kernel)
+    }
+
+    #[test]
+    fn the_shortcut_finds_the_same_specifications() {
+        let (short, few) = survey_of(false);
+        let (long, many) = survey_of(true);
+        assert_eq!(short.accepted, long.accepted);
+        let names: BTreeSet<String> = short.accepted.iter().map(Spec::name).collect();
+        let expected = ["aes-cbc-essiv:sha256", "aes-cbc-plain64", "aes-xts-plain64"];
+        assert_eq!(names, BTreeSet::from(expected.map(str::to_owned)));
+        assert_eq!(
+            (short.asked, long.asked),
+            (few.asked.len(), many.asked.len())
+        );
+        assert!(few.asked.len() * 10 < many.asked.len());
+    }
+
+    #[test]
+    fn impossible_algorithms_are_asked_about_once() {
+        let (_, kernel) = survey_of(false);
+        let count =
+            |is_it: &dyn Fn(&Spec) -> bool| kernel.asked.iter().filter(|it| is_it(it)).count();
+        assert_eq!(count(&|spec| spec.algorithm() == "cbc(twofish)"), 1);
+        let with =
+            |digest: &'static str| move |spec: &Spec| spec.iv.digest.as_deref() == Some(digest);
+        // sha1 is absent: one question in all. md5 exists but does not fit: one for each algorithm.
+        assert_eq!(count(&with("sha1")), 1);
+        assert_eq!(count(&with("md5")), 2);
     }
 }

@@ -19,8 +19,8 @@ use squall_tools::Failure;
 use squall_tools::measure::contest::{Batch, Contestant};
 
 use super::{Bench, Expected, rounds};
+use crate::candidates::{Place, single};
 use crate::go::Program;
-use crate::measure::{Place, single};
 use crate::remote::TIMEOUT;
 use crate::report::model::{Workload, workload};
 use crate::sources::fill_by_system_call;

@@ -13,8 +13,8 @@ use squall_tools::measure::contest::{Batch, Contestant};
 use squall_tools::{Failure, is_in_path, units};
 
 use super::{Bench, Expected, rounds};
+use crate::candidates::{Place, single};
 use crate::child::{Child, Subprocess, Unopened, Work, this_program};
-use crate::measure::{Place, single};
 use crate::report::model::{Workload, workload};
 use crate::source::NOTHING;
 

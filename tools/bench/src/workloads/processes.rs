@@ -15,8 +15,8 @@ use squall_tools::measure::contest::{Batch, Budget, Contestant};
 use squall_tools::measure::{Spread, fork};
 
 use super::{Bench, Expected};
+use crate::candidates::{Place, single};
 use crate::child::{Child, Unopened, Work};
-use crate::measure::{Place, single};
 use crate::remote::{TIMEOUT, number_of};
 use crate::report::model::{Workload, workload};
 use crate::source::NOTHING;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use squall_tools::measure::contest::Batch;
 
 use super::{Bench, Expected, many_rounds, rounds};
-use crate::measure::Place;
+use crate::candidates::Place;
 use crate::report::model::{Workload, workload};
 use crate::source::Request;
 use crate::sources;

@@ -15,7 +15,7 @@ use squall_tools::Failure;
 use squall_tools::measure::contest::Batch;
 
 use super::{Bench, Expected, rounds};
-use crate::measure::Place;
+use crate::candidates::Place;
 use crate::report::model::{Group, Workload, workload};
 use crate::session::Effort;
 use crate::source::Request;

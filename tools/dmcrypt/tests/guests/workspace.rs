@@ -19,25 +19,11 @@ pub const BARE: &[&str] = &["brd", "dm-crypt", "dm-integrity", "dm-zero"];
 
 /// The same with the usual modes of AES, what authenticates sectors, the modules that cryptsetup needs
 /// to encrypt Adiantum keys, and a file system.
+#[rustfmt::skip]
 pub const USUAL: &[&str] = &[
-    "adiantum",
-    "aegis128",
-    "algif_aead",
-    "algif_skcipher",
-    "authenc",
-    "brd",
-    "chacha",
-    "chacha20poly1305",
-    "ctr",
-    "dm-crypt",
-    "dm-integrity",
-    "dm-zero",
-    "ecb",
-    "essiv",
-    "ext4",
-    "gcm",
-    "hmac",
-    "xts",
+    "adiantum", "aegis128", "algif_aead", "algif_skcipher", "authenc", "brd", "chacha",
+    "chacha20poly1305", "ctr", "dm-crypt", "dm-integrity", "dm-zero", "ecb", "essiv", "ext4",
+    "gcm", "hmac", "xts",
 ];
 
 /// A regular expression for the end of the names of measured devices: a number.
