@@ -1,10 +1,10 @@
 //! `squall dmcrypt list`: which specifications this kernel accepts, and which of them are secure.
 //!
-//! The kernel is asked about every candidate. A mode over a cipher that it cannot make is asked about only once. The same holds for a
-//! digest that the kernel does not have, and for ESSIV with a digest that does not fit. The kernel
-//! searches for modules at each such question, every time anew, which takes much longer than an
-//! answer. An algorithm that the kernel can make is listed in /proc/crypto after the first question,
-//! even if that question was refused because of its key length.
+//! The kernel is asked about every candidate. A mode over a cipher that it cannot make is asked about
+//! only once. The same holds for a digest that the kernel does not have, and for ESSIV with a digest
+//! that does not fit. The kernel searches for modules at each such question, every time anew, which
+//! takes much longer than an answer. An algorithm that the kernel can make is listed in /proc/crypto
+//! after the first question, even if that question was refused because of its key length.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -128,13 +128,13 @@ fn published_point(quantity: Quantity, figure: &published::Published) -> Option<
     Some((at as f64, value?))
 }
 
-/// Most ways to the kernel's generator among them, and of libraries.
+/// Most ways to the kernel's generator in a plot, and most libraries.
 const KERNEL: usize = 3;
 const LIBRARIES: usize = 2;
 
-/// The sources of a workload, in groups of [`MOST_CURVES`] at most, as a plot of thirty curves is hard to read: the first has squall, the fastest of
-/// the kernel's ways and of libraries, those of which figures are published, and where there is
-/// room the fastest of all others.
+/// The sources of a workload, in groups of [`MOST_CURVES`] at most, because more curves in a plot are hard to tell
+/// apart. The first group has squall, the fastest of the kernel's ways and of libraries, those of which figures are
+/// published, and where there is room the fastest of all others.
 fn groups<'a>(report: &Report, workload: &'a Workload) -> Vec<Vec<&'a Series>> {
     let measured: Vec<(&Series, &SourceReport)> = workload
         .series
