@@ -3,8 +3,9 @@
 use clap::Subcommand;
 use squall_bench::args::BenchArguments;
 use squall_dmcrypt::args::DmcryptArguments;
+use squall_drives::list::{DrivesArguments, list};
 use squall_tools::Failure;
-use squall_wipe::args::{BlankArguments, DrivesArguments, VerifyArguments, WipeArguments};
+use squall_wipe::args::{BlankArguments, VerifyArguments, WipeArguments};
 
 use super::schemas::{self, SchemasArguments};
 use super::{BENCH, BLANK, DMCRYPT, DRIVES, SCHEMAS, VERIFY, WIPE};
@@ -31,7 +32,7 @@ pub enum Tool {
 pub fn run(tool: &Tool) -> Result<(), Failure> {
     match tool {
         Tool::Bench(options) => squall_bench::run(options, status_facts),
-        Tool::Drives(options) => squall_wipe::drives(options),
+        Tool::Drives(options) => list(options, &squall_wipe::PURPOSE),
         Tool::Wipe(options) => squall_wipe::wipe(options),
         Tool::Verify(options) => squall_wipe::verify(options),
         Tool::Blank(options) => squall_wipe::blank(options),

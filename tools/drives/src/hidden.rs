@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
+use squall_tools::units::volume;
 
 use crate::Target;
 use crate::commands::ata::Command;
@@ -35,6 +36,12 @@ impl Hidden {
     /// How much is hidden in all, in bytes.
     pub fn bytes(self) -> u64 {
         self.hpa.saturating_add(self.dco.unwrap_or(0))
+    }
+
+    /// How much is hidden, and behind what; `None` if that is nothing.
+    pub fn text(self) -> Option<String> {
+        let bytes = self.bytes();
+        (bytes > 0).then(|| format!("{} ({})", volume(bytes), self.areas()))
     }
 
     /// What it is hidden behind, in words; empty if nothing is hidden.

@@ -2,18 +2,20 @@
 //!
 //! [`Target`] identifies what a name on the command line stands for. [`guards`] refuses targets
 //! that are in use, and [`confirm`] asks the user about the rest. [`io`] opens a target exclusively
-//! and keeps several transfers in flight; [`commands`] asks it about itself. This crate does not know what is written, or why: the
+//! and keeps several transfers in flight; `commands` asks it about itself, and [`erase`] has it erase itself. [`list`] is `squall drives`. This crate does not know what is written, or why: the
 //! caller's [`Purpose`] completes the messages.
 
 #![deny(unsafe_code)]
 
-pub mod commands;
+mod commands;
 pub mod confirm;
+pub mod erase;
 pub mod guards;
 mod health;
 mod hidden;
 mod identity;
 pub mod io;
+pub mod list;
 mod purpose;
 mod standby;
 mod target;

@@ -155,6 +155,13 @@ impl Target {
         Ok(found)
     }
 
+    /// The whole drives that are on a bus.
+    pub fn drives() -> Result<Vec<Target>, Failure> {
+        let mut drives = Target::all()?;
+        drives.retain(|target| target.identity.kind == Kind::Disk && target.bus().is_some());
+        Ok(drives)
+    }
+
     /// Fails unless `file`, which was just opened, is still this target: the same device or inode,
     /// attachment (diskseq), serial number and size.
     pub fn confirm(&self, file: &File) -> Result<(), Failure> {

@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use squall_drives::confirm::Consent;
+use squall_drives::erase::EraseChoice;
 use squall_drives::io::Direct;
 use squall_tools::{number, size};
 
 use crate::choice::ChoiceArguments;
-use crate::purge::EraseChoice;
 use crate::record::{ContentKind, Scope};
 use crate::run::Then;
 
@@ -292,30 +292,6 @@ fn stall(text: &str) -> Result<Duration, String> {
         Duration::ZERO => Err(format!("it must be longer than zero: {example}")),
         _ => Ok(time),
     }
-}
-
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  squall drives
-      whole drives: size, bus, medium, temperature, model, serial number,
-      what uses them, and what they hide
-  squall drives --json --all
-      everything that has blocks, for programs
-
-The state of a drive is `free` if squall wipe would take it, or else why it would not.
-
-Exit codes: 0 for success, 1 for a failure, 2 for a wrong argument.")]
-pub struct DrivesArguments {
-    /// Also show partitions, loop devices, mapped devices, and drives in memory
-    #[arg(long)]
-    pub all: bool,
-
-    /// Print a JSON array; unknown values are null
-    ///
-    /// Keys of a drive: path, name (below /dev/disk/by-id), kind, size (bytes), model, serial, bus, flash,
-    /// celsius, uses (why it cannot be wiped), hidden (bytes behind hpa and dco), erase. New keys may be added.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[cfg(test)]

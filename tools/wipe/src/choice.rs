@@ -11,10 +11,11 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
 use squall_drives::confirm::Consent;
-use squall_drives::{Kind, Target, guards, shown};
+use squall_drives::list::count;
+use squall_drives::{Target, guards, shown};
 use squall_tools::{Failure, number};
 
-use crate::run::PURPOSE;
+use crate::PURPOSE;
 
 /// The most drives that `--count` takes, more than a machine has.
 const MAX_COUNT: usize = 100_000;
@@ -132,7 +133,7 @@ pub struct Skipped {
 /// Chooses drives. Changes nothing on them.
 pub fn choose(options: &ChoiceArguments, consent: &Consent) -> Result<Choice, Failure> {
     check_consent(options, consent)?;
-    let drives = drives()?;
+    let drives = Target::drives()?;
     let excepted = excepted(&options.except, &drives)?;
     let uses = guards::uses(&drives, &PURPOSE)?;
     let mut choice = Choice {
@@ -203,18 +204,6 @@ fn check_consent(options: &ChoiceArguments, consent: &Consent) -> Result<(), Fai
     ))
 }
 
-/// The drives that `squall drives` shows.
-pub fn drives() -> Result<Vec<Target>, Failure> {
-    let mut drives = Target::all()?;
-    drives.retain(is_drive);
-    Ok(drives)
-}
-
-/// Whether `target` is a whole drive on a bus.
-pub fn is_drive(target: &Target) -> bool {
-    target.identity.kind == Kind::Disk && target.bus().is_some()
-}
-
 /// Why `target`, which has these `uses`, is not wiped; `None` if it is.
 pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Option<String> {
     let on_another_bus = reason_against_bus(&target.bus().unwrap_or_default(), buses);
@@ -279,15 +268,6 @@ fn is_excepted(names: &[String], target: &Target) -> bool {
 fn names(buses: &[Bus]) -> String {
     let names: Vec<_> = buses.iter().map(|bus| bus.name()).collect();
     names.join(" or ")
-}
-
-/// A number of drives, in words.
-pub fn count(drives: usize) -> String {
-    match drives {
-        0 => "no drive".into(),
-        1 => "1 drive".into(),
-        count => format!("{count} drives"),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One drive's part of a job, from its first pass to its outcome, in a thread of its own.
 
 mod outcome;
-mod purge;
+mod own_erase;
 
 use std::io;
 use std::time::{Duration, Instant};

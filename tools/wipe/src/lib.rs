@@ -21,7 +21,6 @@ mod journal;
 mod keyboard;
 mod keys;
 mod level;
-mod list;
 mod machine;
 mod open_target;
 mod pipeline;
@@ -46,10 +45,22 @@ mod workers;
 mod write;
 
 pub use blank::blank;
-pub use list::drives;
 pub use run::{verify, wipe};
 
+use squall_drives::{Purpose, shown};
 use squall_tools::schema::{self, Schema};
+
+/// Why targets are overwritten, for messages.
+pub const PURPOSE: Purpose = Purpose {
+    verb: "wipe",
+    instead: |path| {
+        let path = shown(path);
+        format!(
+            "let the drive do it itself, for example with `sg_sanitize --overwrite --zero \
+             {path}`"
+        )
+    },
+};
 
 /// The names and the schemas of what this crate writes for programs.
 pub fn schemas() -> [(&'static str, Schema); 3] {

@@ -1,15 +1,16 @@
 //! Shows the plan, which the user reads before confirming the targets.
 
 use jiff::Timestamp;
+use squall_drives::erase::{EraseChoice, SupportedErases};
 use squall_drives::{Hidden, Identity, Kind, Target};
 use squall_tools::columns::hanging;
 use squall_tools::{Failure, text, units};
 
-use crate::purge::{self, EraseChoice, SupportedErases};
+use crate::purge;
 use crate::record::{EraseMethod, OwnErase, Plan, Scope};
 use crate::run::Then;
 use crate::show::json::{Event, FORMAT, Line};
-use crate::{content_kind, report, show};
+use crate::{content_kind, report};
 
 /// Targets, what is done with them, and what they told of themselves: each was asked once.
 #[derive(Clone, Copy)]
@@ -116,7 +117,7 @@ impl Planned<'_> {
         }
         // Drives that erase themselves need no advice to do that.
         if self.purge.is_none() {
-            for advice in advice(self.targets, &purge::told(self.targets, self.erases)) {
+            for advice in advice(self.targets, &purge::own_erases(self.targets, self.erases)) {
                 add(&mut text, &format!("note: {advice}"));
             }
         }
@@ -126,7 +127,7 @@ impl Planned<'_> {
 
 /// What a drive hides, and its erase: what overwriting does not reach, and what may.
 fn beyond(text: &mut String, hidden: Option<Hidden>, erase: Option<String>) {
-    if let Some(hidden) = hidden.and_then(show::text::hidden) {
+    if let Some(hidden) = hidden.and_then(Hidden::text) {
         add(
             text,
             &format!("  hidden    {hidden}: overwriting does not reach it"),

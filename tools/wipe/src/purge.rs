@@ -1,33 +1,18 @@
-//! A drive's own erase, which also reaches the spare cells of flash.
-//!
-//! A drive is told to sanitize itself, if it can: an NVM subsystem, a SCSI drive, or an ATA drive behind a
-//! translation. Otherwise an NVMe namespace is erased by Format NVM, in the format that it has, and
-//! everything else by the kernel's secure discard, which eMMC and some virtual drives have. Nothing is
-//! requested that could erase anything outside the targets.
+//! Whether and how drives are to erase themselves before they are overwritten (`--purge`): by the command line, or by the
+//! user's answers.
 
-mod discard;
-mod how;
-mod nvme;
-mod offer;
-pub mod operation;
-pub mod sanitize;
-mod scsi;
-#[cfg(test)]
-mod tests;
-
-use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 
 use rustix::fs::OFlags;
-use squall_drives::confirm::Consent;
+use squall_drives::confirm::{Consent, Dialog, describe, not_confirmed};
+use squall_drives::erase::sanitize::{State, percent};
+use squall_drives::erase::{self, EraseChoice, EraseMethod, SupportedErases};
 use squall_drives::io::{Buffer, Device};
-use squall_drives::{Kind, Target, shown};
-use squall_tools::Failure;
+use squall_drives::{Target, shown};
+use squall_tools::{Failure, output};
 
-use crate::record::{CommandSet, EraseMethod, OwnErase, Purge};
-use how::{NO_DISCARD, Sanitizing};
-use sanitize::{Sanitizer, State, percent};
-
-pub use how::{EraseChoice, SupportedErases};
+use crate::record::{OwnErase, Purge};
 
 /// How far squall's commands for a drive's own erase were tried, as a clause.
 pub const UNTRIED: &str = "squall's commands for that were tried on emulated drives only, and no real drive has run them yet";
@@ -62,7 +47,7 @@ pub fn choose(
     let found = opened.map(|(target, device)| {
         (
             target,
-            supported(target, device.file(), targets).choose(how),
+            erase::supported(target, device.file(), targets).choose(how),
         )
     });
     if asked.is_some() {
@@ -77,7 +62,7 @@ pub fn choose(
             (target, means.ok().filter(|_| is_flash))
         })
         .collect();
-    offer::choose(&offers).map(|means| purges(targets, &means))
+    offer(&offers).map(|means| purges(targets, &means))
 }
 
 /// The purges of `targets` by these `means`. What erases all namespaces of a subsystem is done for one of
@@ -102,73 +87,59 @@ fn purges(targets: &[Target], means: &[Option<EraseMethod>]) -> Vec<Option<Purge
     targets.iter().enumerate().map(purge).collect()
 }
 
-/// How `target`, open as `file`, can erase itself. Nothing but `named` targets may be erased. Asking changes nothing.
-fn supported(target: &Target, file: &File, named: &[Target]) -> SupportedErases {
-    let other = match target.namespace() {
-        Some(_) => nvme::Format::of(file).map(|_| EraseMethod::NvmeFormat),
-        None if target.identity.kind == Kind::File => Err("it is a file".into()),
-        None if discard::is_supported(file) => Ok(EraseMethod::SecureDiscard),
-        None => Err(NO_DISCARD.into()),
+/// Asks about each of `offers`, which are confirmed targets with the way in which they could erase
+/// themselves. Returns that way where the user agrees.
+fn offer(offers: &[(&Target, Option<EraseMethod>)]) -> Result<Vec<Option<EraseMethod>>, Failure> {
+    offer_on(&io::stdin(), io::stderr(), output::error_width(), offers)
+}
+
+/// Like [`offer`], with questions to `questions`, which may be so wide, and answers from `answers`.
+fn offer_on(
+    answers: &impl AsFd,
+    questions: impl Write,
+    width: Option<usize>,
+    offers: &[(&Target, Option<EraseMethod>)],
+) -> Result<Vec<Option<EraseMethod>>, Failure> {
+    let mut dialog = Dialog::new(answers, questions, width)?;
+    let choose = |(target, means): &(&Target, Option<EraseMethod>)| match means {
+        Some(means) if is_chosen(&mut dialog, target, *means)? => Ok(Some(*means)),
+        _ => Ok(None),
     };
-    let sanitize = sanitizer(target, file, named);
-    let sanitize = sanitize.map(|(set, drive)| Sanitizing::of(set, &*drive));
-    SupportedErases {
-        sanitize,
-        other,
-        flash: target.identity.flash,
-    }
+    offers.iter().map(choose).collect()
 }
 
-/// The sanitize commands of `target`, open as `file`; `None` if it is not a whole drive.
-fn sanitizer<'f>(
+fn is_chosen<Q: Write>(
+    dialog: &mut Dialog<Q>,
     target: &Target,
-    file: &'f File,
-    named: &[Target],
-) -> Option<(CommandSet, Box<dyn Sanitizer + 'f>)> {
-    if target.namespace().is_some() {
-        let subsystem = target.subsystem();
-        let named = named.iter().filter(|other| other.subsystem() == subsystem);
-        let named = named.filter_map(Target::namespace);
-        let named = named.filter_map(|number| number.try_into().ok()).collect();
-        let subsystem = nvme::sanitize::Subsystem::new(file, named);
-        return Some((CommandSet::Nvme, Box::new(subsystem)));
+    means: EraseMethod,
+) -> Result<bool, Failure> {
+    let outside = match means.reaches_all_namespaces() {
+        true => "the targets (it reaches all namespaces of this drive)",
+        false => "this target",
+    };
+    let question = format!(
+        "{}\nIt is flash, and can erase itself first, by {}. That reaches spare cells, which overwriting does not, and nothing outside {outside}. It cannot be interrupted; {UNTRIED}.\n\
+         Type \"erase\" for both, or press Enter to only overwrite: ",
+        describe(target),
+        means.name()
+    );
+    match dialog.answer(&question)?.as_deref() {
+        Some(b"erase") => Ok(true),
+        Some(b"") => Ok(false),
+        _ => Err(not_confirmed()),
     }
-    if target.identity.kind != Kind::Disk || !target.takes_scsi_commands() {
-        return None;
-    }
-    match scsi::ata::Disk::behind(file) {
-        Some(disk) => Some((CommandSet::Ata, Box::new(disk))),
-        // What is on USB and no ATA drive is not asked for what only large drives have.
-        None if target.bus().as_deref() == Some("usb") => None,
-        None => Some((
-            CommandSet::Scsi,
-            Box::new(scsi::sanitize::LogicalUnit(file)),
-        )),
-    }
-}
-
-/// How `target` can erase itself, as far as it tells without being opened for writing, which would make other programs
-/// probe it again. `None` if it is neither an NVMe namespace nor a SCSI drive, or cannot be asked. Nothing but `named`
-/// targets may be erased.
-pub fn ask(target: &Target, named: &[Target]) -> Option<SupportedErases> {
-    let is_drive = target.identity.kind == Kind::Disk && target.takes_scsi_commands();
-    if target.namespace().is_none() && !is_drive {
-        return None;
-    }
-    let file = target.open_to_ask(OFlags::empty())?;
-    Some(supported(target, &file, named))
 }
 
 /// Like [`ask`], for each of `targets`, which may all be erased.
 pub fn ask_all(targets: &[Target]) -> Vec<Option<SupportedErases>> {
-    let ask = |target| ask(target, targets);
+    let ask = |target| erase::ask(target, targets);
     targets.iter().map(ask).collect()
 }
 
-/// What each of `targets` has told of its own erase, for its record.
-pub fn told(targets: &[Target], erases: &[Option<SupportedErases>]) -> Vec<Option<OwnErase>> {
+/// What each of `targets` says of its own erase, for its record.
+pub fn own_erases(targets: &[Target], erases: &[Option<SupportedErases>]) -> Vec<Option<OwnErase>> {
     let path = |target: &Target| target.identity.path.clone();
-    let told = |(target, erase): (&Target, &Option<SupportedErases>)| {
+    let own_erase = |(target, erase): (&Target, &Option<SupportedErases>)| {
         let method = erase.as_ref()?.choose(EraseChoice::Auto);
         Some(match method {
             Err(reason) => OwnErase::Unsupported { reason },
@@ -186,7 +157,7 @@ pub fn told(targets: &[Target], erases: &[Option<SupportedErases>]) -> Vec<Optio
             },
         })
     };
-    targets.iter().zip(erases).map(told).collect()
+    targets.iter().zip(erases).map(own_erase).collect()
 }
 
 /// Fails if one of `targets`, which are not to erase themselves, is at that or has failed in it: then it
@@ -209,8 +180,7 @@ pub fn serves_reads(target: &Target) -> bool {
 
 /// Why `target` serves no reads and writes, and what to do; `None` if no sanitize operation is the reason.
 pub fn why_unreadable(target: &Target) -> Option<String> {
-    let file = target.open_to_ask(OFlags::empty())?;
-    match state_of(target, &file)? {
+    match erase::state(target)? {
         State::Running { progress, .. } => Some(format!(
             "it is sanitizing itself, and is at {}: use --purge to wait for the end, or try again later",
             percent(progress)
@@ -225,12 +195,6 @@ pub fn why_unreadable(target: &Target) -> Option<String> {
     }
 }
 
-/// What `target`, open as `file`, is doing, if it is a drive that tells that.
-fn state_of(target: &Target, file: &File) -> Option<State> {
-    let (_, drive) = sanitizer(target, file, &[])?;
-    Some(drive.status().ok()?.state)
-}
-
 fn is_readable(target: &Target) -> bool {
     let Some(file) = target.open_to_ask(OFlags::DIRECT) else {
         return false;
@@ -239,31 +203,106 @@ fn is_readable(target: &Target) -> bool {
     rustix::io::pread(&file, &mut sector[..], 0).is_ok()
 }
 
-/// Has `target`, open as `file`, erase itself by anything but a sanitize operation, and waits for the end.
-/// Nothing can stop it early.
-pub fn purge(target: &Target, file: &File, means: EraseMethod) -> Result<(), String> {
-    match means {
-        EraseMethod::NvmeFormat => nvme::Format::of(file)?.run(file),
-        EraseMethod::SecureDiscard => discard::run(file, target.identity.size),
-        // Found under way in a run that cannot tell any more that this is the same drive.
-        _ => Err("the record does not tell which operation to start: begin a new job".into()),
-    }
-}
-
-/// The sanitize commands of `target`, open as `file`, for an operation that was chosen before.
-/// Nothing but `named` targets may be erased.
-pub fn chosen<'f>(
-    target: &Target,
-    file: &'f File,
-    named: &[Target],
-) -> Result<Box<dyn Sanitizer + 'f>, String> {
-    let found = sanitizer(target, file, named).map(|(_, drive)| drive);
-    found.ok_or_else(|| "it is no longer a drive that sanitizes itself".into())
-}
-
 fn refused(target: &Target, why: &str) -> Failure {
     Failure::Usage(format!(
         "{}: it cannot erase itself: {why}: nothing was written: leave out --purge, or this target",
         shown(&target.identity.given)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use squall_drives::io::{Access, Direct};
+    use squall_testing::loops::Lab;
+    use squall_tools::retry::retry;
+
+    use super::*;
+
+    /// A target that looks like a drive at /dev/sdb.
+    fn drive(file: &Path, serial: &str) -> Target {
+        let mut target = Target::find(file).expect("a target");
+        target.identity.given = "/dev/sdb".into();
+        target.identity.serial = Some(serial.into());
+        target
+    }
+
+    /// The user is asked about each drive that can erase itself, and about no other.
+    #[test]
+    fn only_drives_that_can_erase_themselves_are_asked_about() {
+        let lab = Lab::new();
+        let image = lab.image("image", 1 << 20);
+        let drives = ["WD-1", "WD-2", "WD-3"].map(|serial| drive(&image, serial));
+        let means = [
+            Some(EraseMethod::NvmeFormat),
+            None,
+            Some(EraseMethod::SecureDiscard),
+        ];
+        let offers: Vec<_> = drives.iter().zip(means).collect();
+        let offered = |answers: &str| {
+            let (ours, mut users) = io::pipe().unwrap();
+            users.write_all(answers.as_bytes()).unwrap();
+            drop(users);
+            let mut seen = Vec::new();
+            let chosen = offer_on(&ours, &mut seen, None, &offers);
+            (String::from_utf8(seen).unwrap(), chosen)
+        };
+        let (seen, chosen) = offered("erase\n\n");
+        assert_eq!(chosen.unwrap(), [Some(EraseMethod::NvmeFormat), None, None]);
+        for words in [
+            "serial number WD-1,",
+            "by Format NVM with User Data Erase.",
+            "nothing outside this target",
+            "It cannot be interrupted",
+            "tried on emulated drives only",
+            "serial number WD-3,",
+            "by secure discard.",
+        ] {
+            assert!(seen.contains(words), "{words:?} is not in: {seen}");
+        }
+        assert!(!seen.contains("WD-2"), "{seen}");
+        for wrong in ["yes\n\n", "Erase\n\n", "erase\nerase", ""] {
+            let (_, chosen) = offered(wrong);
+            let text = chosen.expect_err("no confirmation").into_text();
+            assert!(
+                text.contains("not confirmed: nothing was written"),
+                "{text}"
+            );
+        }
+    }
+
+    /// How `targets` are to erase themselves, with --yes.
+    fn chosen(
+        asked: Option<EraseChoice>,
+        targets: &[Target],
+    ) -> Result<Vec<Option<Purge>>, Failure> {
+        // A child that another test has just forked has this process's devices open, too.
+        let open = |target| {
+            let attempt = || Device::open(target, Access::Write, Direct::Auto);
+            retry(Duration::from_secs(600), |_| true, attempt)
+        };
+        let devices: Vec<_> = targets.iter().map(|target| open(target).unwrap()).collect();
+        let consent = Consent {
+            yes: true,
+            ..Consent::default()
+        };
+        choose(asked, &consent, targets, &devices)
+    }
+
+    #[test]
+    fn what_cannot_erase_itself_is_refused() {
+        let lab = Lab::new();
+        let targets = [Target::find(&lab.image("image", 1 << 20)).expect("a target")];
+        assert!(erase::ask(&targets[0], &targets).is_none());
+        assert_eq!(chosen(None, &targets).unwrap(), [None]);
+        let text = chosen(Some(EraseChoice::Auto), &targets)
+            .expect_err("no erase")
+            .into_text();
+        assert!(
+            text.contains("it cannot erase itself: it is a file: nothing was written"),
+            "{text}"
+        );
+    }
 }

@@ -20,7 +20,8 @@ pub use crate::level::Level;
 pub use crate::machine::Machine;
 pub use plan::Plan;
 
-pub use purge::{Action, CommandSet, EraseMethod, Exchange, OwnErase, Purge, Sanitize};
+pub use purge::{Exchange, OwnErase, Purge, Sanitize};
+pub use squall_drives::erase::EraseMethod;
 
 /// Name and version of a report's layout.
 pub const FORMAT: &str = "squall-wipe/1";

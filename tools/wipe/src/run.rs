@@ -19,7 +19,7 @@ use rustix::process::{DumpableBehavior, Resource};
 use rustix::thread::CapabilitySet;
 use squall::Engine;
 use squall_drives::io::{Access, Device};
-use squall_drives::{Purpose, Target, confirm, shown};
+use squall_drives::{Target, confirm};
 use squall_tools::columns::paragraph;
 use squall_tools::in_child::{self, Ended};
 use squall_tools::{Failure, Inquiry, Interrupt, output};
@@ -40,18 +40,6 @@ use watch::Known;
 pub use then::Then;
 pub use verify::verify;
 pub use watch::{Arrival, Arrivals};
-
-/// Why targets are overwritten, for messages.
-pub(crate) const PURPOSE: Purpose = Purpose {
-    verb: "wipe",
-    instead: |path| {
-        let path = shown(path);
-        format!(
-            "let the drive do it itself, for example with `sg_sanitize --overwrite --zero \
-             {path}`"
-        )
-    },
-};
 
 /// A job, those of its drives that are not done yet, and with `--watch` what was there before.
 type Prepared = (Journal, Vec<PendingDrive>, Option<Known>);

@@ -13,7 +13,6 @@ use super::signature::Signature;
 use super::surface::{BlockKind, Contents};
 use crate::record::Extent;
 use crate::report::share::grouped_digits;
-use crate::show::text;
 
 /// Name and version of this layout.
 pub const FORMAT: &str = "squall-blank/1";
@@ -127,7 +126,7 @@ impl Answer {
 
     /// The answer as a line for people.
     pub fn line(&self) -> String {
-        let name = text::path(&self.given);
+        let name = shown(&self.given);
         let serial = self.target.as_ref().and_then(Identity::lasting_serial);
         let serial = serial.map_or(String::new(), |serial| format!(" ({})", in_a_line(serial)));
         let answer = match (self.blank, self.verdict) {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
-use squall_drives::Target;
 use squall_drives::io::Device;
+use squall_drives::{Target, shown};
 use squall_tools::{terminal, units};
 
 use crate::progress::Progress;
@@ -37,7 +37,7 @@ impl Screen {
             let mut meter = Meter::default();
             meter.begin(Duration::ZERO, 0);
             let name = target.identity.path.file_name().unwrap_or_default();
-            (bar, meter, text::path(name.as_ref()))
+            (bar, meter, shown(name.as_ref()))
         };
         let bars = opened.iter().map(bar).collect();
         let began = Instant::now();

@@ -1,14 +1,14 @@
 //! The drives of `squall wipe --all` as tables: what is to be wiped, and what is left out.
 
 use jiff::Timestamp;
-use squall_drives::Target;
+use squall_drives::list::{is_narrow, medium, or_none};
+use squall_drives::{Target, shown};
 use squall_tools::columns::{columns, hide, lines, whole};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, units};
 
 use super::{Choice, LeftOut, Skipped};
 use crate::show::json::{Event, Line};
-use crate::show::text::{self, or_none};
 
 impl Choice {
     /// Both tables, for a terminal of this width.
@@ -48,7 +48,7 @@ fn left_out(drives: &[LeftOut], width: Option<usize>) -> String {
     table.add_rows(drives.iter().map(|LeftOut { target, reason }| {
         let identity = &target.identity;
         [
-            text::path(&identity.path),
+            shown(&identity.path),
             units::volume(identity.size),
             or_none(&identity.model),
             or_none(&identity.serial),
@@ -58,7 +58,7 @@ fn left_out(drives: &[LeftOut], width: Option<usize>) -> String {
     for column in [0, 1, 3] {
         whole(&mut table, column);
     }
-    if text::is_narrow(width) {
+    if is_narrow(width) {
         hide(&mut table, 2);
     }
     lines(&mut table, 2, |column| column == 1)
@@ -69,10 +69,10 @@ fn chosen(targets: &[Target], width: Option<usize>) -> String {
     table.add_rows(targets.iter().map(|target| {
         let identity = &target.identity;
         [
-            text::path(&identity.path),
+            shown(&identity.path),
             units::volume(identity.size),
             or_none(&target.bus()),
-            text::medium(identity.flash).into(),
+            medium(identity.flash).into(),
             or_none(&identity.model),
             or_none(&identity.serial),
         ]
@@ -80,7 +80,7 @@ fn chosen(targets: &[Target], width: Option<usize>) -> String {
     for column in [0, 1, 2, 3, 5] {
         whole(&mut table, column);
     }
-    if text::is_narrow(width) {
+    if is_narrow(width) {
         hide(&mut table, 3);
     }
     lines(&mut table, 2, |column| column == 1)

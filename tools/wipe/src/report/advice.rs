@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use squall_drives::erase::Action;
 use squall_drives::{Identity, Kind};
 
-use crate::record::{Action, Drive, EraseMethod, OwnErase, Purge};
+use crate::record::{Drive, EraseMethod, OwnErase, Purge};
 
 /// Why overwriting is not enough, and what to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

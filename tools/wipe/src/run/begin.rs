@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use squall_drives::{Kind, Target, confirm, guards};
+use squall_drives::{Hidden, Kind, Target, confirm, guards};
 use squall_tools::failure::at;
 use squall_tools::{Failure, output};
 
 use super::watch::{self, Known};
-use super::{PURPOSE, Prepared, assets, new_job, open_all, protect_memory, say, show_plan, then};
+use super::{Prepared, assets, new_job, open_all, protect_memory, say, show_plan, then};
 use crate::args::{MAX_PASSES, WipeArguments};
 use crate::choice::{self, Choice};
 use crate::journal::{self, Journal};
@@ -16,7 +16,7 @@ use crate::keys::{self, Keys};
 use crate::plan::Planned;
 use crate::record::{Drive, Job, OwnErase, Plan, Purge, Scope};
 use crate::workers::pending;
-use crate::{filesystem, purge, show};
+use crate::{PURPOSE, filesystem, purge};
 
 /// Prepares a new job; `None` for a dry run.
 pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
@@ -71,7 +71,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         true => vec![None; targets.len()],
         false => purge::choose(options.purge, &options.consent, &targets, &devices)?,
     };
-    let told = purge::told(&targets, &erases);
+    let told = purge::own_erases(&targets, &erases);
     let drives = targets.iter().zip(purges).zip(told);
     let mut drives: Vec<_> = drives
         .map(|((target, purge), told)| new_drive(target, purge, told))
@@ -147,7 +147,7 @@ pub(super) fn new_drive(
     drive.purge = purge;
     drive.own_erase = own_erase;
     drive.hidden = target.hidden();
-    if let Some(hidden) = drive.hidden.and_then(show::text::hidden) {
+    if let Some(hidden) = drive.hidden.and_then(Hidden::text) {
         drive.note(format!(
             "it hides {hidden} from this machine, which is not overwritten: remove the area, for example with \
              `hdparm -N` or `hdparm --dco-restore`, and wipe the drive again"

@@ -3,13 +3,12 @@
 //! are reused.
 
 use squall_drives::io::{Buffer, Device, Direction};
-use squall_drives::{Target, shown};
+use squall_drives::{Target, erase, shown};
 use squall_tools::Failure;
 
 use crate::content::Content;
 use crate::keys::Keys;
 use crate::pipeline::TRANSFER;
-use crate::purge;
 use crate::ranges::Ranges;
 use crate::record::{Drive, Extent};
 
@@ -66,7 +65,7 @@ pub fn is_one_that_erased_itself(
     else {
         return Ok(true);
     };
-    let now = purge::chosen(target, device.file(), &[]).and_then(|drive| drive.own_name());
+    let now = erase::chosen(target, device.file(), &[]).and_then(|drive| drive.own_name());
     compare(sanitize.own_name.as_deref(), now).map_err(|now| {
         Failure::Runtime(format!(
             "{}: it is {now}, another drive than the one that has erased itself: nothing was written now: attach \

@@ -7,7 +7,7 @@ use squall_drives::{Target, confirm, guards};
 use squall_tools::Failure;
 
 use super::finish::finish;
-use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, show_plan, then};
+use super::{Prepared, open_all, protect_memory, recognise, say, show_plan, then};
 use crate::args::WipeArguments;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
@@ -15,7 +15,7 @@ use crate::plan::Planned;
 use crate::record::{Drive, Outcome, Purge};
 use crate::show::OutputStyle;
 use crate::workers::pending;
-use crate::{purge, recorded_drive};
+use crate::{PURPOSE, purge, recorded_drive};
 
 /// Prepares the unfinished drives of the job whose journal is at `path`; `None` for a dry run, or if
 /// all drives are finished.

@@ -13,19 +13,20 @@ use std::time::{Duration, Instant};
 
 use squall_drives::confirm;
 use squall_drives::io::{Device, claimed_by_others};
+use squall_drives::list::count;
 use squall_drives::{Identity, Likeness, Target, guards};
 use squall_tools::Failure;
 use squall_tools::units::volume;
 
 use super::begin::{draw_keys, new_drive};
-use super::{PURPOSE, open_all};
+use super::open_all;
 use crate::args::WipeArguments;
 use crate::choice::{self, Choice};
 use crate::journal::Journal;
 use crate::keys::Keys;
-use crate::purge;
 use crate::record::{Drive, Job, Outcome, Purge};
 use crate::workers::PendingDrive;
+use crate::{PURPOSE, purge};
 
 /// Time between two looks at what is attached.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -55,15 +56,15 @@ pub fn confirm(choice: &Choice, options: &WipeArguments) -> Result<(), Failure> 
     if options.consent.yes {
         return Ok(());
     }
-    let count = choice.targets.len();
+    let number = choice.targets.len();
     let sizes = choice.targets.iter().map(|target| target.identity.size);
     let buses = options.choice.bus_names();
-    let expected = format!("{} {count} and every {buses} drive", PURPOSE.verb);
+    let expected = format!("{} {number} and every {buses} drive", PURPOSE.verb);
     confirm::by_phrase(
         &format!(
             "Everything on {} will be overwritten, {} in all, and everything on every {buses} drive that is plugged \
              in while this runs, without another question.\nType \"{expected}\" to overwrite them: ",
-            choice::count(count),
+            count(number),
             volume(sizes.sum())
         ),
         &expected,
@@ -133,7 +134,7 @@ pub fn check(missed: usize) -> Result<(), Failure> {
         0 => Ok(()),
         _ => Err(Failure::Runtime(format!(
             "plugged in and not wiped, for the reasons above: {}",
-            choice::count(missed)
+            count(missed)
         ))),
     }
 }
@@ -167,7 +168,7 @@ impl<'a> Arrivals<'a> {
         }
         self.next_look = Instant::now() + INTERVAL;
         // A list that cannot be read is read again the next time.
-        let attached = choice::drives().unwrap_or_default();
+        let attached = Target::drives().unwrap_or_default();
         let mut arrivals = Vec::new();
         for target in attached {
             let Some(attachment) = target.attachment() else {
@@ -215,7 +216,7 @@ impl<'a> Arrivals<'a> {
         target.has_stable_name = true;
         let (device, purge) = self.open(&target).map_err(failed)?;
         let targets = std::slice::from_ref(&target);
-        let mut told = purge::told(targets, &purge::ask_all(targets));
+        let mut told = purge::own_erases(targets, &purge::ask_all(targets));
         let drive = new_drive(&target, purge, told.remove(0));
         let (number, keys) = enter(&self.journal, drive).map_err(failed)?;
         Ok(PendingDrive {

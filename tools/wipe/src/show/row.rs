@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use squall_drives::Kind;
+use squall_drives::{Kind, shown};
 use squall_tools::text::in_a_line;
 use squall_tools::units;
 
@@ -53,7 +53,7 @@ impl Row {
         Row {
             number,
             given: identity.given.clone(),
-            target: text::path(&identity.given),
+            target: shown(&identity.given),
             serial: serial.filter(|_| identity.kind != Kind::File),
             name: in_a_line(&name.to_string_lossy()),
             reading,

@@ -1,6 +1,7 @@
 //! The last table: the outcome of each drive, what the run cost, and what to do next.
 
-use squall_drives::Kind;
+use squall_drives::list::NONE;
+use squall_drives::{Kind, shown};
 use squall_tools::columns::{columns, hanging, hide, lines, paragraph};
 use squall_tools::text::in_a_line;
 use squall_tools::units;
@@ -85,7 +86,7 @@ fn flash(job: &Job, terminal: Option<usize>) -> String {
         let Some(advice) = Advice::on(drive) else {
             continue;
         };
-        names.push(text::path(&drive.target.given));
+        names.push(shown(&drive.target.given));
         texts.push(advice.text);
         commands.extend(advice.commands);
     }
@@ -149,8 +150,8 @@ fn row(job: &Job, drive: &Drive) -> [String; 8] {
     let serial = drive.target.serial.as_deref().map(in_a_line);
     let outcome = drive.outcome.as_ref().map_or("under way", word);
     [
-        text::path(&drive.target.given),
-        serial.unwrap_or(text::NONE.into()),
+        shown(&drive.target.given),
+        serial.unwrap_or(NONE.into()),
         units::volume(size),
         outcome.into(),
         share::percent(done, size),
@@ -159,7 +160,7 @@ fn row(job: &Job, drive: &Drive) -> [String; 8] {
         if seconds >= 1e-3 {
             units::rate(rate)
         } else {
-            text::NONE.into()
+            NONE.into()
         },
     ]
 }
@@ -228,7 +229,7 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
         }
         Outcome::Dead { .. } => "it has died: destroy it",
         Outcome::Failed { reason } => {
-            let target = text::path(&drive.target.given);
+            let target = shown(&drive.target.given);
             let reason = in_a_line(reason);
             // Reasons from the system begin with the path already.
             let reason = reason
@@ -242,7 +243,7 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
             return Some(format!("{target}: {reason}: fix that, and {then}"));
         }
     };
-    Some(format!("{}: {advice}", text::path(&drive.target.given)))
+    Some(format!("{}: {advice}", shown(&drive.target.given)))
 }
 
 /// Whether the target is a drive or a part of one, which may erase itself. A file and the like lie on one.

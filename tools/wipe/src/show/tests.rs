@@ -9,6 +9,7 @@ use std::time::Duration;
 use indicatif::{InMemoryTerm, ProgressDrawTarget};
 use serde_json::Value;
 use squall_drives::Target;
+use squall_drives::erase::EraseChoice;
 use squall_testing::loops::Lab;
 use squall_testing::schema::Schema;
 
@@ -21,7 +22,6 @@ use crate::choice::{Choice, LeftOut};
 use crate::event::{Event, EventKind};
 use crate::plan::Planned;
 use crate::progress::{Phase, Progress};
-use crate::purge::EraseChoice;
 use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome, OwnErase};
 use crate::run::Then;
 use crate::{report, reports};

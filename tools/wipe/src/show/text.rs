@@ -1,34 +1,6 @@
 //! Numbers and names for people.
 
-use std::path::Path;
-
 use super::meter::Left;
-use squall_drives::Hidden;
-use squall_tools::text::in_a_line;
-use squall_tools::units;
-
-/// Shown in place of a value that is missing.
-pub const NONE: &str = "–";
-
-/// A value in a table, which may be unknown.
-pub fn or_none(value: &Option<String>) -> String {
-    value.as_deref().map_or(NONE.into(), in_a_line)
-}
-
-/// What a drive stores on, if it is known whether it `is_flash`.
-pub fn medium(is_flash: Option<bool>) -> &'static str {
-    match is_flash {
-        Some(true) => "flash",
-        Some(false) => "magnetic",
-        None => NONE,
-    }
-}
-
-/// How much a drive hides, and behind what; `None` if that is nothing.
-pub fn hidden(hidden: Hidden) -> Option<String> {
-    let bytes = hidden.bytes();
-    (bytes > 0).then(|| format!("{} ({})", units::volume(bytes), hidden.areas()))
-}
 
 /// A time in its two largest units.
 pub fn duration(seconds: f64) -> String {
@@ -62,16 +34,6 @@ pub fn percent(done: u64, total: u64) -> u64 {
     }
 }
 
-/// Whether a terminal of this width, if it has one, has room only for the most important columns of a list.
-pub fn is_narrow(width: Option<usize>) -> bool {
-    width.is_some_and(|columns| columns < 80)
-}
-
-/// A path in one line, with control characters escaped.
-pub fn path(path: &Path) -> String {
-    in_a_line(&path.to_string_lossy())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,10 +60,5 @@ mod tests {
         assert_eq!(percent(size - 1, size), 99);
         assert_eq!(percent(size, size), 100);
         assert_eq!(percent(0, 0), 0);
-    }
-
-    #[test]
-    fn names_cannot_steer_the_terminal() {
-        assert_eq!(in_a_line("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
     }
 }

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use maud::{Markup, html};
+use squall_drives::Hidden;
 use squall_tools::units;
 
 use super::verdict::{self, Grade};
 use super::{STYLE, facts, footer, signature};
 use crate::content_kind;
 use crate::record::{Drive, Job, Level, Scope};
-use crate::show::text;
 
 /// The page about `job`. `reports` are the files about its drives.
 pub fn html(job: &Job, reports: &[PathBuf]) -> String {
@@ -117,7 +117,7 @@ fn verdict(job: &Job) -> (String, Grade) {
 fn row(job: &Job, number: usize, drive: &Drive, report: &Path) -> Markup {
     let target = &drive.target;
     let level = drive.level.map_or("none", Level::name);
-    let hidden = drive.hidden.and_then(text::hidden);
+    let hidden = drive.hidden.and_then(Hidden::text);
     let file = report.with_extension("html");
     let file = file.file_name().unwrap_or_default().to_string_lossy();
     let shown = file.strip_prefix(&format!("{}-", job.id)).unwrap_or(&file);

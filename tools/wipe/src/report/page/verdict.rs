@@ -2,11 +2,10 @@
 
 use maud::{Markup, html};
 
-use squall_drives::Kind;
+use squall_drives::{Hidden, Kind};
 
 use crate::record::{Drive, Job, Level, Outcome, Scope};
 use crate::report::share;
-use crate::show::text;
 
 /// How good an outcome is.
 pub enum Grade {
@@ -59,7 +58,7 @@ pub fn framed(grade: &Grade, word: &str, sentences: &Markup) -> Markup {
 
 /// The level of sanitization that was reached, and what that means.
 fn level(drive: &Drive) -> Markup {
-    let hidden = drive.hidden.and_then(text::hidden);
+    let hidden = drive.hidden.and_then(Hidden::text);
     let means = match (drive.level, drive.target.kind, hidden) {
         (Some(Level::Clear), ..) => {
             "every place that the host can address was overwritten, and everything that was read \

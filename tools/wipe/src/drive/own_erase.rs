@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use squall_drives::erase::sanitize::{self, End, Operation, Surroundings, WHOLE};
+use squall_drives::erase::{self, Action, EraseMethod};
 
 use super::Worker;
 use crate::event::EventKind;
 use crate::progress::Phase;
-use crate::purge::operation::{End, Operation, Surroundings};
-use crate::purge::sanitize::{Answered, WHOLE};
-use crate::record::{Action, Drive, EraseMethod, Exchange, Outcome, Purge, Sanitize};
+use crate::record::{Drive, Exchange, Outcome, Purge, Sanitize};
+use crate::recorded_drive;
 use crate::task::Stop;
-use crate::{purge, recorded_drive};
 
 /// Time between two looks at whether the user wants to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -39,7 +39,7 @@ impl Worker<'_> {
         let failure = match (purge.with, means.action()) {
             (Some(other), _) => self.wait_for(other)?,
             (None, Some(action)) => self.sanitize(&purge, action)?,
-            (None, None) => purge::purge(self.target, self.device.file(), means).err(),
+            (None, None) => erase::run(self.target, self.device.file(), means).err(),
         };
         if !self.target.is_attached() {
             return Err(Stop::Vanished);
@@ -58,7 +58,7 @@ impl Worker<'_> {
         let named: Vec<_> = targets
             .filter_map(|target| recorded_drive::find(target).ok())
             .collect();
-        let drive = purge::chosen(self.target, self.device.file(), &named);
+        let drive = erase::chosen(self.target, self.device.file(), &named);
         let drive = drive.map_err(Stop::Failed)?;
         let accepted = purge.sanitize.as_ref().and_then(|known| known.accepted);
         let begun = Begun {
@@ -179,8 +179,8 @@ impl Surroundings for Begun<'_> {
         self.worker.target.is_attached()
     }
 
-    fn record(&self, answer: Answered) {
-        let Answered { sent, answered } = answer;
+    fn record(&self, exchange: sanitize::Exchange) {
+        let sanitize::Exchange { sent, answered } = exchange;
         let at = Timestamp::now();
         self.change(|known| {
             known.exchanges.push(Exchange { at, sent, answered });

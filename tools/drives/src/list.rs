@@ -2,17 +2,41 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use serde::Serialize;
-use squall_drives::{Hidden, Kind, Target, guards};
 use squall_tools::columns::{columns, hide, lines, whole};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
 
-use crate::args::DrivesArguments;
-use crate::purge::EraseChoice;
-use crate::run::PURPOSE;
-use crate::show::text::{self, or_none};
-use crate::{choice, purge};
+use crate::erase::{self, EraseChoice};
+use crate::{Hidden, Kind, Purpose, Target, guards, shown};
+
+/// Shown in place of a value that is missing.
+pub const NONE: &str = "–";
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  squall drives
+      whole drives: size, bus, medium, temperature, model, serial number,
+      what uses them, and what they hide
+  squall drives --json --all
+      everything that has blocks, for programs
+
+The state of a drive is `free` if squall wipe would take it, or else why it would not.
+
+Exit codes: 0 for success, 1 for a failure, 2 for a wrong argument.")]
+pub struct DrivesArguments {
+    /// Also show partitions, loop devices, mapped devices, and drives in memory
+    #[arg(long)]
+    pub all: bool,
+
+    /// Print a JSON array; unknown values are null
+    ///
+    /// Keys of a drive: path, name (below /dev/disk/by-id), kind, size (bytes), model, serial, bus, flash,
+    /// celsius, uses (why it cannot be wiped), hidden (bytes behind hpa and dco), erase. New keys may be added.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// A drive, as it is printed as JSON.
 #[derive(Serialize)]
@@ -40,27 +64,22 @@ struct Entry {
     erase: Option<String>,
 }
 
-/// Prints the drives.
-pub fn drives(options: &DrivesArguments) -> Result<(), Failure> {
-    let entries = entries(options.all)?;
+/// Prints the drives, and whether each may be overwritten for `purpose`.
+pub fn list(options: &DrivesArguments, purpose: &Purpose) -> Result<(), Failure> {
+    let targets = match options.all {
+        true => Target::all()?,
+        false => Target::drives()?,
+    };
+    let uses = guards::uses(&targets, purpose)?;
+    let entries: Vec<_> = targets.into_iter().zip(uses).map(entry).collect();
     if options.json {
         return output::print(&(serde_json::to_string_pretty(&entries).expect("text keys") + "\n"));
     }
     output::print(&table(&entries, options.all, output::width()))
 }
 
-/// Whole drives on a bus; with `all`, everything that has blocks.
-fn entries(all: bool) -> Result<Vec<Entry>, Failure> {
-    let targets = match all {
-        true => Target::all()?,
-        false => choice::drives()?,
-    };
-    let uses = guards::uses(&targets, &PURPOSE)?;
-    Ok(targets.into_iter().zip(uses).map(entry).collect())
-}
-
 fn entry((target, uses): (Target, Vec<String>)) -> Entry {
-    let erase = purge::ask(&target, std::slice::from_ref(&target));
+    let erase = erase::ask(&target, std::slice::from_ref(&target));
     let erase = erase.and_then(|erase| erase.known(EraseChoice::Auto).ok());
     Entry {
         name: target.stable_name(),
@@ -93,12 +112,12 @@ fn table(entries: &[Entry], are_all: bool, width: Option<usize>) -> String {
     ]);
     table.add_rows(entries.iter().map(row));
     let free = entries.iter().filter(|entry| entry.uses.is_empty()).count();
-    let count = choice::count(entries.len());
+    let count = count(entries.len());
     // Names and serial numbers are not broken.
     for column in [0, 1, 2, 6] {
         whole(&mut table, column);
     }
-    if text::is_narrow(width) {
+    if is_narrow(width) {
         for column in [3, 4, 5] {
             hide(&mut table, column);
         }
@@ -110,12 +129,12 @@ fn table(entries: &[Entry], are_all: bool, width: Option<usize>) -> String {
 fn row(entry: &Entry) -> [String; 8] {
     let celsius = entry
         .celsius
-        .map_or(text::NONE.into(), |celsius| format!("{celsius:.0}"));
+        .map_or(NONE.into(), |celsius| format!("{celsius:.0}"));
     [
-        text::path(&entry.path),
+        shown(&entry.path),
         units::volume(entry.size),
         or_none(&entry.bus),
-        text::medium(entry.flash).into(),
+        medium(entry.flash).into(),
         celsius,
         or_none(&entry.model),
         or_none(&entry.serial),
@@ -129,10 +148,38 @@ fn state(entry: &Entry) -> String {
         [reason, ..] => in_a_line(reason),
         [] => "free".into(),
     };
-    let hidden = entry.hidden.and_then(text::hidden);
+    let hidden = entry.hidden.and_then(Hidden::text);
     let hidden = hidden.map(|hidden| format!("hides {hidden}"));
     let erase = entry.erase.as_ref().filter(|_| entry.uses.is_empty());
     let erase = erase.map(|erase| format!("erases itself by {erase}"));
     let all = [Some(use_of_it), hidden, erase];
     all.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// A value in a table, which may be unknown.
+pub fn or_none(value: &Option<String>) -> String {
+    value.as_deref().map_or(NONE.into(), in_a_line)
+}
+
+/// What a drive stores on, if it is known whether it `is_flash`.
+pub fn medium(is_flash: Option<bool>) -> &'static str {
+    match is_flash {
+        Some(true) => "flash",
+        Some(false) => "magnetic",
+        None => NONE,
+    }
+}
+
+/// Whether a terminal of this width, if it has one, has room only for the most important columns of a list.
+pub fn is_narrow(width: Option<usize>) -> bool {
+    width.is_some_and(|columns| columns < 80)
+}
+
+/// A number of drives, in words.
+pub fn count(drives: usize) -> String {
+    match drives {
+        0 => "no drive".into(),
+        1 => "1 drive".into(),
+        count => format!("{count} drives"),
+    }
 }

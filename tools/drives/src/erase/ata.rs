@@ -1,12 +1,11 @@
 //! SANITIZE DEVICE of ATA drives (ACS-4, sections 4.17 and 7.34), in the ATA PASS-THROUGH (16) of the
 //! translation that shows them as SCSI drives.
 
-use squall_drives::commands::ata::{Command, Registers, text as text_of, words};
-use squall_drives::commands::scsi::{Data, Scsi};
-
-use super::{digits, send, vital_product_data};
-use crate::purge::sanitize::{Actions, Answered, Mode, Sanitizer, Sent, State, Status};
-use crate::record::Action;
+use super::method::Action;
+use super::sanitize::{Actions, Attempt, Exchange, Mode, Sanitizer, State, Status};
+use super::scsi::{digits, send, vital_product_data};
+use crate::commands::ata::{Command, Registers, text as text_of, words};
+use crate::commands::scsi::{Data, Scsi};
 
 /// Values of FEATURE in SANITIZE DEVICE.
 mod feature {
@@ -70,7 +69,7 @@ impl<'a> Disk<'a> {
         feature: u16,
         count: u16,
         lba: u64,
-    ) -> (Answered, Result<Registers, String>) {
+    ) -> (Exchange, Result<Registers, String>) {
         const SANITIZE_DEVICE: u8 = 0xb4;
         let command = Command {
             code: SANITIZE_DEVICE,
@@ -97,17 +96,17 @@ impl<'a> Disk<'a> {
             Ok(registers) => text(registers),
             Err(why) => why.clone(),
         };
-        (Answered { sent, answered }, result)
+        (Exchange { sent, answered }, result)
     }
 
     /// Sends a command that changes something.
-    fn send(&self, feature: u16, count: u16, lba: u64) -> Sent {
+    fn send(&self, feature: u16, count: u16, lba: u64) -> Attempt {
         let (answer, registers) = self.sanitize(feature, count, lba);
         let result = registers.and_then(|registers| match reason(&registers) {
             None => Ok(()),
             Some(reason) => Err(reason.into()),
         });
-        Sent { answer, result }
+        Attempt { answer, result }
     }
 }
 
@@ -204,7 +203,7 @@ impl Sanitizer for Disk<'_> {
         Ok(Status { state, answer })
     }
 
-    fn start(&self, action: Action, mode: Mode) -> Sent {
+    fn start(&self, action: Action, mode: Mode) -> Attempt {
         let mode = match mode {
             Mode::Unrestricted => count::UNRESTRICTED,
             Mode::Restricted => 0,
@@ -220,7 +219,7 @@ impl Sanitizer for Disk<'_> {
         }
     }
 
-    fn leave_failure(&self) -> Sent {
+    fn leave_failure(&self) -> Attempt {
         self.send(feature::STATUS, count::CLEAR_FAILURE, 0)
     }
 }

@@ -8,15 +8,15 @@ mod nvme;
 mod operations;
 mod refusals;
 mod scsi;
-mod world;
 
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use super::nvme::{Controller, current_format};
-use super::*;
-use squall_drives::io::{Access, Direct};
 use squall_testing::loops::Lab;
-use squall_tools::retry::retry;
+
+use super::nvme::{Controller, current_format};
+use super::sanitize::{End, Exchange, Operation, Surroundings};
+use super::*;
 
 const MIB: u64 = 1 << 20;
 
@@ -113,36 +113,6 @@ fn releases_of_kernels() {
     assert!(discard::version("5.4.0") < discard::version("5.19.0"));
 }
 
-/// How `targets` are to erase themselves, with --yes.
-fn chosen(asked: Option<EraseChoice>, targets: &[Target]) -> Result<Vec<Option<Purge>>, Failure> {
-    // A child that another test has just forked has this process's devices open, too.
-    let open = |target| {
-        let attempt = || Device::open(target, Access::Write, Direct::Auto);
-        retry(Duration::from_secs(600), |_| true, attempt)
-    };
-    let devices: Vec<_> = targets.iter().map(|target| open(target).unwrap()).collect();
-    let consent = Consent {
-        yes: true,
-        ..Consent::default()
-    };
-    choose(asked, &consent, targets, &devices)
-}
-
-#[test]
-fn what_cannot_erase_itself_is_refused() {
-    let lab = Lab::new();
-    let targets = [Target::find(&lab.image("image", MIB)).expect("a target")];
-    assert!(ask(&targets[0], &targets).is_none());
-    assert_eq!(chosen(None, &targets).unwrap(), [None]);
-    let text = chosen(Some(EraseChoice::Auto), &targets)
-        .expect_err("no erase")
-        .into_text();
-    assert!(
-        text.contains("it cannot erase itself: it is a file: nothing was written"),
-        "{text}"
-    );
-}
-
 /// A record of an operation that was found under way, of which the drive told nothing.
 #[test]
 fn an_untold_operation_is_not_replaced_by_another_erase() {
@@ -150,7 +120,80 @@ fn an_untold_operation_is_not_replaced_by_another_erase() {
     let target = Target::find(&lab.image("image", MIB)).expect("a target");
     let file = File::open(&target.identity.path).expect("a file");
     for means in [EraseMethod::ScsiSanitize, EraseMethod::AtaSanitize] {
-        let why = purge(&target, &file, means).unwrap_err();
+        let why = run(&target, &file, means).unwrap_err();
         assert!(why.contains("does not tell which operation"), "{why}");
     }
+}
+
+/// Longer than any operation in a test: ten days.
+const FOREVER: Duration = Duration::from_secs(10 * 24 * 3600);
+
+/// Surroundings whose clock only waiting moves.
+pub struct World {
+    now: Cell<Duration>,
+    /// Waits until the user interrupts.
+    patience: Cell<u64>,
+    pub is_attached: Cell<bool>,
+    pub records: RefCell<Vec<Exchange>>,
+    /// Whether an operation was found under way or begun, if one is known.
+    pub under_way: Cell<Option<bool>>,
+    pub progress: RefCell<Vec<u16>>,
+}
+
+impl World {
+    pub fn new() -> World {
+        World {
+            now: Cell::default(),
+            patience: Cell::new(u64::MAX),
+            is_attached: Cell::new(true),
+            records: RefCell::default(),
+            under_way: Cell::default(),
+            progress: RefCell::default(),
+        }
+    }
+
+    /// A user who interrupts after this many waits.
+    pub fn impatient(patience: u64) -> World {
+        let world = World::new();
+        world.patience.set(patience);
+        world
+    }
+}
+
+impl Surroundings for World {
+    fn now(&self) -> Duration {
+        self.now.get()
+    }
+
+    fn wait(&self, time: Duration) -> bool {
+        self.now.set(self.now.get() + time);
+        assert!(self.now.get() < FOREVER, "it waits forever");
+        self.patience.set(self.patience.get() - 1);
+        self.patience.get() > 0
+    }
+
+    fn is_attached(&self) -> bool {
+        self.is_attached.get()
+    }
+
+    fn record(&self, answer: Exchange) {
+        self.records.borrow_mut().push(answer);
+    }
+
+    fn under_way(&self, found: bool) {
+        self.under_way.set(Some(found));
+    }
+
+    fn progress(&self, progress: u16) {
+        self.progress.borrow_mut().push(progress);
+    }
+}
+
+pub fn sanitize(drive: &dyn Sanitizer, world: &World, action: Action, accepted: bool) -> End {
+    let operation = Operation {
+        drive,
+        surroundings: world,
+        action,
+    };
+    operation.run(accepted)
 }

@@ -2,7 +2,7 @@
 //! Specification 2.1, figure 649; SBC-4, section 4.11; ACS-4, section 4.17.10): a model of a drive behind the
 //! commands, which gets further with each question about its progress, and can fail, stall and be powered off.
 
-use crate::record::Action;
+use crate::erase::Action;
 
 /// What the drive is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

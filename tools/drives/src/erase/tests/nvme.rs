@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 
-use squall_drives::commands::nvme::{Admin, Command};
+use crate::commands::nvme::{Admin, Command};
 
 use super::machine::{Doing, Machine, Refusal};
-use crate::record::Action;
+use crate::erase::Action;
 
 pub struct Controller {
     pub machine: RefCell<Machine>,

@@ -5,14 +5,16 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use super::machine::{Doing, Fate, Machine};
-use super::world::{ACTIONS, World, run};
-use super::{ata, nvme, scsi};
-use crate::purge::nvme::sanitize::Subsystem;
-use crate::purge::operation::{End, NO_ANSWER, NO_PROGRESS, Surroundings};
-use crate::purge::sanitize::{Actions, Answered, Mode, Sanitizer, Sent, State, Status};
-use crate::purge::scsi::ata::Disk;
-use crate::purge::scsi::sanitize::LogicalUnit;
-use crate::record::Action;
+use super::{World, ata, nvme, sanitize, scsi};
+use crate::erase::Action;
+use crate::erase::ata::Disk;
+use crate::erase::method::ACTIONS;
+use crate::erase::nvme::Subsystem;
+use crate::erase::sanitize::{
+    Actions, Attempt, End, Exchange, Mode, NO_ANSWER, NO_PROGRESS, Sanitizer, State, Status,
+    Surroundings,
+};
+use crate::erase::scsi::LogicalUnit;
 
 /// Calls `test` with each kind of drive and its machine.
 fn each(test: impl Fn(&dyn Sanitizer, &RefCell<Machine>)) {
@@ -45,7 +47,7 @@ fn each_action_is_sent_once_and_waited_for() {
         each(|drive, machine| {
             assert_eq!(drive.actions().unwrap().all, ACTIONS);
             let world = World::new();
-            assert_eq!(run(drive, &world, action, false), End::Done);
+            assert_eq!(sanitize(drive, &world, action, false), End::Done);
             assert_eq!(machine.borrow().begun, [(action, true)]);
             assert_eq!(world.under_way.get(), Some(false));
             let progress = world.progress.borrow();
@@ -62,11 +64,14 @@ fn an_operation_goes_on_alone() {
     each(|drive, machine| {
         machine.borrow_mut().step = 0x1000;
         let killed = World::impatient(2);
-        let end = run(drive, &killed, Action::BlockErase, false);
+        let end = sanitize(drive, &killed, Action::BlockErase, false);
         assert_eq!(end, End::Interrupted);
         machine.borrow_mut().lose_power();
         let resumed = World::new();
-        assert_eq!(run(drive, &resumed, Action::BlockErase, true), End::Done);
+        assert_eq!(
+            sanitize(drive, &resumed, Action::BlockErase, true),
+            End::Done
+        );
         assert_eq!(machine.borrow().begun.len(), 1);
         // It is still the one that the first run began.
         assert_eq!(resumed.under_way.get(), None);
@@ -85,13 +90,16 @@ fn an_operation_goes_on_alone() {
 fn an_operation_that_ended_meanwhile_is_done() {
     each(|drive, machine| {
         let killed = World::impatient(1);
-        let end = run(drive, &killed, Action::CryptoErase, false);
+        let end = sanitize(drive, &killed, Action::CryptoErase, false);
         assert_eq!(end, End::Interrupted);
         machine.borrow_mut().step = 0xffff;
         (0..3).for_each(|_| machine.borrow_mut().go_on());
         machine.borrow_mut().lose_power();
         let resumed = World::new();
-        assert_eq!(run(drive, &resumed, Action::CryptoErase, true), End::Done);
+        assert_eq!(
+            sanitize(drive, &resumed, Action::CryptoErase, true),
+            End::Done
+        );
         assert_eq!(machine.borrow().begun.len(), 1);
     });
 }
@@ -105,7 +113,7 @@ fn an_operation_under_way_is_waited_for() {
             .begin(Action::Overwrite, false)
             .unwrap();
         let world = World::new();
-        assert_eq!(run(drive, &world, Action::Overwrite, false), End::Done);
+        assert_eq!(sanitize(drive, &world, Action::Overwrite, false), End::Done);
         assert_eq!(machine.borrow().begun, [(Action::Overwrite, false)]);
         assert_eq!(world.under_way.get(), Some(true));
     });
@@ -117,7 +125,7 @@ fn an_operation_under_way_is_waited_for() {
         .begin(Action::Overwrite, false)
         .unwrap();
     let world = World::new();
-    let end = run(&subsystem, &world, Action::CryptoErase, false);
+    let end = sanitize(&subsystem, &world, Action::CryptoErase, false);
     assert_eq!(end, End::Done);
     let begun = &controller.machine.borrow().begun;
     assert_eq!(
@@ -132,7 +140,7 @@ fn a_failed_operation_is_left_so_that_the_drive_can_be_overwritten() {
     each(|drive, machine| {
         machine.borrow_mut().fate = Fate::Fails;
         let world = World::new();
-        let End::Failed(why) = run(drive, &world, Action::BlockErase, false) else {
+        let End::Failed(why) = sanitize(drive, &world, Action::BlockErase, false) else {
             panic!("it fails");
         };
         assert!(why.contains("its sanitize operation failed"), "{why}");
@@ -142,7 +150,10 @@ fn a_failed_operation_is_left_so_that_the_drive_can_be_overwritten() {
         // The next one succeeds.
         machine.borrow_mut().fate = Fate::Succeeds;
         let again = World::new();
-        assert_eq!(run(drive, &again, Action::BlockErase, false), End::Done);
+        assert_eq!(
+            sanitize(drive, &again, Action::BlockErase, false),
+            End::Done
+        );
     });
 }
 
@@ -162,13 +173,16 @@ fn a_restricted_failure_has_one_way_out() {
         let state = drive.status().unwrap().state;
         assert!(matches!(state, State::Failed { .. }), "{state:?}");
         let world = World::new();
-        assert_eq!(run(drive, &world, Action::CryptoErase, false), End::Done);
+        assert_eq!(
+            sanitize(drive, &world, Action::CryptoErase, false),
+            End::Done
+        );
         assert_eq!(machine.borrow().begun, [(Action::CryptoErase, false)]);
 
         restricted_failure();
         machine.borrow_mut().fate = Fate::Fails;
         let world = World::new();
-        let End::Locked(why) = run(drive, &world, Action::CryptoErase, false) else {
+        let End::Locked(why) = sanitize(drive, &world, Action::CryptoErase, false) else {
             panic!("it serves no reads and writes");
         };
         assert!(why.contains("until another one succeeds"), "{why}");
@@ -181,7 +195,7 @@ fn an_operation_without_progress_is_given_up() {
     each(|drive, machine| {
         machine.borrow_mut().fate = Fate::Stalls;
         let world = World::new();
-        let End::Stuck(why) = run(drive, &world, Action::Overwrite, false) else {
+        let End::Stuck(why) = sanitize(drive, &world, Action::Overwrite, false) else {
             panic!("it stalls");
         };
         assert!(
@@ -196,7 +210,7 @@ fn an_operation_without_progress_is_given_up() {
             ..Machine::default()
         };
         let world = World::new();
-        assert_eq!(run(drive, &world, Action::Overwrite, false), End::Done);
+        assert_eq!(sanitize(drive, &world, Action::Overwrite, false), End::Done);
         assert!(world.now() > NO_PROGRESS);
     });
 }
@@ -233,7 +247,7 @@ fn the_drives_own_estimate_counts() {
     controller.machine.borrow_mut().fate = Fate::Stalls;
     let subsystem = Subsystem::new(&controller, vec![1]);
     let world = World::new();
-    let end = run(&subsystem, &world, Action::BlockErase, false);
+    let end = sanitize(&subsystem, &world, Action::BlockErase, false);
     assert!(matches!(end, End::Stuck(_)), "{end:?}");
     assert_eq!(world.now(), Duration::from_secs(20 * 3600));
 }
@@ -266,20 +280,20 @@ impl Sanitizer for Silent<'_> {
         })
     }
 
-    fn start(&self, _: Action, _: Mode) -> Sent {
-        Sent {
+    fn start(&self, _: Action, _: Mode) -> Attempt {
+        Attempt {
             answer: answered(),
             result: Ok(()),
         }
     }
 
-    fn leave_failure(&self) -> Sent {
+    fn leave_failure(&self) -> Attempt {
         unreachable!("it does not tell that it has failed")
     }
 }
 
-fn answered() -> Answered {
-    Answered {
+fn answered() -> Exchange {
+    Exchange {
         sent: "a command".into(),
         answered: "an answer".into(),
     }
@@ -294,7 +308,7 @@ fn a_drive_that_does_not_answer_is_given_up() {
             is_gone,
             answers: Cell::default(),
         };
-        match run(&drive, &world, Action::BlockErase, false) {
+        match sanitize(&drive, &world, Action::BlockErase, false) {
             End::Vanished => assert!(is_gone),
             End::Stuck(why) => {
                 let said = "not told its sanitize state for 10 minutes: Input/output error";

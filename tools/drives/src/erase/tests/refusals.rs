@@ -1,14 +1,13 @@
 //! Tests what may not sanitize itself.
 
 use super::machine::Doing;
-use super::world::{ACTIONS, World, run};
-use super::{ata, nvme, scsi};
-use crate::purge::nvme::sanitize::Subsystem;
-use crate::purge::operation::End;
-use crate::purge::sanitize::{Actions, Sanitizer, State};
-use crate::purge::scsi::ata::Disk;
-use crate::purge::scsi::sanitize::LogicalUnit;
-use crate::record::Action;
+use super::{World, ata, nvme, sanitize, scsi};
+use crate::erase::Action;
+use crate::erase::ata::Disk;
+use crate::erase::method::ACTIONS;
+use crate::erase::nvme::Subsystem;
+use crate::erase::sanitize::{Actions, End, Sanitizer, State};
+use crate::erase::scsi::LogicalUnit;
 
 fn refusal(drive: &dyn Sanitizer) -> String {
     drive.actions().expect_err("it is refused")
@@ -54,7 +53,7 @@ fn namespaces_are_looked_at_again_before_the_command() {
     Subsystem::new(&controller, vec![1]).actions().unwrap();
     controller.namespaces.push((2, 5));
     let subsystem = Subsystem::new(&controller, vec![1]);
-    let end = run(&subsystem, &World::new(), Action::BlockErase, false);
+    let end = sanitize(&subsystem, &World::new(), Action::BlockErase, false);
     assert!(matches!(end, End::Failed(_)), "{end:?}");
     assert!(controller.machine.borrow().begun.is_empty());
 }
@@ -175,13 +174,13 @@ fn frozen_drives_are_refused_until_they_lose_power() {
     let drive = Disk::behind(&disk).unwrap();
     disk.machine.borrow_mut().doing = Doing::Frozen;
     assert_eq!(drive.status().unwrap().state, State::Frozen);
-    let End::Failed(why) = run(&drive, &World::new(), Action::BlockErase, false) else {
+    let End::Failed(why) = sanitize(&drive, &World::new(), Action::BlockErase, false) else {
         panic!("it is frozen");
     };
     assert!(why.contains("frozen until it is powered off"), "{why}");
     assert!(disk.machine.borrow().begun.is_empty());
     disk.machine.borrow_mut().lose_power();
-    let end = run(&drive, &World::new(), Action::BlockErase, false);
+    let end = sanitize(&drive, &World::new(), Action::BlockErase, false);
     assert_eq!(end, End::Done);
 }
 
@@ -195,7 +194,7 @@ fn adapters_that_hide_the_registers_are_refused() {
         };
         let why = Disk::behind(&disk).unwrap().status().unwrap_err();
         assert!(why.contains("registers"), "{why}");
-        let end = run(
+        let end = sanitize(
             &Disk::behind(&disk).unwrap(),
             &World::new(),
             Action::BlockErase,

@@ -1,11 +1,36 @@
 //! SANITIZE of SCSI drives, whose progress REQUEST SENSE tells (SBC-4, sections 4.11 and 5.30; SPC-5).
 
-use squall_drives::commands::scsi::{Data, Scsi};
-use squall_drives::commands::sense::{Sense, code, key};
+use std::time::Duration;
 
-use super::{digits, send};
-use crate::purge::sanitize::{Actions, Answered, Mode, Sanitizer, Sent, State, Status};
-use crate::record::Action;
+use super::method::Action;
+use super::sanitize::{Actions, Attempt, Exchange, Mode, Sanitizer, State, Status};
+use crate::commands::scsi::{self, Data, Reply, Scsi};
+use crate::commands::sense::{Sense, code, key};
+
+/// Time for a command. What takes longer goes on after its command has ended.
+const TIMEOUT: Duration = Duration::from_secs(5 * 60);
+
+pub fn send(drive: &dyn Scsi, block: &[u8], data: Data<'_>) -> Result<Reply, String> {
+    scsi::send(drive, block, data, TIMEOUT)
+}
+
+/// A page of vital product data; `None` if the drive has no such page.
+pub fn vital_product_data(drive: &dyn Scsi, page: u8) -> Option<Vec<u8>> {
+    const INQUIRY: u8 = 0x12;
+    const ENABLE_VITAL_PRODUCT_DATA: u8 = 1;
+    const LEN: u16 = 572;
+    let mut data = vec![0; LEN.into()];
+    let [high, low] = LEN.to_be_bytes();
+    let block = [INQUIRY, ENABLE_VITAL_PRODUCT_DATA, page, high, low, 0];
+    let reply = send(drive, &block, Data::In(&mut data)).ok()?;
+    (reply.is_good() && data[1] == page).then_some(data)
+}
+
+/// Bytes as pairs of hexadecimal digits.
+pub fn digits(bytes: &[u8]) -> String {
+    let digits: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.join(" ")
+}
 
 /// Operation codes.
 mod opcode {
@@ -72,7 +97,7 @@ impl LogicalUnit<'_> {
         Ok(Some(support == SUPPORTED))
     }
 
-    fn send(&self, service: u8, flags: u8, parameters: &[u8]) -> Sent {
+    fn send(&self, service: u8, flags: u8, parameters: &[u8]) -> Attempt {
         let [high, low] = (parameters.len() as u16).to_be_bytes();
         let block = [
             opcode::SANITIZE,
@@ -103,8 +128,8 @@ impl LogicalUnit<'_> {
         if !parameters.is_empty() {
             sent += &format!(", parameters {}", digits(parameters));
         }
-        let answer = Answered { sent, answered };
-        Sent { answer, result }
+        let answer = Exchange { sent, answered };
+        Attempt { answer, result }
     }
 
     /// The sense data that the drive has about its own state.
@@ -166,14 +191,14 @@ impl Sanitizer for LogicalUnit<'_> {
             },
             _ => return Err(sense.text()),
         };
-        let answer = Answered {
+        let answer = Exchange {
             sent: asked.into(),
             answered: sense.text(),
         };
         Ok(Status { state, answer })
     }
 
-    fn start(&self, action: Action, mode: Mode) -> Sent {
+    fn start(&self, action: Action, mode: Mode) -> Attempt {
         let flags = match mode {
             Mode::Unrestricted => IMMEDIATE | UNRESTRICTED,
             Mode::Restricted => IMMEDIATE,
@@ -185,7 +210,7 @@ impl Sanitizer for LogicalUnit<'_> {
         }
     }
 
-    fn leave_failure(&self) -> Sent {
+    fn leave_failure(&self) -> Attempt {
         self.send(service::EXIT_FAILURE_MODE, 0, &[])
     }
 }

@@ -1,10 +1,146 @@
-//! Which of its ways a drive is to erase itself by.
+//! The ways in which drives erase themselves, and which of them a drive is to take.
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
-use super::operation::FROZEN;
-use super::sanitize::{Actions, Sanitizer, State, percent};
-use crate::record::{Action, CommandSet, EraseMethod};
+use super::sanitize::{Actions, FROZEN, Sanitizer, State, percent};
+
+/// How a drive erases itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum EraseMethod {
+    /// Sanitize of NVM Express, with the action Block Erase.
+    NvmeSanitizeBlock,
+    /// Sanitize of NVM Express, with the action Crypto Erase.
+    NvmeSanitizeCrypto,
+    /// Sanitize of NVM Express, with the action Overwrite.
+    NvmeSanitizeOverwrite,
+    /// SANITIZE of SCSI, with the service action BLOCK ERASE.
+    ScsiSanitizeBlock,
+    /// SANITIZE of SCSI, with the service action CRYPTOGRAPHIC ERASE.
+    ScsiSanitizeCrypto,
+    /// SANITIZE of SCSI, with the service action OVERWRITE.
+    ScsiSanitizeOverwrite,
+    /// BLOCK ERASE EXT of ATA.
+    AtaSanitizeBlock,
+    /// CRYPTO SCRAMBLE EXT of ATA.
+    AtaSanitizeCrypto,
+    /// OVERWRITE EXT of ATA.
+    AtaSanitizeOverwrite,
+    /// SANITIZE of SCSI that was found under way; the drive does not tell the service action.
+    ScsiSanitize,
+    /// A sanitize operation of ATA that was found under way; the drive does not tell which.
+    AtaSanitize,
+    /// Format NVM of NVM Express, with User Data Erase.
+    NvmeFormat,
+    /// The kernel's secure discard.
+    SecureDiscard,
+}
+
+/// The commands in which a drive is asked to sanitize itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandSet {
+    /// NVM Express Base Specification.
+    Nvme,
+    /// SCSI Block Commands (SBC-4).
+    Scsi,
+    /// ATA Command Set (ACS-4), through SCSI / ATA Translation (SAT-4).
+    Ata,
+}
+
+/// What a drive does to its medium to sanitize itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It erases every block, as flash does before a block is written again.
+    BlockErase,
+    /// It replaces the key under which everything on its medium is encrypted.
+    CryptoErase,
+    /// It writes zeros over its medium, once.
+    Overwrite,
+}
+
+/// All actions, in the order in which flash is asked for them.
+pub const ACTIONS: [Action; 3] = [Action::BlockErase, Action::CryptoErase, Action::Overwrite];
+
+impl Action {
+    /// The name to use in sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::BlockErase => "block erase",
+            Action::CryptoErase => "crypto erase",
+            Action::Overwrite => "overwrite",
+        }
+    }
+}
+
+impl EraseMethod {
+    /// A sanitize operation.
+    pub fn sanitizing(by: CommandSet, action: Action) -> EraseMethod {
+        match (by, action) {
+            (CommandSet::Nvme, Action::BlockErase) => EraseMethod::NvmeSanitizeBlock,
+            (CommandSet::Nvme, Action::CryptoErase) => EraseMethod::NvmeSanitizeCrypto,
+            (CommandSet::Nvme, Action::Overwrite) => EraseMethod::NvmeSanitizeOverwrite,
+            (CommandSet::Scsi, Action::BlockErase) => EraseMethod::ScsiSanitizeBlock,
+            (CommandSet::Scsi, Action::CryptoErase) => EraseMethod::ScsiSanitizeCrypto,
+            (CommandSet::Scsi, Action::Overwrite) => EraseMethod::ScsiSanitizeOverwrite,
+            (CommandSet::Ata, Action::BlockErase) => EraseMethod::AtaSanitizeBlock,
+            (CommandSet::Ata, Action::CryptoErase) => EraseMethod::AtaSanitizeCrypto,
+            (CommandSet::Ata, Action::Overwrite) => EraseMethod::AtaSanitizeOverwrite,
+        }
+    }
+
+    /// The command set and the action, if this is a sanitize operation whose action is known.
+    fn operation(self) -> Option<(CommandSet, Action)> {
+        let sets = [CommandSet::Nvme, CommandSet::Scsi, CommandSet::Ata];
+        let mut all = sets
+            .into_iter()
+            .flat_map(|set| ACTIONS.map(|action| (set, action)));
+        all.find(|(set, action)| EraseMethod::sanitizing(*set, *action) == self)
+    }
+
+    /// What the drive does to its medium, if this is a sanitize operation whose action is known.
+    pub fn action(self) -> Option<Action> {
+        self.operation().map(|(_, action)| action)
+    }
+
+    /// What is known of an operation like this that was found under way: only NVMe drives tell their action.
+    pub fn found_under_way(self) -> EraseMethod {
+        match self.operation() {
+            Some((CommandSet::Scsi, _)) => EraseMethod::ScsiSanitize,
+            Some((CommandSet::Ata, _)) => EraseMethod::AtaSanitize,
+            _ => self,
+        }
+    }
+
+    /// Whether it erases every namespace of an NVM subsystem.
+    pub fn reaches_all_namespaces(self) -> bool {
+        matches!(self.operation(), Some((CommandSet::Nvme, _)))
+    }
+
+    /// The name to use in sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            EraseMethod::NvmeSanitizeBlock => "NVMe Sanitize with block erase",
+            EraseMethod::NvmeSanitizeCrypto => "NVMe Sanitize with crypto erase",
+            EraseMethod::NvmeSanitizeOverwrite => "NVMe Sanitize with overwrite",
+            EraseMethod::ScsiSanitizeBlock => "SCSI SANITIZE with block erase",
+            EraseMethod::ScsiSanitizeCrypto => "SCSI SANITIZE with cryptographic erase",
+            EraseMethod::ScsiSanitizeOverwrite => "SCSI SANITIZE with overwrite",
+            EraseMethod::AtaSanitizeBlock => "ATA sanitize with BLOCK ERASE EXT",
+            EraseMethod::AtaSanitizeCrypto => "ATA sanitize with CRYPTO SCRAMBLE EXT",
+            EraseMethod::AtaSanitizeOverwrite => "ATA sanitize with OVERWRITE EXT",
+            EraseMethod::ScsiSanitize => {
+                "SCSI SANITIZE with an operation that the drive does not tell"
+            }
+            EraseMethod::AtaSanitize => {
+                "ATA sanitize with an operation that the drive does not tell"
+            }
+            EraseMethod::NvmeFormat => "Format NVM with User Data Erase",
+            EraseMethod::SecureDiscard => "secure discard",
+        }
+    }
+}
 
 /// How drives are to erase themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

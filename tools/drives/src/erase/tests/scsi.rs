@@ -3,11 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use squall_drives::commands::scsi::{Data, Reply, Scsi};
-use squall_drives::commands::sense::Sense;
+use crate::commands::scsi::{Data, Reply, Scsi};
+use crate::commands::sense::Sense;
 
 use super::machine::{Doing, Machine, Refusal};
-use crate::record::Action;
+use crate::erase::Action;
 
 pub struct Drive {
     pub machine: RefCell<Machine>,

@@ -1,15 +1,13 @@
 //! Tests which way is chosen of those that a drive has, and what a plan says of it.
 
 use super::machine::{Doing, Machine};
-use super::world::{ACTIONS, World, run};
-use super::{ata, nvme, scsi};
-use crate::purge::how::{EraseChoice, Sanitizing, SupportedErases};
-use crate::purge::nvme::sanitize::Subsystem;
-use crate::purge::operation::End;
-use crate::purge::sanitize::{Actions, Sanitizer, State};
-use crate::purge::scsi::ata::Disk;
-use crate::purge::scsi::sanitize::LogicalUnit;
-use crate::record::{Action, CommandSet, EraseMethod};
+use super::{World, ata, nvme, sanitize, scsi};
+use crate::erase::ata::Disk;
+use crate::erase::method::ACTIONS;
+use crate::erase::nvme::Subsystem;
+use crate::erase::sanitize::{Actions, End, Sanitizer, State};
+use crate::erase::scsi::LogicalUnit;
+use crate::erase::{Action, CommandSet, EraseChoice, EraseMethod, Sanitizing, SupportedErases};
 
 use Action::{BlockErase, CryptoErase, Overwrite};
 
@@ -129,7 +127,7 @@ fn after_a_failure_the_way_suits_the_medium() {
             "{words}"
         );
         let action = expected.action().expect("an operation");
-        assert_eq!(run(&unit, &World::new(), action, false), End::Done);
+        assert_eq!(sanitize(&unit, &World::new(), action, false), End::Done);
     }
     let magnetic = failed(&[1]);
     let unit = LogicalUnit(&magnetic);
@@ -137,7 +135,7 @@ fn after_a_failure_the_way_suits_the_medium() {
     assert!(why.is_err_and(|why| why.ends_with("only by crypto erase or overwrite")));
 
     // The control: the magnetic drive refuses block erase, and stays as it was.
-    let end = run(&unit, &World::new(), BlockErase, false);
+    let end = sanitize(&unit, &World::new(), BlockErase, false);
     assert!(matches!(end, End::Locked(_)), "{end:?}");
     assert_eq!(magnetic.machine.borrow().doing, Doing::Failure);
 }

@@ -1,14 +1,172 @@
-//! Sanitize, which erases every namespace of an NVM subsystem, and the Sanitize Status log (NVM Express
-//! Base Specification, revision 2.1, sections 5.1.12.1.33, 5.1.22 and 8.1.24).
+//! Drives on NVM Express: what a controller tells of itself, Format NVM with User Data Erase for one namespace, and
+//! Sanitize, which erases every namespace of an NVM subsystem (NVM Express Base Specification, revision 2.1, sections
+//! 5.1.12.1.33, 5.1.22 and 8.1.24).
 
+use std::fs::File;
+use std::ops::{Deref, Range};
 use std::time::Duration;
 
-use squall_drives::commands::nvme::{Admin, Command, LOG_PAGE, log_page, status_name};
-use squall_drives::io::Buffer;
+use super::method::Action;
+use super::sanitize::{Actions, Attempt, Exchange, Mode, Sanitizer, State, Status};
+use crate::commands::nvme::{Admin, Command, LOG_PAGE, accepted, log_page, number, status_name};
+use crate::io::Buffer;
 
-use super::{Controller, command, identify, structure};
-use crate::purge::sanitize::{Actions, Answered, Mode, Sanitizer, Sent, State, Status};
-use crate::record::Action;
+/// Length of every structure that Identify returns, in bytes.
+const IDENTIFIED: usize = 4096;
+
+/// How long a drive may take to erase itself, in milliseconds: a day. Drives need not report their
+/// progress (Format Progress), and the kernel's usual time-out would reset the drive in the middle.
+const FORMAT_TIMEOUT: u32 = 24 * 3600 * 1000;
+
+/// Opcodes of commands for the controller.
+mod command {
+    pub const IDENTIFY: u8 = 0x06;
+    pub const FORMAT_NVM: u8 = 0x80;
+    pub const SANITIZE: u8 = 0x84;
+}
+
+/// Structures that Identify returns.
+mod structure {
+    pub const NAMESPACE: u32 = 0x00;
+    pub const CONTROLLER: u32 = 0x01;
+    pub const ACTIVE_NAMESPACES: u32 = 0x02;
+    pub const ALLOCATED_NAMESPACES: u32 = 0x10;
+    pub const ALLOCATED_NAMESPACE: u32 = 0x11;
+}
+
+/// A namespace that can be formatted without erasing anything else.
+#[derive(Debug)]
+pub struct Format {
+    namespace: u32,
+    how: u32,
+}
+
+impl Format {
+    /// The format of the namespace that is open as `file`, or why it cannot be formatted.
+    pub fn of(file: &File) -> Result<Format, String> {
+        let namespace = number(file)?;
+        let controller = Controller(identify(file, structure::CONTROLLER, 0)?);
+        controller.check_format(|which| identify(file, which, 0), namespace)?;
+        let described = identify(file, structure::NAMESPACE, namespace)?;
+        let how = current_format(&described).ok_or("it does not report its format")?;
+        Ok(Format { namespace, how })
+    }
+
+    /// Formats the namespace, which takes seconds to hours.
+    pub fn run(self, file: &File) -> Result<(), String> {
+        let command = Command {
+            opcode: command::FORMAT_NVM,
+            namespace: self.namespace,
+            words: [self.how, 0, 0, 0, 0, 0],
+            timeout: FORMAT_TIMEOUT,
+        };
+        accepted(file, &command, &mut [])
+    }
+}
+
+/// The structure that Identify returns for a controller.
+pub struct Controller<B>(pub B);
+
+impl<B: Deref<Target = [u8]>> Controller<B> {
+    /// Fails if the controller has no Format NVM, or if that could erase more than `namespace`.
+    /// `list` asks for a list of namespaces.
+    pub fn check_format<L: Deref<Target = [u8]>>(
+        &self,
+        list: impl FnOnce(u32) -> Result<L, String>,
+        namespace: u32,
+    ) -> Result<(), String> {
+        /// Offset of what formats reach (FNA).
+        const FNA: usize = 524;
+        let has_formats = self.byte(OACS) & 1 << 1 != 0;
+        let reaches_all = self.byte(FNA) & 0b11 != 0;
+        if !has_formats {
+            return Err("its controller has no Format NVM".into());
+        }
+        if !reaches_all {
+            return Ok(());
+        }
+        let all = "its controller formats all namespaces at once";
+        let numbers = self.namespaces(list);
+        let numbers = numbers.map_err(|why| format!("{all}, and {why}"))?;
+        if numbers == [namespace] {
+            Ok(())
+        } else {
+            Err(format!(
+                "{all}, and this is not its only one: they are {numbers:?}"
+            ))
+        }
+    }
+
+    /// The numbers of all namespaces in the controller's NVM subsystem.
+    fn namespaces<L: Deref<Target = [u8]>>(
+        &self,
+        list: impl FnOnce(u32) -> Result<L, String>,
+    ) -> Result<Vec<u32>, String> {
+        /// Offset of capabilities for several controllers (CMIC).
+        const CMIC: usize = 76;
+        let has_peers = self.byte(CMIC) & 1 << 1 != 0;
+        let which = match (self.has_management(), has_peers) {
+            (true, _) => structure::ALLOCATED_NAMESPACES,
+            (false, false) => structure::ACTIVE_NAMESPACES,
+            (false, true) => {
+                return Err("its controller does not report those of its peers".into());
+            }
+        };
+        let list = list(which)?;
+        let numbers = list.chunks_exact(4);
+        let numbers = numbers.map(|number| u32::from_le_bytes(number.try_into().expect("four")));
+        let numbers: Vec<u32> = numbers.take_while(|number| *number != 0).collect();
+        match numbers.len() {
+            len if len == IDENTIFIED / 4 => {
+                Err("its controller has more than one list of them".into())
+            }
+            _ => Ok(numbers),
+        }
+    }
+
+    /// Whether it has Namespace Management.
+    fn has_management(&self) -> bool {
+        self.byte(OACS) & 1 << 3 != 0
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.0.get(at).copied().unwrap_or(0)
+    }
+}
+
+/// Offset of the optional commands in a controller's structure (OACS).
+const OACS: usize = 256;
+
+/// Word 10 of Format NVM: the format that the namespace has now, by the structure that `described`
+/// it, with User Data Erase. `None` if there is no such namespace.
+pub fn current_format(described: &[u8]) -> Option<u32> {
+    const SIZE: Range<usize> = 0..8;
+    const FLBAS: usize = 26;
+    const DPS: usize = 29;
+    const USER_DATA_ERASE: u32 = 1 << 9;
+    if described.get(SIZE)?.iter().all(|byte| *byte == 0) {
+        return None;
+    }
+    let (flbas, dps) = (
+        u32::from(*described.get(FLBAS)?),
+        u32::from(*described.get(DPS)?),
+    );
+    let format = flbas & 0xf | (flbas >> 5 & 0b11) << 12;
+    let metadata_in_blocks = (flbas >> 4 & 1) << 4;
+    let protection = (dps & 0b111) << 5 | (dps >> 3 & 1) << 8;
+    Some(format | metadata_in_blocks | protection | USER_DATA_ERASE)
+}
+
+fn identify(drive: &dyn Admin, which: u32, namespace: u32) -> Result<Buffer, String> {
+    let mut buffer = Buffer::new(IDENTIFIED);
+    let command = Command {
+        opcode: command::IDENTIFY,
+        namespace,
+        words: [which, 0, 0, 0, 0, 0],
+        timeout: 0,
+    };
+    accepted(drive, &command, &mut buffer[..IDENTIFIED]).map(|()| buffer)
+}
 
 /// Time for the drive to accept a command, in milliseconds. The operation itself takes longer.
 const TIMEOUT: u32 = 5 * 60 * 1000;
@@ -68,7 +226,7 @@ impl<'a> Subsystem<'a> {
         controller: &Controller<Buffer>,
         namespace: u32,
     ) -> Result<bool, String> {
-        const NUSE: std::ops::Range<usize> = 16..24;
+        const NUSE: Range<usize> = 16..24;
         let which = match controller.has_management() {
             true => structure::ALLOCATED_NAMESPACE,
             false => structure::NAMESPACE,
@@ -81,7 +239,7 @@ impl<'a> Subsystem<'a> {
         log_page(self.controller, Log::PAGE).map(Log)
     }
 
-    fn send(&self, word: u32) -> Sent {
+    fn send(&self, word: u32) -> Attempt {
         let command = Command {
             opcode: command::SANITIZE,
             // Word 11 is the pattern of an overwrite: zeros.
@@ -95,14 +253,14 @@ impl<'a> Subsystem<'a> {
             Ok(status) => Err(status_name(*status)),
             Err(why) => Err(why.clone()),
         };
-        let answer = Answered {
+        let answer = Exchange {
             sent: format!("Sanitize (opcode 0x84), CDW10 0x{word:08x}, CDW11 0x00000000"),
             answered: match &result {
                 Ok(()) => "accepted".into(),
                 Err(why) => why.clone(),
             },
         };
-        Sent { answer, result }
+        Attempt { answer, result }
     }
 }
 
@@ -128,7 +286,7 @@ impl Sanitizer for Subsystem<'_> {
 
     fn status(&self) -> Result<Status, String> {
         let log = self.log()?;
-        let answer = Answered {
+        let answer = Exchange {
             sent: format!("Get Log Page (opcode 0x02), page 0x{:02x}", Log::PAGE),
             answered: log.text(),
         };
@@ -138,7 +296,7 @@ impl Sanitizer for Subsystem<'_> {
         })
     }
 
-    fn start(&self, action: Action, mode: Mode) -> Sent {
+    fn start(&self, action: Action, mode: Mode) -> Attempt {
         let what = match action {
             Action::BlockErase => word10::BLOCK_ERASE,
             Action::CryptoErase => word10::CRYPTO_ERASE,
@@ -150,7 +308,7 @@ impl Sanitizer for Subsystem<'_> {
         })
     }
 
-    fn leave_failure(&self) -> Sent {
+    fn leave_failure(&self) -> Attempt {
         self.send(word10::EXIT_FAILURE_MODE)
     }
 
