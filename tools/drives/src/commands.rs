@@ -2,7 +2,7 @@
 //! a SCSI / ATA translation, and those of NVMe.
 //!
 //! A caller builds commands, sends them to a [`scsi::Scsi`] or an [`nvme::Admin`], and judges the answers. An open
-//! device is both; tests put models of drives in its place. All unsafe code is in `scsi/sg_io.rs` and `nvme/ioctl.rs`.
+//! device is both; tests put models of drives in its place. All unsafe code is in `scsi.rs` and `nvme.rs`.
 
 pub mod ata;
 pub mod nvme;

@@ -11,13 +11,23 @@ mod tests;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use clap::Args;
 use squall_tools::columns::paragraph;
 use squall_tools::units::volume;
 use squall_tools::{Failure, output};
 
-use crate::{Purpose, Target, shown};
+use crate::{Target, shown};
+
+/// Why targets are overwritten, for the messages that depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Purpose {
+    /// The word that the user types before the number of targets to confirm: `wipe` in "wipe 2".
+    pub verb: &'static str,
+    /// Advice for the drive at this path, whose zones cannot be overwritten in place.
+    pub instead: fn(&Path) -> String,
+}
 
 /// Options with which a user confirms targets in advance.
 #[derive(Args, Clone, Debug, Default)]

@@ -5,34 +5,29 @@
 //! exclusively for a moment: mounts in other namespaces, and journals of file systems on other devices, leave no
 //! other trace.
 
-mod duplicates;
-mod family;
-mod holders;
 mod loops;
 mod mounts;
 mod stack;
-mod swap;
 
 use std::fs::Metadata;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use loops::Attached;
+use mounts::{Mount, Swap};
 use rustix::fs::{Access, AtFlags, CWD};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::retry::retry;
+use stack::{family, relative_name};
 
 use crate::io::{claim_timeout, claimed_by_others};
 use crate::target::Inode;
 use crate::target::device::Device;
-use crate::{Purpose, Target, shown};
-use family::{family, relative_name};
-use loops::Attached;
-use mounts::Mount;
-use swap::Swap;
+use crate::{Kind, Purpose, Target, shown};
 
-pub use holders::holders;
+pub use stack::holders;
 
 /// How long a listing waits for processes that only look at drives, as [`uses`] does, and hold each for a moment.
 const LISTING_TIMEOUT: Duration = Duration::from_millis(500);
@@ -51,7 +46,7 @@ pub fn check_claimed(targets: &[Target], purpose: &Purpose) -> Result<(), Failur
 fn refuse(targets: &[Target], uses: Vec<Vec<String>>) -> Result<(), Failure> {
     let mut refusals = Vec::new();
     for ((number, target), uses) in targets.iter().enumerate().zip(uses) {
-        let twice = duplicates::reason(&targets[..number], target);
+        let twice = named_twice(&targets[..number], target);
         let reasons = twice.into_iter().chain(uses);
         let name = shown(&target.identity.given);
         refusals.extend(reasons.map(|reason| format!("{name}: {reason}")));
@@ -120,15 +115,10 @@ pub fn claim(target: &Target) -> Option<String> {
     uses.ok()?.into_iter().next()
 }
 
-/// Why `target` is the same drive as one of the `earlier` ones, by another path to it; `None` if it is not.
-pub fn same_drive(earlier: &[Target], target: &Target) -> Option<String> {
-    duplicates::same_drive(earlier, target)
-}
-
 /// Fails if the regular file `name`, which `about` describes, is swap or attached to a loop device.
 /// Where the kernel shows neither, as in a chroot without /sys, the file passes.
 pub fn check_file(name: &Path, about: &Metadata) -> Result<(), Failure> {
-    let swap = swap::all().unwrap_or_default();
+    let swap = mounts::swap().unwrap_or_default();
     let loops = loops::all().unwrap_or_default();
     match &file_reasons(Inode::of(about), &swap, &loops)[..] {
         [] => Ok(()),
@@ -157,7 +147,7 @@ impl Machine {
     fn inspect() -> Result<Machine, Failure> {
         Ok(Machine {
             mounts: mounts::all()?,
-            swap: swap::all()?,
+            swap: mounts::swap()?,
             loops: loops::all()?,
         })
     }
@@ -286,7 +276,7 @@ impl Machine {
         if self.swap.devices.contains(&device.number) {
             reasons.push(format!("{name}is used as swap: run `swapoff` first"));
         }
-        let holders = stack::holders(device, &self.loops, chain)?;
+        let holders = stack::standing_on(device, &self.loops, chain)?;
         if !holders.is_empty() {
             let held: Vec<String> = holders.iter().map(|holder| self.holder(holder)).collect();
             reasons.push(format!("{name}is held by {}", held.join(", ")));
@@ -359,6 +349,42 @@ fn file_reasons(inode: Inode, swap: &Swap, loops: &[Attached]) -> Vec<String> {
 fn is_system(point: &Path) -> bool {
     let exactly = ["/", "/usr", "/var", "/efi"];
     exactly.iter().any(|system| point == Path::new(system)) || point.starts_with("/boot")
+}
+
+/// Why `target` must not be named beside the `earlier` ones. `None` if it may be.
+fn named_twice(earlier: &[Target], target: &Target) -> Option<String> {
+    earlier.iter().find_map(|other| {
+        let relation = relation(other, target)?;
+        let name = shown(&other.identity.given);
+        Some(format!(
+            "{relation} {name}, which is also named: name only one"
+        ))
+    })
+}
+
+/// Which of the `earlier` targets `target` is another name of, for a list.
+pub fn same_drive(earlier: &[Target], target: &Target) -> Option<String> {
+    earlier.iter().find_map(|other| {
+        let relation = relation(other, target)?;
+        Some(format!("{relation} {}", shown(&other.identity.path)))
+    })
+}
+
+fn relation(other: &Target, target: &Target) -> Option<&'static str> {
+    if let (Some(one), Some(two)) = (other.inode(), target.inode()) {
+        return (one == two).then_some("the same file as");
+    }
+    let (one, two) = (other.device()?, target.device()?);
+    let is_part = |part: &Target| part.identity.kind == Kind::Partition;
+    match () {
+        () if one.number == two.number => Some("the same device as"),
+        () if is_part(target) && two.disk() == *one => Some("a partition of"),
+        () if is_part(other) && one.disk() == *two => Some("the disk of"),
+        () if other.identity.is_same_drive(&target.identity) => {
+            Some("another path to the same drive as")
+        }
+        () => None,
+    }
 }
 
 #[cfg(test)]

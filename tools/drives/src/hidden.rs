@@ -4,9 +4,6 @@
 //! Commands and fields are those of ACS-2 (INCITS 482-2012: READ NATIVE MAX ADDRESS, DEVICE CONFIGURATION IDENTIFY) and of
 //! ACS-3 (INCITS 522-2014: GET NATIVE MAX ADDRESS EXT, which replaces both areas). They change nothing.
 
-mod command;
-mod identify;
-
 use std::time::Duration;
 
 use rustix::fs::OFlags;
@@ -14,10 +11,8 @@ use serde::{Deserialize, Serialize};
 use squall_tools::units::volume;
 
 use crate::Target;
-use crate::commands::ata::Command;
+use crate::commands::ata::{Command, words};
 use crate::commands::scsi::{Data, Scsi, send};
-use command::DEVICE_CONFIGURATION_IDENTIFY;
-use identify::Identified;
 
 /// How long a drive may take for a command. One that sleeps must wake up first.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -69,7 +64,7 @@ fn ask(drive: &dyn Scsi) -> Option<Hidden> {
         .has_configuration_overlay()
         .then(|| {
             let data = read(drive, DEVICE_CONFIGURATION_IDENTIFY)?;
-            identify::sectors_without_overlay(&data)
+            sectors_without_overlay(&data)
         })
         .flatten();
     Some(Hidden {
@@ -96,5 +91,337 @@ fn address(drive: &dyn Scsi, command: Command) -> Option<u64> {
     })
 }
 
+const DEVICE_CONFIGURATION_IDENTIFY: Command = Command {
+    code: 0xb1,
+    feature: 0xc2,
+    ..Command::IDENTIFY_DEVICE
+};
+
+const READ_NATIVE_MAX_ADDRESS: Command = max_address(0xf8, false);
+const READ_NATIVE_MAX_ADDRESS_EXT: Command = max_address(0x27, true);
+const GET_NATIVE_MAX_ADDRESS_EXT: Command = max_address(0x78, true);
+
+const fn max_address(code: u8, is_extended: bool) -> Command {
+    Command {
+        code,
+        count: 0,
+        is_extended,
+        ..Command::IDENTIFY_DEVICE
+    }
+}
+
+/// The data of IDENTIFY DEVICE.
+struct Identified([u16; 256]);
+
+impl Identified {
+    /// `None` if it is not the data of a drive with sectors.
+    pub fn of(data: &[u8; 512]) -> Option<Identified> {
+        let identified = Identified(words(data));
+        (identified.sectors() > 0).then_some(identified)
+    }
+
+    /// The number of sectors that the drive shows.
+    pub fn sectors(&self) -> u64 {
+        match self.has_long_addresses() {
+            true => self.number(100, 4),
+            false => self.number(60, 2),
+        }
+    }
+
+    /// Bytes per logical sector.
+    pub fn sector(&self) -> u64 {
+        let is_long = self.is_valid(106) && self.bit(106, 12);
+        match self.number(117, 2) {
+            words @ 1.. if is_long => 2 * words,
+            _ => 512,
+        }
+    }
+
+    /// The command that returns the last address that the drive would show without a host protected area.
+    pub fn native_max_command(&self) -> Command {
+        match (self.has_accessible_max_address(), self.has_long_addresses()) {
+            (true, _) => GET_NATIVE_MAX_ADDRESS_EXT,
+            (false, true) => READ_NATIVE_MAX_ADDRESS_EXT,
+            (false, false) => READ_NATIVE_MAX_ADDRESS,
+        }
+    }
+
+    pub fn has_configuration_overlay(&self) -> bool {
+        self.is_valid(83) && self.bit(83, 11)
+    }
+
+    fn has_accessible_max_address(&self) -> bool {
+        self.is_valid(119) && self.bit(119, 8)
+    }
+
+    fn has_long_addresses(&self) -> bool {
+        self.is_valid(83) && self.bit(83, 10)
+    }
+
+    /// Whether a word whose two highest bits tell that is valid.
+    fn is_valid(&self, word: usize) -> bool {
+        self.0[word] >> 14 == 0b01
+    }
+
+    fn bit(&self, word: usize, bit: u32) -> bool {
+        self.0[word] >> bit & 1 == 1
+    }
+
+    fn number(&self, word: usize, count: usize) -> u64 {
+        number(&self.0, word, count)
+    }
+}
+
+/// The number of sectors without an overlay, in the data of DEVICE CONFIGURATION IDENTIFY. `None` if that is not valid.
+fn sectors_without_overlay(data: &[u8; 512]) -> Option<u64> {
+    /// The low byte of the last word, before a checksum: all bytes add up to zero.
+    const SIGNATURE: u8 = 0xa5;
+    let sum = data.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+    let is_valid = data[510] == SIGNATURE && sum == 0;
+    let last = number(&words(data), 3, 4);
+    is_valid.then(|| last.checked_add(1)).flatten()
+}
+
+/// A number of so many words, the lowest first.
+fn number(words: &[u16; 256], from: usize, count: usize) -> u64 {
+    let words = words[from..from + count].iter().rev();
+    words.fold(0, |number, word| number << 16 | u64::from(*word))
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    //! A model of ATA drives behind a translation: old and new ones, with areas and without.
+
+    use super::*;
+    use crate::commands::scsi::Reply;
+    use crate::commands::sense::Sense;
+
+    /// A drive as its registers and data show it.
+    #[derive(Clone)]
+    struct Model {
+        /// Sectors that it shows, that it would show without an area, and that it has.
+        sectors: [u64; 3],
+        words: Vec<(usize, u16)>,
+        /// The codes of the commands that it takes, besides IDENTIFY DEVICE.
+        takes: Vec<u8>,
+        is_damaged: bool,
+        /// Bytes of data that its bridge loses.
+        missing: i32,
+        /// Whether its bridge has the fixed format of sense data alone.
+        is_fixed: bool,
+    }
+
+    const VALID: u16 = 1 << 14;
+    const LONG: (usize, u16) = (83, VALID | 1 << 10);
+    const LONG_WITH_OVERLAY: (usize, u16) = (83, VALID | 1 << 10 | 1 << 11);
+
+    impl Model {
+        fn data(&self) -> [u8; 512] {
+            let mut data = [0; 512];
+            let mut put = |word: usize, value: u16| {
+                data[2 * word..2 * word + 2].copy_from_slice(&value.to_le_bytes());
+            };
+            let shown = self.sectors[0];
+            for word in 0..4 {
+                put(100 + word, (shown >> (16 * word)) as u16);
+            }
+            let short = shown.min(0x0fff_ffff);
+            put(60, short as u16);
+            put(61, (short >> 16) as u16);
+            for (word, value) in &self.words {
+                put(*word, *value);
+            }
+            data
+        }
+
+        fn configuration(&self) -> [u8; 512] {
+            let mut data = [0; 512];
+            data[0] = 2;
+            data[6..14].copy_from_slice(&(self.sectors[2] - 1).to_le_bytes());
+            data[510] = 0xa5;
+            let sum = data.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+            data[511] = sum.wrapping_neg();
+            if self.is_damaged {
+                data[9] ^= 1;
+            }
+            data
+        }
+    }
+
+    impl Scsi for Model {
+        fn command(&self, block: &[u8], data: Data<'_>, _: Duration) -> Result<Reply, String> {
+            // No address is sent, and LBA is set in DEVICE.
+            let (code, rest) = (block[14], [block[0], block[15]]);
+            assert_eq!(
+                (rest, &block[7..14]),
+                ([0x85, 0], &[0, 0, 0, 0, 0, 0, 0x40][..])
+            );
+            let is_taken = code == 0xec || self.takes.contains(&code);
+            match (&block[1..7], code, data) {
+                ([8, 0x0e, 0, 0, 0, 1], 0xec, Data::In(data)) => data.copy_from_slice(&self.data()),
+                ([8, 0x0e, 0, 0xc2, 0, 1], 0xb1, Data::In(data)) => {
+                    data.copy_from_slice(&self.configuration());
+                }
+                ([7, 0x20, 0, 0, 0, 0], 0x27 | 0x78, Data::None) => {
+                    return Ok(self.address(is_taken, true));
+                }
+                ([6, 0x20, 0, 0, 0, 0], 0xf8, Data::None) => {
+                    return Ok(self.address(is_taken, false));
+                }
+                _ => panic!("{block:02x?}"),
+            }
+            Ok(Reply {
+                status: if is_taken { 0 } else { 2 },
+                missing: self.missing,
+                ..Reply::default()
+            })
+        }
+    }
+
+    impl Model {
+        /// The registers with the last address, even if the command is not taken.
+        fn address(&self, is_taken: bool, is_extended: bool) -> Reply {
+            let [lba0, lba1, lba2, lba3, lba4, lba5, ..] = (self.sectors[1] - 1).to_le_bytes();
+            let (lba3, device) = match is_extended {
+                true => (lba3, 0x40),
+                false => (0, 0x40 | lba3),
+            };
+            let (key, status, error) = match is_taken {
+                true => (1, 0x50, 0),
+                false => (0xb, 0x51, 4),
+            };
+            let sense = match self.is_fixed {
+                true => vec![
+                    0x70, 0, key, error, status, device, 0, 10, 0, lba0, lba1, lba2, 0, 0x1d, 0, 0,
+                    0, 0,
+                ],
+                false => vec![
+                    0x72, key, 0, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 1, error, 0, 0, lba3, lba0, lba4,
+                    lba1, lba5, lba2, device, status,
+                ],
+            };
+            Reply {
+                status: 2,
+                sense: Sense::read(&sense),
+                ..Reply::default()
+            }
+        }
+    }
+
+    fn model(sectors: [u64; 3], words: &[(usize, u16)], takes: &[u8]) -> Model {
+        Model {
+            sectors,
+            words: words.to_vec(),
+            takes: takes.to_vec(),
+            is_damaged: false,
+            missing: 0,
+            is_fixed: false,
+        }
+    }
+
+    const SECTORS: u64 = 7_814_037_168;
+
+    #[test]
+    fn areas_are_found_by_the_command_that_the_drive_has() {
+        let hidden = |hpa, dco| Some(Hidden { hpa, dco });
+        let long_sectors = [(106, VALID | 1 << 12), (117, 2048), (118, 0)];
+        for (drive, expected) in [
+            // Without any area, and with one or both.
+            (model([SECTORS; 3], &[LONG], &[0x27]), hidden(0, None)),
+            (
+                model([SECTORS - 100, SECTORS, SECTORS], &[LONG], &[0x27]),
+                hidden(51_200, None),
+            ),
+            (
+                model([SECTORS; 3], &[LONG_WITH_OVERLAY], &[0x27, 0xb1]),
+                hidden(0, Some(0)),
+            ),
+            (
+                model(
+                    [SECTORS - 100, SECTORS - 10, SECTORS],
+                    &[LONG_WITH_OVERLAY],
+                    &[0x27, 0xb1],
+                ),
+                hidden(46_080, Some(5120)),
+            ),
+            // An overlay that is frozen is not told.
+            (
+                model(
+                    [SECTORS, SECTORS, SECTORS + 1],
+                    &[LONG_WITH_OVERLAY],
+                    &[0x27],
+                ),
+                hidden(0, None),
+            ),
+            // An old drive, with addresses of 28 bits.
+            (
+                model([20_000_000, 20_000_064, 0], &[], &[0xf8]),
+                hidden(32_768, None),
+            ),
+            // A new one, with an accessible maximum address.
+            (
+                model(
+                    [SECTORS - 1, SECTORS, 0],
+                    &[LONG, (119, VALID | 1 << 8)],
+                    &[0x78],
+                ),
+                hidden(512, None),
+            ),
+            // Sectors of 4096 bytes.
+            (
+                model(
+                    [SECTORS - 1, SECTORS, 0],
+                    &[&[LONG][..], &long_sectors].concat(),
+                    &[0x27],
+                ),
+                hidden(4096, None),
+            ),
+            // It knows no such command, or is no drive.
+            (model([SECTORS; 3], &[LONG], &[]), None),
+            (model([0; 3], &[LONG], &[0x27]), None),
+        ] {
+            assert_eq!(ask(&drive), expected);
+        }
+    }
+
+    #[test]
+    fn damaged_data_tells_nothing() {
+        let whole = model([SECTORS; 3], &[LONG_WITH_OVERLAY], &[0x27, 0xb1]);
+        let damaged = Model {
+            is_damaged: true,
+            ..whole.clone()
+        };
+        assert_eq!(ask(&whole).unwrap().dco, Some(0));
+        assert_eq!(ask(&damaged).unwrap().dco, None);
+    }
+
+    /// A bridge that passes on a part tells nothing.
+    #[test]
+    fn bridges_that_lose_something_tell_nothing() {
+        let whole = model([SECTORS; 3], &[LONG], &[0x27]);
+        assert_eq!(ask(&whole).unwrap().hpa, 0);
+        let loses_data = Model {
+            missing: 2,
+            ..whole.clone()
+        };
+        let loses_registers = Model {
+            is_fixed: true,
+            ..whole
+        };
+        for bridge in [loses_data, loses_registers] {
+            assert_eq!(ask(&bridge), None);
+        }
+    }
+
+    #[test]
+    fn areas_have_names() {
+        let of = |hpa, dco| Hidden { hpa, dco };
+        assert_eq!((of(0, None).areas(), of(0, Some(0)).bytes()), ("", 0));
+        assert_eq!((of(5, None).areas(), of(5, None).bytes()), ("HPA", 5));
+        assert_eq!(of(0, Some(5)).areas(), "DCO");
+        assert_eq!(
+            (of(5, Some(5)).areas(), of(5, Some(5)).bytes()),
+            ("HPA and DCO", 10)
+        );
+    }
+}

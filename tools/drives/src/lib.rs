@@ -16,13 +16,12 @@ mod hidden;
 mod identity;
 pub mod io;
 pub mod list;
-mod purpose;
 mod standby;
 mod target;
 
+pub use confirm::Purpose;
 pub use health::Health;
 pub use hidden::Hidden;
 pub use identity::{Identity, Kind, Likeness};
-pub use purpose::Purpose;
 pub use target::device::Number;
 pub use target::{Target, shown};

@@ -3,22 +3,21 @@
 
 pub(crate) mod device;
 mod drive;
-mod file;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, SeekFrom};
+use device::{Device, Number};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom, StatxFlags};
 use squall_tools::failure::{at, cause};
 use squall_tools::{Failure, named_file};
 
 use crate::{Hidden, Identity, Kind, hidden, standby};
-use device::{Device, Number};
-pub(crate) use file::Inode;
 
 /// Directories of /dev/disk whose names belong to one drive. The other directories name a slot,
 /// which another drive may be in, or contents, which a copy has too.
@@ -123,7 +122,7 @@ impl Target {
             path: path.into(),
             kind: Kind::File,
             size: metadata.len(),
-            sector: file::direct_unit(path),
+            sector: direct_unit(path),
             model: None,
             serial: None,
             wwid: None,
@@ -361,4 +360,45 @@ pub fn shown(path: &Path) -> String {
         }
     }
     text
+}
+
+/// A unit, in bytes, that every file system with direct transfers accepts.
+const COMMON_UNIT: u32 = 4096;
+
+/// What identifies a file, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inode {
+    /// The device of its file system.
+    pub device: Number,
+    /// The inode number in that file system.
+    pub number: u64,
+}
+
+impl Inode {
+    /// The inode that `metadata` describes.
+    pub fn of(metadata: &Metadata) -> Inode {
+        Inode {
+            device: Number::new(metadata.dev()),
+            number: metadata.ino(),
+        }
+    }
+}
+
+impl fmt::Display for Inode {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}:{}", self.device, self.number)
+    }
+}
+
+/// The unit of direct transfers of the file at `path`, in bytes.
+fn direct_unit(path: &Path) -> u32 {
+    let wanted = StatxFlags::DIOALIGN;
+    let unit = rustix::fs::statx(CWD, path, AtFlags::empty(), wanted)
+        .ok()
+        .filter(|statx| statx.stx_mask & wanted.bits() != 0)
+        .map(|statx| statx.stx_dio_offset_align);
+    match unit {
+        None | Some(0) => COMMON_UNIT,
+        Some(unit) => unit,
+    }
 }

@@ -1,8 +1,13 @@
 //! Commands for a SCSI drive (SPC-5), or for one that a translation shows as a SCSI drive.
 
-mod sg_io;
+#![allow(unsafe_code)]
 
+use std::ffi::{c_int, c_uchar, c_uint, c_ushort, c_void};
+use std::fs::File;
 use std::time::Duration;
+
+use rustix::ioctl::{Ioctl, IoctlOutput, Opcode};
+use squall_tools::failure::cause;
 
 use super::sense::{Sense, key};
 
@@ -81,5 +86,111 @@ impl Reply {
             (Some(sense), Reply::CHECK_CONDITION) => sense.text(),
             (_, status) => format!("SCSI status 0x{status:02x}"),
         }
+    }
+}
+
+/// The most sense data that a drive sends (SPC-5, section 4.4.1).
+const SENSE: usize = 252;
+
+impl Scsi for File {
+    fn command(&self, block: &[u8], data: Data<'_>, timeout: Duration) -> Result<Reply, String> {
+        let mut sense = [0; SENSE];
+        let (direction, start, len) = match data {
+            Data::None => (-1, std::ptr::null_mut(), 0),
+            Data::Out(bytes) => (-2, bytes.as_ptr().cast_mut().cast(), bytes.len()),
+            Data::In(bytes) => (-3, bytes.as_mut_ptr().cast(), bytes.len()),
+        };
+        let request = Request {
+            interface: c_int::from(b'S'),
+            direction,
+            block_len: block.len() as c_uchar,
+            most_sense: SENSE as c_uchar,
+            pieces: 0,
+            len: len as c_uint,
+            data: start,
+            block: block.as_ptr(),
+            sense: sense.as_mut_ptr(),
+            timeout: timeout.as_millis() as c_uint,
+            flags: 0,
+            pack_id: 0,
+            user: std::ptr::null_mut(),
+            status: 0,
+            masked_status: 0,
+            message_status: 0,
+            sense_len: 0,
+            host_status: 0,
+            driver_status: 0,
+            missing: 0,
+            duration: 0,
+            info: 0,
+        };
+        // SAFETY: all pointers are to slices of the lengths beside them, which outlive this call; the
+        // kernel writes to the sense data, and to the data only if the direction is from the drive.
+        let done = unsafe { rustix::ioctl::ioctl(self, Submit(request)) };
+        let done = done.map_err(|error| cause(&error.into()))?;
+        if done.host_status != 0 {
+            let status = done.host_status;
+            return Err(format!("the adapter did not deliver it (0x{status:02x})"));
+        }
+        let len = usize::from(done.sense_len).min(SENSE);
+        Ok(Reply {
+            status: done.status,
+            sense: Sense::read(&sense[..len]),
+            missing: done.missing,
+        })
+    }
+}
+
+/// `struct sg_io_hdr` of scsi/sg.h.
+#[repr(C)]
+struct Request {
+    interface: c_int,
+    direction: c_int,
+    block_len: c_uchar,
+    most_sense: c_uchar,
+    pieces: c_ushort,
+    len: c_uint,
+    data: *mut c_void,
+    block: *const c_uchar,
+    sense: *mut c_uchar,
+    timeout: c_uint,
+    flags: c_uint,
+    pack_id: c_int,
+    user: *mut c_void,
+    status: c_uchar,
+    masked_status: c_uchar,
+    message_status: c_uchar,
+    sense_len: c_uchar,
+    host_status: c_ushort,
+    driver_status: c_ushort,
+    missing: c_int,
+    duration: c_uint,
+    info: c_uint,
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Request>() == 88);
+
+/// SG_IO; gives the request with its results.
+struct Submit(Request);
+
+// SAFETY: SG_IO takes a pointer to this structure, and writes the fields from `status` on.
+unsafe impl Ioctl for Submit {
+    type Output = Request;
+
+    const IS_MUTATING: bool = true;
+
+    fn opcode(&self) -> Opcode {
+        const SG_IO: Opcode = 0x2285;
+        SG_IO
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        (&raw mut self.0).cast()
+    }
+
+    unsafe fn output_from_ptr(_: IoctlOutput, at: *mut c_void) -> rustix::io::Result<Request> {
+        // SAFETY: `at` is what `as_ptr` gave, which the kernel has filled in, and is not used any more.
+        Ok(unsafe { at.cast::<Request>().read() })
     }
 }

@@ -10,11 +10,15 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::*;
 use crate::Kind;
-use crate::purpose::tests::WIPE;
 use crate::target::tests::find;
 use squall_testing::loops::Lab;
 
 const MIB: u64 = 1 << 20;
+
+const WIPE: Purpose = Purpose {
+    verb: "wipe",
+    instead: |path| format!("see {}", path.display()),
+};
 
 /// A target that looks like a drive at /dev/sdb.
 fn drive(lab: &Lab, serial: Option<&str>) -> Target {

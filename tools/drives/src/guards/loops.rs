@@ -3,7 +3,7 @@
 //! The kernel identifies it by numbers. Its name in sysfs is used only if the loop device cannot be
 //! opened: a name may belong to another mount namespace, be gone, or mean another file by now.
 
-mod status;
+#![allow(unsafe_code)]
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,6 +12,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
+use rustix::ioctl::{Getter, Opcode, ioctl};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
@@ -36,7 +38,7 @@ pub(super) fn all() -> Result<Vec<Attached>, Failure> {
     let attached = |device: Device| {
         let mut name = fs::read(device.join("loop/backing_file")).ok()?;
         name.pop_if(|byte| *byte == b'\n');
-        let backing = status::ask(&device)
+        let backing = ask(&device)
             .or_else(|_| named(&OsString::from_vec(name)))
             .ok()?;
         Some(Attached { device, backing })
@@ -78,4 +80,40 @@ impl Attached {
             Backing::Device(number) => number,
         }
     }
+}
+
+/// LOOP_GET_STATUS64 of linux/loop.h.
+const GET_STATUS: Opcode = 0x4c05;
+
+/// `struct loop_info64` of linux/loop.h: the numbers of the file or device behind a loop device, as in
+/// stat(2).
+#[repr(C)]
+struct Info {
+    device: u64,
+    inode: u64,
+    /// Zero if it is not a device.
+    rdevice: u64,
+    rest: [u64; 26],
+}
+
+const _: () = assert!(size_of::<Info>() == 232);
+
+/// The file or device behind `device`. Fails if its node cannot be opened or belongs to another device, or if
+/// nothing is attached.
+fn ask(device: &Device) -> io::Result<Backing> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let node: std::fs::File = rustix::fs::open(device.path(), flags, Mode::empty())?.into();
+    if Number::new(node.metadata()?.rdev()) != device.number {
+        return Err(io::Error::other("its node belongs to another device"));
+    }
+    // SAFETY: the request fills in a `loop_info64`. `Info` has its size and layout, and fields for
+    // which every value is valid.
+    let info: Info = unsafe { ioctl(&node, Getter::<GET_STATUS, Info>::new()) }?;
+    Ok(match info.rdevice {
+        0 => Backing::File(Inode {
+            device: Number::new(info.device),
+            number: info.inode,
+        }),
+        device => Backing::Device(Number::new(device)),
+    })
 }

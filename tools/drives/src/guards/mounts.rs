@@ -1,10 +1,11 @@
-//! Finds where devices are mounted, from /proc/self/mountinfo.
+//! Finds where devices are mounted, from /proc/self/mountinfo, and what is used as swap, from /proc/swaps.
 //!
 //! Some file systems show a number of their own and not their device's. For these, the source names the
 //! device. A btrfs may be on several devices, of which its source is only one; sysfs lists all of them.
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
+use crate::target::Inode;
 use crate::target::device::{Device, Number, devices_in};
 
 const MOUNTS: &str = "/proc/self/mountinfo";
@@ -98,7 +100,7 @@ fn btrfs_pools() -> Vec<Vec<Number>> {
 }
 
 /// Decodes a path from a file of /proc: `\040` is a blank.
-pub(super) fn path(escaped: &[u8]) -> PathBuf {
+fn path(escaped: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(escaped.len());
     let mut rest = escaped;
     while let Some((&first, behind)) = rest.split_first() {
@@ -116,6 +118,37 @@ pub(super) fn path(escaped: &[u8]) -> PathBuf {
         rest = next;
     }
     OsString::from_vec(bytes).into()
+}
+
+const SWAPS: &str = "/proc/swaps";
+
+/// The devices and files in use as swap.
+#[derive(Debug, Default)]
+pub(super) struct Swap {
+    pub devices: Vec<Number>,
+    pub files: Vec<Inode>,
+}
+
+pub(super) fn swap() -> Result<Swap, Failure> {
+    let text = match fs::read(SWAPS) {
+        // A kernel without swap.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Swap::default()),
+        text => text.map_err(at(Path::new(SWAPS)))?,
+    };
+    let mut swap = Swap::default();
+    for line in text.split(|&byte| byte == b'\n').skip(1) {
+        let name = line.split(|byte| b" \t".contains(byte)).next();
+        // Swap that has no name here is caught when the target is opened.
+        let Ok(metadata) = fs::metadata(path(name.unwrap_or_default())) else {
+            continue;
+        };
+        if metadata.file_type().is_block_device() {
+            swap.devices.push(Number::new(metadata.rdev()))
+        } else {
+            swap.files.push(Inode::of(&metadata))
+        }
+    }
+    Ok(swap)
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
+use rustix::ioctl::{NoArg, Opcode, ioctl, opcode};
 use squall_tools::retry::retry;
 
 /// F_SETSIG of asm-generic/fcntl.h.
@@ -127,6 +128,20 @@ fn errno(answer: libc::c_int) -> Result<(), Errno> {
     }
 }
 
+/// Makes the kernel read the partition table again.
+pub fn reread_partitions(drive: impl AsFd) -> rustix::io::Result<()> {
+    /// BLKRRPART of linux/fs.h.
+    const REREAD: Opcode = opcode::none(0x12, 95);
+    // SAFETY: this request takes no argument.
+    unsafe { ioctl(drive, NoArg::<REREAD>::new()) }
+}
+
+/// Makes the kernel drop the partitions of a drive whose table is gone.
+pub fn forget_partitions(drive: impl AsFd) {
+    // A device without partitions refuses this, and has nothing to drop.
+    let _ = reread_partitions(drive);
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -134,11 +149,11 @@ mod tests {
     use std::path::Path;
 
     use rustix::fs::{Mode, OFlags};
+    use squall_testing::loops::Lab;
 
     use super::super::{Access, Device, Direct};
     use super::*;
     use crate::target::tests::find;
-    use squall_testing::loops::Lab;
 
     thread_local! {
         /// How long this test waits for others. Children of other tests, which have this test's files

@@ -14,10 +14,9 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 
-use super::buffer::Buffer;
+use super::claim;
 use super::queue::Queue;
-use super::transfer::Direction;
-use super::{claim, partitions};
+use super::transfer::{Buffer, Direction};
 use crate::target::length;
 use crate::{Kind, Target, guards};
 
@@ -206,7 +205,7 @@ impl Device {
     /// Makes the kernel forget the partitions, which have been overwritten.
     pub fn forget_partitions(&self) {
         if self.is_block {
-            partitions::forget(self.file.as_fd());
+            claim::forget_partitions(self.file.as_fd());
         }
     }
 }
@@ -215,7 +214,9 @@ impl Device {
 /// open.
 fn reread_partitions(drive: &File) -> Result<(), Errno> {
     let is_busy = |error: &Errno| *error == Errno::BUSY;
-    retry(claim::timeout(), is_busy, || partitions::reread(drive))
+    retry(claim::timeout(), is_busy, || {
+        claim::reread_partitions(drive)
+    })
 }
 
 /// Opens `target` for transfers past the page cache; `None` if it does not support them.
