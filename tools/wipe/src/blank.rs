@@ -3,9 +3,8 @@
 //! Each target has a thread of its own, which reads until the end, or until it finds data.
 
 mod answer;
+mod contents;
 mod screen;
-mod signature;
-mod surface;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,21 +21,20 @@ use squall_tools::{Failure, Inquiry, Interrupt, output};
 use crate::args::{BlankArguments, TransferArguments};
 use crate::control::Control;
 use crate::event::EventSender;
-use crate::open_target::OpenTarget;
 use crate::pipeline::Pipeline;
 use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{Extent, Outcome};
 use crate::run::supervised;
 use crate::sample::samples;
-use crate::show::text;
 use crate::stall::Stall;
-use crate::task::{Stop, Task};
+use crate::task::{OpenTarget, Stop, Task};
+use crate::text;
 
 pub use answer::Answer;
 use answer::Verdict;
+use contents::{Contents, SEARCHED, Surface, signatures};
 use screen::Screen;
-use surface::{Contents, Surface};
 
 /// Time between two updates of what is shown.
 const TICK: Duration = Duration::from_millis(100);
@@ -261,19 +259,16 @@ impl Reading {
         let size = target.identity.size;
         let regions = match self.sample {
             true => samples(size, squall::u64),
-            false => vec![Extent {
-                offset: 0,
-                length: size,
-            }],
+            false => vec![Extent::new(0, size)],
         };
         let total = regions.iter().map(|region| region.length).sum();
         self.progress.begin(Phase::Verifying(1), 0, total);
-        let mut start = Buffer::new(signature::SEARCHED);
+        let mut start = Buffer::new(SEARCHED);
         let length = size.min(start.len() as u64) as usize;
         let start = &mut start[..length];
         // What cannot be read shows below.
-        let signatures = match device.transfer(Direction::Read, start, 0) {
-            Ok(()) => signature::found(start),
+        let found = match device.transfer(Direction::Read, start, 0) {
+            Ok(()) => signatures(start),
             Err(_) => Vec::new(),
         };
         let (events, _) = channel();
@@ -302,7 +297,7 @@ impl Reading {
             &target.identity.given,
             Some(target.identity.clone()),
             contents,
-            signatures,
+            found,
         );
         Answer {
             blank: answer.blank && unreadable.is_empty(),
@@ -340,14 +335,11 @@ fn check_size(target: &Target, device: &Device) -> Result<(), Stop> {
 }
 
 fn pieces(region: Extent) -> impl Iterator<Item = Extent> {
-    let end = region.offset + region.length;
+    let end = region.end();
     let offsets = std::iter::successors(Some(region.offset), |at| Some(at + PIECE));
     offsets
         .take_while(move |at| *at < end)
-        .map(move |offset| Extent {
-            offset,
-            length: PIECE.min(end - offset),
-        })
+        .map(move |offset| Extent::new(offset, PIECE.min(end - offset)))
 }
 
 fn failure_reason(stop: Stop) -> String {
@@ -441,10 +433,7 @@ mod tests {
         let text = count.text(answers.len()).expect("a failure");
         assert_eq!(text, "1 of 4 drives are not blank, and 1 could not be read");
         let mut answers = answers;
-        answers[2].unreadable.push(Extent {
-            offset: 0,
-            length: 512,
-        });
+        answers[2].unreadable.push(Extent::new(0, 512));
         let answers = answers.map(|answer| serde_json::to_value(answer).expect("JSON"));
         Schema::derive::<Answer>().check(&answers, &[]);
     }
@@ -469,11 +458,7 @@ mod tests {
 
     #[test]
     fn reading_ends_with_the_piece_that_has_data() {
-        let pieces: Vec<_> = pieces(Extent {
-            offset: 5,
-            length: 2 * PIECE + 1,
-        })
-        .collect();
+        let pieces: Vec<_> = pieces(Extent::new(5, 2 * PIECE + 1)).collect();
         let ends: Vec<_> = pieces
             .iter()
             .map(|piece| (piece.offset, piece.length))

@@ -1,6 +1,5 @@
 //! One drive's part of a job, from its first pass to its outcome, in a thread of its own.
 
-mod outcome;
 mod own_erase;
 
 use std::io;
@@ -18,7 +17,7 @@ use crate::control::Control;
 use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::{Key, Keys};
-use crate::open_target::OpenTarget;
+use crate::pass::{self, Found};
 use crate::pipeline::Pipeline;
 use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
@@ -26,9 +25,7 @@ use crate::record::{
     ContentKind, Drive, Extent, Level, Outcome, Pass, Plan, Scope, Transfer, Verification,
 };
 use crate::sample::samples;
-use crate::task::Stop;
-use crate::verify::{self, Found};
-use crate::write;
+use crate::task::{OpenTarget, Stop};
 
 /// What a drive's thread needs.
 pub struct Worker<'a> {
@@ -105,7 +102,7 @@ impl Worker<'_> {
             self.events.send(EventKind::Note { text });
         }
         let outcome = match ended {
-            Ok(()) => self.update(|drive| outcome::of(drive)),
+            Ok(()) => self.update(|drive| Outcome::from_findings(drive)),
             Err(stop) => stop.into(),
         };
         let health = match outcome {
@@ -184,7 +181,7 @@ impl Worker<'_> {
             self.save();
         };
         let unwritten = Ranges::before(&begun.unwritten, offset);
-        write::pass(pipeline, &mut content, offset, unwritten, &mut save)?;
+        pass::write(pipeline, &mut content, offset, unwritten, &mut save)?;
         self.update(|drive| drive.passes[index].ended = Some(Timestamp::now()));
         self.save();
         Ok(())
@@ -200,10 +197,7 @@ impl Worker<'_> {
         }
         let regions = match scope {
             Scope::None => return Ok(()),
-            Scope::Full => vec![Extent {
-                offset: 0,
-                length: size,
-            }],
+            Scope::Full => vec![Extent::new(0, size)],
             Scope::Sample => samples(size, squall::u64),
         };
         let key = |keys| match number == self.plan.count() {
@@ -235,7 +229,7 @@ impl Worker<'_> {
             self.verification(number, |place| *place = Some(found.onto(now)));
             self.save();
         };
-        verify::compare(
+        pass::compare(
             pipeline,
             &mut content,
             &left,
@@ -310,12 +304,9 @@ impl Worker<'_> {
 
 /// The part of `region` from `offset` on, if there is one.
 fn rest_from(region: Extent, offset: u64) -> Option<Extent> {
-    let end = region.offset + region.length;
+    let end = region.end();
     let from = region.offset.max(offset);
-    (from < end).then(|| Extent {
-        offset: from,
-        length: end - from,
-    })
+    (from < end).then(|| Extent::new(from, end - from))
 }
 
 fn new_pass(content: ContentKind) -> Pass {

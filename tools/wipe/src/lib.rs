@@ -1,18 +1,18 @@
 //! `squall wipe` overwrites drives, many at once, verifies them, and writes reports.
 //!
 //! `squall_drives` identifies, checks and confirms the targets. Then each drive has a thread
-//! (`drive`), which writes (`write`) and verifies (`verify`) through a queue of transfers, while
+//! (`drive`), which writes and verifies (`pass`) through a queue of transfers, while
 //! the first thread shows their progress (`show`). The `journal` survives power cuts. It holds a
 //! `record` of each drive, which in the end becomes the drive's `report`.
 
 #![deny(unsafe_code)]
 
+mod advice;
 pub mod args;
 mod blank;
 mod choice;
 mod clocks;
 mod content;
-mod content_kind;
 mod control;
 mod drive;
 mod event;
@@ -20,29 +20,25 @@ mod filesystem;
 mod journal;
 mod keyboard;
 mod keys;
-mod level;
 mod machine;
-mod open_target;
+mod pass;
 mod pipeline;
 mod plan;
 mod progress;
 mod purge;
 mod ranges;
+mod recognise;
 mod record;
-mod recorded_drive;
 mod report;
-mod reports;
 mod rescue;
 mod run;
 mod sample;
 mod show;
-mod skip;
 mod stall;
 mod task;
+mod text;
 mod thermometer;
-mod verify;
 mod workers;
-mod write;
 
 pub use blank::blank;
 pub use run::{verify, wipe};

@@ -14,10 +14,9 @@ use squall_tools::failure::cause;
 
 use crate::args::TransferArguments;
 use crate::event::EventSender;
-use crate::open_target::OpenTarget;
 use crate::record::Extent;
 use crate::rescue;
-use crate::task::{Stop, Task};
+use crate::task::{OpenTarget, Stop, Task};
 
 /// Length of a transfer, in bytes: as much as most drives take at once.
 pub const TRANSFER: usize = 1 << 20;
@@ -119,10 +118,7 @@ impl<'a> Pipeline<'a> {
             if !matches!(stop, Stop::Unflushed(_)) {
                 return Err(stop);
             }
-            let since = Extent {
-                offset: *kept,
-                length: offset - *kept,
-            };
+            let since = Extent::new(*kept, offset - *kept);
             for extent in cut(since, 0..offset) {
                 rescue::in_pieces(&mut self.open, extent, task)?;
             }
@@ -170,10 +166,7 @@ impl<'a> Pipeline<'a> {
     /// Handles a finished transfer. One that was not completed is repeated in pieces.
     fn settle<T: Task>(&mut self, finished: Finished, task: &mut T) -> Result<(), Stop> {
         let Finished { transfer, result } = finished;
-        let extent = Extent {
-            offset: transfer.offset,
-            length: transfer.len as u64,
-        };
+        let extent = Extent::new(transfer.offset, transfer.len as u64);
         let is_whole = matches!(&result, Ok(done) if *done == transfer.len);
         if is_whole {
             task.done(transfer.offset, &transfer.buffer[..transfer.len]);
@@ -200,13 +193,11 @@ impl<'a> Pipeline<'a> {
 fn cut(region: Extent, within: Range<u64>) -> impl Iterator<Item = Extent> {
     let length = TRANSFER as u64;
     let from = region.offset.max(within.start);
-    let end = (region.offset + region.length).min(within.end);
+    let end = (region.end()).min(within.end);
     let next = move |at: &u64| Some((at / length + 1) * length);
     let offsets = std::iter::successors(Some(from), next).take_while(move |at| *at < end);
-    offsets.map(move |offset| Extent {
-        offset,
-        length: ((offset / length + 1) * length).min(end) - offset,
-    })
+    offsets
+        .map(move |offset| Extent::new(offset, ((offset / length + 1) * length).min(end) - offset))
 }
 
 fn queue_failure(error: io::Error) -> Stop {

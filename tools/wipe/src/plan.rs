@@ -10,7 +10,7 @@ use crate::purge;
 use crate::record::{EraseMethod, OwnErase, Plan, Scope};
 use crate::run::Then;
 use crate::show::json::{Event, FORMAT, Line};
-use crate::{content_kind, report};
+use crate::{advice, content};
 
 /// Targets, what is done with them, and what they told of themselves: each was asked once.
 #[derive(Clone, Copy)]
@@ -108,7 +108,7 @@ impl Planned<'_> {
             &mut text,
             &format!(
                 "to be overwritten {}; {}",
-                content_kind::in_words(&self.plan.passes),
+                content::in_words(&self.plan.passes),
                 verification(self.plan)
             ),
         );
@@ -203,7 +203,7 @@ fn verification(plan: &Plan) -> String {
 fn advice(targets: &[Target], erases: &[Option<OwnErase>]) -> Vec<String> {
     let all = targets.iter().zip(erases);
     let advice =
-        all.filter_map(|(target, erase)| report::flash_advice(&target.identity, erase.as_ref()));
+        all.filter_map(|(target, erase)| advice::flash_advice(&target.identity, erase.as_ref()));
     let mut advice: Vec<String> = advice.collect();
     advice.dedup();
     advice

@@ -1,14 +1,35 @@
 //! Sets of bytes of a target: those that were refused, and those that differ.
 
 use rangemap::RangeSet;
-
-use crate::record::Extent;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// This many equal bytes between two differing ones make them two ranges.
 const GAP: u64 = 16;
 
 /// The most ranges that are listed: a few megabytes of a report.
 const LISTED: usize = 100_000;
+
+/// A range of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Extent {
+    /// Offset of the first byte.
+    pub offset: u64,
+    /// Number of bytes.
+    #[schemars(range(min = 1))]
+    pub length: u64,
+}
+
+impl Extent {
+    pub const fn new(offset: u64, length: u64) -> Extent {
+        Extent { offset, length }
+    }
+
+    /// The offset behind the last byte.
+    pub fn end(self) -> u64 {
+        self.offset + self.length
+    }
+}
 
 /// A set of bytes of a target.
 #[derive(Clone, Debug, Default)]
@@ -17,27 +38,26 @@ pub struct Ranges(RangeSet<u64>);
 impl Ranges {
     /// The bytes of `extents` before `end`.
     pub fn before(extents: &[Extent], end: u64) -> Ranges {
-        let cut = |extent: &Extent| extent.offset..(extent.offset + extent.length).min(end);
+        let cut = |extent: &Extent| extent.offset..extent.end().min(end);
         Ranges(extents.iter().map(cut).filter(|r| !r.is_empty()).collect())
     }
 
     /// Adds a range.
     pub fn add(&mut self, extent: Extent) {
-        self.0.insert(extent.offset..extent.offset + extent.length);
+        self.0.insert(extent.offset..extent.end());
     }
 
     /// The ranges, in order.
     pub fn extents(&self) -> Vec<Extent> {
-        let extent = |range: &std::ops::Range<u64>| Extent {
-            offset: range.start,
-            length: range.end - range.start,
-        };
-        self.0.iter().map(extent).collect()
+        let ranges = self.0.iter();
+        ranges
+            .map(|range| Extent::new(range.start, range.end - range.start))
+            .collect()
     }
 
     /// Whether all of `extent` is in the set.
     pub fn covers(&self, extent: Extent) -> bool {
-        let range = extent.offset..extent.offset + extent.length;
+        let range = extent.offset..extent.end();
         self.0.gaps(&range).next().is_none()
     }
 }
@@ -74,13 +94,10 @@ impl Differences {
             self.bytes += 1;
             let at = offset + at as u64;
             match new.last_mut() {
-                Some(last) if at - (last.offset + last.length) < GAP => {
+                Some(last) if at - last.end() < GAP => {
                     last.length = at + 1 - last.offset;
                 }
-                _ => new.push(Extent {
-                    offset: at,
-                    length: 1,
-                }),
+                _ => new.push(Extent::new(at, 1)),
             }
         }
         new.retain(|extent| self.list(*extent));
@@ -92,8 +109,8 @@ impl Differences {
         let mut joined: Vec<Extent> = Vec::new();
         for extent in self.ranges.extents() {
             match joined.last_mut() {
-                Some(last) if extent.offset - (last.offset + last.length) < GAP => {
-                    last.length = extent.offset + extent.length - last.offset;
+                Some(last) if extent.offset - last.end() < GAP => {
+                    last.length = extent.end() - last.offset;
                 }
                 _ => joined.push(extent),
             }

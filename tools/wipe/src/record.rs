@@ -5,8 +5,9 @@
 //!
 //! All numbers of bytes are exact; times are in UTC.
 
-mod plan;
-mod purge;
+mod outcome;
+
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -15,13 +16,12 @@ use serde::{Deserialize, Serialize};
 use squall_drives::io::QueueKind;
 use squall_drives::{Health, Hidden, Identity};
 
-pub use crate::content_kind::ContentKind;
-pub use crate::level::Level;
-pub use crate::machine::Machine;
-pub use plan::Plan;
-
-pub use purge::{Exchange, OwnErase, Purge, Sanitize};
+pub use outcome::{Level, Outcome};
 pub use squall_drives::erase::EraseMethod;
+
+pub use crate::content::ContentKind;
+pub use crate::machine::Machine;
+pub use crate::ranges::Extent;
 
 /// Name and version of a report's layout.
 pub const FORMAT: &str = "squall-wipe/1";
@@ -195,16 +195,6 @@ impl Verification {
     }
 }
 
-/// A range of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Extent {
-    /// Offset of the first byte.
-    pub offset: u64,
-    /// Number of bytes.
-    #[schemars(range(min = 1))]
-    pub length: u64,
-}
-
 /// How bytes went to and from a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transfer {
@@ -212,49 +202,6 @@ pub struct Transfer {
     pub direct: bool,
     /// `io_uring` or `threads`.
     pub queue: QueueKind,
-}
-
-/// How a drive's part of a job ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Everything was overwritten, and everything compared is as it was written.
-    Verified,
-    /// Everything was overwritten. Nothing was compared, as asked.
-    Overwritten,
-    /// Some bytes could not be overwritten or read back, the drive's size changed, or its own erase failed.
-    Incomplete,
-    /// The drive does not hold what was written.
-    Differs,
-    /// The user stopped the job.
-    Interrupted,
-    /// The drive disappeared.
-    Vanished,
-    /// The job could not go on with this drive.
-    Failed {
-        /// Why it could not go on.
-        reason: String,
-    },
-    /// The drive was given up because it has died.
-    Dead {
-        /// How that showed.
-        reason: String,
-    },
-}
-
-impl Outcome {
-    /// Whether everything that was asked for was done.
-    pub fn is_success(&self) -> bool {
-        matches!(self, Outcome::Verified | Outcome::Overwritten)
-    }
-
-    /// Whether there is something left to resume.
-    pub fn is_resumable(&self) -> bool {
-        matches!(
-            self,
-            Outcome::Interrupted | Outcome::Vanished | Outcome::Failed { .. }
-        )
-    }
 }
 
 /// A remark about a drive.
@@ -348,5 +295,122 @@ impl Drive {
     pub fn note(&mut self, text: String) {
         let at = Timestamp::now();
         self.notes.push(Note { at, text });
+    }
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// What each pass writes, in order.
+    #[schemars(length(min = 1))]
+    pub passes: Vec<ContentKind>,
+    /// How much is read back and compared.
+    pub verify: Scope,
+    /// Whether it is read back after each pass, and not only after the last.
+    pub verify_each: bool,
+    /// Whether the keys are kept after the job.
+    pub keep_key: bool,
+}
+
+impl Plan {
+    /// The number of passes.
+    pub fn count(&self) -> u32 {
+        self.passes.len() as u32
+    }
+
+    /// What pass `number` writes, counted from 1.
+    pub fn content(&self, number: u32) -> Option<ContentKind> {
+        self.passes.get(number.checked_sub(1)? as usize).copied()
+    }
+
+    /// Whether one of its passes has a key. Then each has one.
+    pub fn has_keys(&self) -> bool {
+        self.passes.contains(&ContentKind::Keystream)
+    }
+
+    /// Whether what is on the drive in the end can only be compared with a key.
+    pub fn ends_with_key(&self) -> bool {
+        self.passes.last() == Some(&ContentKind::Keystream)
+    }
+}
+
+/// A drive's own erase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Purge {
+    /// How the drive erases itself. If it was found at that and does not tell how, this is what was asked for until it
+    /// ends, and then a sanitize operation that is not told.
+    pub means: EraseMethod,
+    /// Whether no real drive had run squall's commands for it when it was asked for: they were tried on emulated drives
+    /// only.
+    pub untried_on_hardware: bool,
+    /// When it began.
+    pub began: Option<Timestamp>,
+    /// When it ended, successfully or not.
+    pub ended: Option<Timestamp>,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+    /// The number of the drive in this job, counted from 0, whose erase reaches this drive too: both
+    /// are namespaces of one NVM subsystem. `None` if this drive is erased by itself.
+    pub with: Option<usize>,
+    /// What was sent and answered, if the means is a sanitize operation.
+    pub sanitize: Option<Sanitize>,
+}
+
+/// What a drive told of its own erase before it was overwritten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum OwnErase {
+    /// `squall wipe --purge` has it erase itself.
+    Supported {
+        means: EraseMethod,
+        /// The targets to name: all namespaces of the job that the erase reaches, or the drive alone.
+        targets: Vec<PathBuf>,
+    },
+    /// `squall wipe --purge` would refuse the drive.
+    Unsupported { reason: String },
+}
+
+/// A sanitize operation, which a drive carries out by itself after it has accepted the command.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Sanitize {
+    /// Whether the operation was already under way when it was first asked about, and not begun by this job.
+    pub found_under_way: bool,
+    /// When the drive accepted the command, or was found at work.
+    pub accepted: Option<Timestamp>,
+    /// Model and serial number as the drive itself told them, if it is an ATA drive: those of the target may be an
+    /// adapter's.
+    pub own_name: Option<String>,
+    /// Every command that changes something, and the answers about the state that decided.
+    pub exchanges: Vec<Exchange>,
+}
+
+/// A command and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exchange {
+    /// When it was answered.
+    pub at: Timestamp,
+    /// The command's name, and its bytes or words in hexadecimal digits.
+    pub sent: String,
+    /// What the drive answered.
+    pub answered: String,
+}
+
+impl Purge {
+    /// An erase that is asked for and has not begun.
+    pub fn asked(means: EraseMethod) -> Purge {
+        Purge {
+            means,
+            untried_on_hardware: true,
+            began: None,
+            ended: None,
+            failure: None,
+            with: None,
+            sanitize: None,
+        }
+    }
+
+    /// How the drive erased itself, if it did.
+    pub fn done(&self) -> Option<EraseMethod> {
+        (self.ended.is_some() && self.failure.is_none()).then_some(self.means)
     }
 }

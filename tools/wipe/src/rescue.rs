@@ -9,9 +9,8 @@ use rustix::io::Errno;
 use squall_drives::io::Buffer;
 use squall_tools::failure::cause;
 
-use crate::open_target::OpenTarget;
 use crate::record::Extent;
-use crate::task::{Stop, Task};
+use crate::task::{OpenTarget, Stop, Task};
 
 /// How often a sector is tried before it is given up.
 const SECTOR_TRIES: u32 = 3;
@@ -96,17 +95,14 @@ fn attempt<T: Task>(
 
 /// The halves of `part`, split at a sector boundary; `None` if it is one sector or less.
 fn halves(part: Extent, sector: u64) -> Option<[Extent; 2]> {
-    let end = part.offset + part.length;
-    let middle = (part.offset + part.length / 2) / sector * sector;
+    let end = part.end();
+    let middle = (part.end() / 2) / sector * sector;
     let middle = if middle > part.offset {
         middle
     } else {
         (part.offset / sector + 1) * sector
     };
-    let piece = |from, to| Extent {
-        offset: from,
-        length: to - from,
-    };
+    let piece = |from, to| Extent::new(from, to - from);
     (middle < end).then(|| [piece(part.offset, middle), piece(middle, end)])
 }
 

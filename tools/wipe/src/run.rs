@@ -1,9 +1,7 @@
 //! A run of `squall wipe` or `squall verify`, from the command line to the reports.
 
-mod assets;
 mod begin;
 mod finish;
-mod recognise;
 mod resume;
 mod then;
 mod verify;

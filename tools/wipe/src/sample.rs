@@ -86,7 +86,7 @@ mod tests {
             assert!(all >= size / 10 && all < size / 6, "{size}: {all}");
             assert_eq!(samples[0].offset, 0);
             let last = samples.last().unwrap();
-            assert_eq!(last.offset + last.length, size);
+            assert_eq!(last.end(), size);
             let of_a_thousandth = |n: u64| {
                 let (from, to) = (size / 1000 * n, size / 1000 * (n + 2));
                 samples.iter().any(|s| s.offset >= from && s.offset < to)
@@ -102,7 +102,7 @@ mod tests {
         for size in [1, 511, 4096, 4097, 8191, 81_920, 100_000] {
             let samples = samples(size, numbers());
             let last = samples.last().unwrap();
-            assert_eq!((samples[0].offset, last.offset + last.length), (0, size));
+            assert_eq!((samples[0].offset, last.end()), (0, size));
         }
     }
 }

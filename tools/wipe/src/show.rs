@@ -1,7 +1,6 @@
 //! Shows a run while it goes on: as bars on a terminal, as plain lines in a log, or as events for a
 //! program. All show the same, and no drive waits for them.
 
-mod cost;
 #[cfg(test)]
 pub mod fixture;
 pub mod json;
@@ -13,8 +12,6 @@ mod screen;
 mod table;
 #[cfg(test)]
 mod tests;
-pub mod text;
-mod words;
 
 use std::io::{self, Write};
 use std::sync::Arc;

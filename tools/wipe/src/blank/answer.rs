@@ -9,10 +9,9 @@ use squall_drives::{Identity, shown};
 use squall_tools::text::in_a_line;
 use squall_tools::units;
 
-use super::signature::Signature;
-use super::surface::{BlockKind, Contents};
+use super::contents::{BlockKind, Contents, Signature};
 use crate::record::Extent;
-use crate::report::share::grouped_digits;
+use crate::text::grouped_digits;
 
 /// Name and version of this layout.
 pub const FORMAT: &str = "squall-blank/1";

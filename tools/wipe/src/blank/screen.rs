@@ -10,7 +10,8 @@ use squall_tools::{terminal, units};
 
 use crate::progress::Progress;
 use crate::show::meter::Meter;
-use crate::show::{tell, text};
+use crate::show::tell;
+use crate::text;
 
 /// Time between two lines about a target where there are no bars.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -66,7 +67,7 @@ impl Screen {
                 format!("{} %", text::percent(reading.done, reading.total)),
             ];
             parts.extend(meter.now().map(units::rate));
-            parts.extend(text::left(left));
+            parts.extend(left.text());
             told += &format!("{:.0} {}\n", Timestamp::now(), parts.join(", "));
             bar.set_length(reading.total);
             bar.set_position(reading.done);

@@ -9,8 +9,8 @@ use squall_drives::erase::{self, Action, EraseMethod};
 use super::Worker;
 use crate::event::EventKind;
 use crate::progress::Phase;
+use crate::recognise;
 use crate::record::{Drive, Exchange, Outcome, Purge, Sanitize};
-use crate::recorded_drive;
 use crate::task::Stop;
 
 /// Time between two looks at whether the user wants to stop.
@@ -56,7 +56,7 @@ impl Worker<'_> {
         let job = self.journal.job().clone();
         let targets = job.drives.iter().map(|drive| &drive.target);
         let named: Vec<_> = targets
-            .filter_map(|target| recorded_drive::find(target).ok())
+            .filter_map(|target| recognise::find(target).ok())
             .collect();
         let drive = erase::chosen(self.target, self.device.file(), &named);
         let drive = drive.map_err(Stop::Failed)?;

@@ -8,7 +8,8 @@ use serde_json::Value;
 use squall_drives::{Hidden, Kind};
 use squall_testing::schema::Schema;
 
-use super::{Advice, flash_advice, html, job_html, record, whole};
+use super::{html, job_html, record, whole};
+use crate::advice::{Advice, flash_advice};
 use crate::journal;
 use crate::record::{
     ContentKind, EraseMethod, Extent, Job, Level, Note, Outcome, OwnErase, Pass, Purge,
@@ -168,10 +169,7 @@ fn a_drive_that_was_not_touched_has_no_clean_bill() {
 fn a_missing_byte_is_not_rounded_away() {
     let mut job = fixture::job();
     assert!(html(&job, 0).contains("<dt>Share</dt><dd>100.0 %</dd>"));
-    job.drives[0].passes[0].unwritten = vec![Extent {
-        offset: 5,
-        length: 1,
-    }];
+    job.drives[0].passes[0].unwritten = vec![Extent::new(5, 1)];
     job.drives[0].outcome = Some(Outcome::Incomplete);
     let page = html(&job, 0);
     assert!(page.contains("<dt>Share</dt><dd>99.9 %</dd>"));
@@ -444,10 +442,7 @@ fn a_verdict_counts_what_was_found_after_any_pass() {
     );
 }
 
-const SECTOR: Extent = Extent {
-    offset: 0,
-    length: 512,
-};
+const SECTOR: Extent = Extent::new(0, 512);
 
 #[test]
 fn pages_say_who_for_whom_and_with_what() {

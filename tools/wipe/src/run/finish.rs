@@ -6,7 +6,7 @@ use super::say;
 use crate::journal::Journal;
 use crate::keys;
 use crate::record::{Drive, Job, Outcome};
-use crate::reports;
+use crate::report;
 use crate::show::OutputStyle;
 
 /// How a job ended.
@@ -21,7 +21,7 @@ pub struct Finished {
 /// done. May be called again.
 pub fn finish(journal: &Journal, style: OutputStyle) -> Finished {
     let job = journal.job().clone();
-    let reported = reports::write(journal, &job, style);
+    let reported = report::write(journal, &job, style);
     let has_ended = |drive: &Drive| drive.outcome.is_some();
     let is_reported = reported.is_ok() && job.drives.iter().all(has_ended);
     // If the disk knows only an earlier state of the job, it is resumed from there, with the keys.

@@ -7,7 +7,7 @@ use squall_drives::{Target, confirm, guards};
 use squall_tools::Failure;
 
 use super::finish::finish;
-use super::{Prepared, open_all, protect_memory, recognise, say, show_plan, then};
+use super::{Prepared, open_all, protect_memory, say, show_plan, then};
 use crate::args::WipeArguments;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
@@ -15,7 +15,7 @@ use crate::plan::Planned;
 use crate::record::{Drive, Outcome, Purge};
 use crate::show::OutputStyle;
 use crate::workers::pending;
-use crate::{PURPOSE, purge, recorded_drive};
+use crate::{PURPOSE, purge, recognise};
 
 /// Prepares the unfinished drives of the job whose journal is at `path`; `None` for a dry run, or if
 /// all drives are finished.
@@ -93,7 +93,7 @@ fn find_attached(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<T
     let mut missing = None;
     for number in left {
         let identity = journal.update(*number, |drive| drive.target.clone());
-        match recorded_drive::find(&identity) {
+        match recognise::find(&identity) {
             Ok(target) => {
                 found.0.push(*number);
                 found.1.push(target);

@@ -12,9 +12,9 @@ use super::{as_refusal, new_job, protect_memory, say, supervised};
 use crate::args::VerifyArguments;
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
+use crate::recognise;
 use crate::record::{Drive, FORMAT, Job, Outcome, Pass, Plan, Wipe};
-use crate::recorded_drive;
-use crate::reports;
+use crate::report;
 use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Supervision, Workers};
 
@@ -93,7 +93,7 @@ fn work(
             ..job.clone()
         };
         let path = journal.report_path(number);
-        reported = reported.and(reports::write_one(&path, &report, style));
+        reported = reported.and(report::write_one(&path, &report, style));
     }
     if reported.is_ok() {
         say(&format!("reports: {}", directory.display()));
@@ -144,7 +144,7 @@ fn reported(options: &VerifyArguments) -> Result<Vec<Reported>, Failure> {
                 drive: to_verify(&job, drive),
                 pending: None,
             });
-            let target = match recorded_drive::find(&drive.target) {
+            let target = match recognise::find(&drive.target) {
                 Ok(target) => target,
                 Err(failure) => {
                     why_not = Some(found[number].skip(failure, |_| Outcome::Vanished));

@@ -100,15 +100,9 @@ pub fn sanitized() -> Purge {
 
 fn incomplete() -> Drive {
     let mut drive = drive("/dev/sdc", "WD-WX12A3456790", Outcome::Incomplete);
-    let extents = (0..230).map(|index| Extent {
-        offset: 81_920 * index,
-        length: 4096,
-    });
+    let extents = (0..230).map(|index| Extent::new(81_920 * index, 4096));
     drive.passes[0].unwritten = extents.collect();
-    let unreadable = vec![Extent {
-        offset: 81_920,
-        length: 512,
-    }];
+    let unreadable = vec![Extent::new(81_920, 512)];
     drive.verification = Some(Verification {
         unreadable,
         compared: SIZE - 512,
@@ -140,16 +134,7 @@ fn differs() -> Drive {
         media_errors: Some(3),
         ..health
     });
-    let differing = vec![
-        Extent {
-            offset: 1_048_577,
-            length: 1,
-        },
-        Extent {
-            offset: 2_097_152,
-            length: 40,
-        },
-    ];
+    let differing = vec![Extent::new(1_048_577, 1), Extent::new(2_097_152, 40)];
     drive.verification = Some(Verification {
         differing,
         differing_bytes: 17,

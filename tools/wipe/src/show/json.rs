@@ -1,23 +1,24 @@
 //! Events for programs: one JSON object on each line. [`Line`] describes them.
 
-mod line;
-
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use squall_drives::{Hidden, Identity};
 use squall_tools::Failure;
-
-use crate::event::EventKind;
-use crate::progress::Phase;
-use crate::record::Job;
-
-use line::{Ending, PhaseName, Progress};
-pub use line::{Event, FORMAT, Line};
 
 use super::meter::Left;
 use super::row::Row;
+use super::row::bytes_processed;
 use super::run::Run;
 use super::{Out, View};
+use crate::choice::Skipped;
+use crate::event::EventKind;
+use crate::progress::Phase;
+use crate::record::{self, EraseMethod, Job, Outcome, Plan, Tool};
+use crate::run::Then;
 
 /// Time between two progress events of a drive.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -132,4 +133,195 @@ fn progress(row: &Row) -> Option<Progress> {
 /// Rounded to whole bytes or seconds.
 fn whole(value: Option<f64>) -> Option<u64> {
     value.map(|value| value.round() as u64)
+}
+
+/// Name and version of this layout.
+pub const FORMAT: &str = "squall-wipe-events/1";
+
+/// A line of `squall wipe --json`. New keys and new events may be added while the number of the format
+/// stays.
+#[derive(Serialize, JsonSchema)]
+pub struct Line<'a> {
+    /// RFC 3339, UTC, with milliseconds.
+    #[schemars(with = "Timestamp")]
+    at: String,
+    #[serde(flatten)]
+    event: Event<'a>,
+}
+
+impl Line<'_> {
+    /// The line about an event at time `now`.
+    pub fn new(now: Timestamp, event: Event<'_>) -> Line<'_> {
+        let at = format!("{now:.3}");
+        Line { at, event }
+    }
+
+    /// The line as text, with its end.
+    pub fn text(&self) -> Result<String, Failure> {
+        let text = serde_json::to_string(self);
+        let text = text.map_err(|error| Failure::Runtime(format!("event: {error}")))?;
+        Ok(text + "\n")
+    }
+}
+
+/// What happened.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event<'a> {
+    /// With `--all`, the first line: the drives that are not wiped.
+    Choice { skipped: Vec<Skipped> },
+    /// What would be done: the last line of a dry run.
+    Plan {
+        #[schemars(extend("const" = FORMAT))]
+        format: &'static str,
+        drives: Vec<&'a Identity>,
+        plan: &'a Plan,
+        /// Whether each drive is to erase itself first.
+        purge: bool,
+        /// How each of the drives could erase itself, as far as it is known before it is open.
+        means: Vec<Option<EraseMethod>>,
+        /// What each of the drives hides from its host, which overwriting does not reach; null where that is not known.
+        hidden: Vec<Option<Hidden>>,
+    },
+    /// The first line of a run.
+    Begin {
+        #[schemars(extend("const" = FORMAT))]
+        format: &'static str,
+        job: &'a str,
+        tool: &'a Tool,
+        plan: &'a Plan,
+        /// In the order of the command line.
+        drives: Vec<&'a Identity>,
+    },
+    /// Each second, of a drive that is at work.
+    Progress {
+        #[serde(flatten)]
+        drive: DriveName<'a>,
+        #[serde(flatten)]
+        progress: Progress,
+    },
+    /// Something that is about no drive of the job, such as a drive that was plugged in and is left out.
+    Remark {
+        /// A sentence.
+        text: &'a str,
+    },
+    /// The user has asked the run to stop: each drive goes on to a checkpoint.
+    Stopping,
+    /// The last line of a run, except for reports.
+    End {
+        job: &'a str,
+        #[schemars(range(min = 0.0))]
+        seconds: f64,
+        moved_bytes: u64,
+        bytes_per_second: Option<u64>,
+        /// CPU seconds of the whole process.
+        #[schemars(range(min = 0.0))]
+        cpu_seconds: f64,
+        #[schemars(range(min = 0.0))]
+        cpu_seconds_per_gb: Option<f64>,
+        drives: Vec<Ending<'a>>,
+    },
+    /// What is done now, after the end, as `--then` asks.
+    Then { what: Then },
+    /// The report of a drive, after the end, if it could not be written to its file.
+    Report { report: &'a Job },
+    /// Something happened to a drive.
+    #[serde(untagged)]
+    Drive {
+        #[serde(flatten)]
+        what: &'a EventKind,
+        #[serde(flatten)]
+        drive: DriveName<'a>,
+    },
+}
+
+/// The drive that an event is about.
+#[derive(Serialize, JsonSchema)]
+pub struct DriveName<'a> {
+    /// Its number in the order of the command line, counted from 0.
+    drive: usize,
+    /// Its name on the command line.
+    target: &'a Path,
+    serial: Option<&'a str>,
+}
+
+impl<'a> From<&'a Row> for DriveName<'a> {
+    fn from(row: &'a Row) -> DriveName<'a> {
+        DriveName {
+            drive: row.number,
+            target: &row.given,
+            serial: row.serial.as_deref(),
+        }
+    }
+}
+
+/// How far a drive is.
+#[derive(Serialize, JsonSchema)]
+pub struct Progress {
+    pub phase: PhaseName,
+    /// The number of the pass that is written or verified, counted from 1.
+    #[schemars(range(min = 1))]
+    pub pass: u32,
+    /// Bytes of the phase that are done.
+    pub done: u64,
+    /// All bytes of the phase.
+    pub total: u64,
+    /// Over the last seconds.
+    pub bytes_per_second: Option<u64>,
+    /// Over the whole run.
+    pub average_bytes_per_second: Option<u64>,
+    /// Until the drive has done everything that it still has to do.
+    pub seconds_left: Option<u64>,
+    /// Whether no byte was moved for half a minute.
+    pub stalled: bool,
+    pub refused_bytes: u64,
+    pub differing_bytes: u64,
+    pub celsius: Option<f64>,
+}
+
+/// What a drive is doing.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseName {
+    /// It is overwritten.
+    Pass,
+    /// It is read back and compared.
+    Verification,
+}
+
+/// How a drive's part of the job ended.
+#[derive(Serialize, JsonSchema)]
+pub struct Ending<'a> {
+    #[serde(flatten)]
+    drive: DriveName<'a>,
+    #[serde(flatten)]
+    outcome: EndingOutcome<'a>,
+    size: u64,
+    not_overwritten_bytes: u64,
+    /// Bytes that were written and compared, in all passes and runs.
+    dealt_with_bytes: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum EndingOutcome<'a> {
+    Ended(&'a Outcome),
+    UnderWay { outcome: () },
+}
+
+impl<'a> Ending<'a> {
+    /// The ending of `drive`, which is shown in `row`.
+    pub fn of(drive: &'a record::Drive, row: &'a Row) -> Ending<'a> {
+        let under_way = EndingOutcome::UnderWay { outcome: () };
+        Ending {
+            drive: row.into(),
+            outcome: drive
+                .outcome
+                .as_ref()
+                .map_or(under_way, EndingOutcome::Ended),
+            size: drive.target.size,
+            not_overwritten_bytes: drive.not_overwritten(),
+            dealt_with_bytes: bytes_processed(drive),
+        }
+    }
 }

@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::text;
+
 /// The present rate is that of this last period.
 const NOW: Duration = Duration::from_secs(5);
 
@@ -61,6 +63,20 @@ pub enum Left {
     Stalled,
     /// There is no estimate.
     Unknown,
+}
+
+impl Left {
+    /// The time for people, without seconds from a minute on.
+    pub fn text(self) -> Option<String> {
+        match self {
+            Left::Stalled => Some("stalled".into()),
+            Left::Unknown => None,
+            Left::Seconds(seconds @ 60.0..3600.0) => {
+                Some(format!("{} min left", (seconds / 60.0).round()))
+            }
+            Left::Seconds(seconds) => Some(text::duration(seconds) + " left"),
+        }
+    }
 }
 
 /// A drive has become slow. Both rates are in bytes a second.

@@ -9,9 +9,9 @@ use squall_tools::units;
 
 use crate::progress::{Phase, Snapshot};
 use crate::record::{Drive, Job, Outcome, Plan, Scope};
+use crate::text;
 
 use super::meter::{Left, Meter};
-use super::text;
 
 /// A sampled verification compares about one in this many bytes.
 const SAMPLED: u64 = 10;
@@ -144,7 +144,7 @@ impl Row {
     /// What it is doing, or how it ended, in a word or two.
     pub fn phase(&self) -> String {
         if let Some(outcome) = &self.outcome {
-            return word(outcome).into();
+            return outcome.word().into();
         }
         match self.reading.phase {
             Phase::Waiting => "waiting".into(),
@@ -203,20 +203,6 @@ pub fn errors(refused: u64, differing: u64) -> Option<String> {
         .map(|(bytes, what)| format!("{} {what}", units::volume(bytes)))
         .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// How a drive ended, in a word.
-pub fn word(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Verified => "verified",
-        Outcome::Overwritten => "overwritten",
-        Outcome::Incomplete => "incomplete",
-        Outcome::Differs => "differs",
-        Outcome::Interrupted => "interrupted",
-        Outcome::Vanished => "vanished",
-        Outcome::Failed { .. } => "failed",
-        Outcome::Dead { .. } => "dead",
-    }
 }
 
 /// Bytes that all phases of a drive have written, given up or compared.

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::progress::Progress;
-use crate::record::Job;
+use rustix::time::{ClockId, clock_gettime};
+use squall_tools::units;
 
-use super::cost::Cost;
 use super::meter::Left;
 use super::row::Row;
-use super::text;
-use squall_tools::units;
+use crate::progress::Progress;
+use crate::record::Job;
 
 /// A drive is asked for its temperature no more often than this: some answer slowly.
 const TEMPERATURE: Duration = Duration::from_secs(10);
@@ -141,7 +140,7 @@ impl Totals {
             (3, Some(format!("{} moved", units::volume(self.moved)))),
             (2, self.now.map(|rate| format!("{} now", units::rate(rate)))),
             (4, average.map(|rate| format!("{rate} average"))),
-            (1, text::left(self.left)),
+            (1, self.left.text()),
         ];
         let known = texts.into_iter();
         known
@@ -175,5 +174,49 @@ fn longest(one: Left, other: Left) -> Left {
         (Left::Seconds(one), Left::Seconds(other)) => Left::Seconds(one.max(other)),
         (Left::Stalled, _) | (_, Left::Stalled) => Left::Stalled,
         _ => Left::Unknown,
+    }
+}
+
+/// CPU time since a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    began: f64,
+}
+
+impl Cost {
+    /// Begins to count.
+    pub fn begin() -> Cost {
+        Cost { began: cpu() }
+    }
+
+    /// CPU seconds since the beginning.
+    pub fn seconds(self) -> f64 {
+        cpu() - self.began
+    }
+}
+
+fn cpu() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn work_in_any_thread_is_counted() {
+        let cost = Cost::begin();
+        let work = || {
+            let began = Instant::now();
+            let is_over = || cost.seconds() >= 0.1 || began.elapsed() > Duration::from_secs(60);
+            while !is_over() {}
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(work);
+        });
+        assert!(cost.seconds() >= 0.1);
     }
 }

@@ -18,10 +18,10 @@ use squall_tools::{Failure, output, units};
 use crate::event::EventKind;
 use crate::record::Job;
 
+use super::log::Words;
 use super::row::Row;
 use super::run::Run;
-use super::words::Words;
-use super::{STOPPING, View, log, table, tell, text};
+use super::{STOPPING, View, log, table, tell};
 
 /// Columns and lines of a terminal that does not tell its size.
 const USUAL: (usize, usize) = (80, 24);
@@ -301,7 +301,7 @@ fn cells(row: &Row) -> [String; NUMBERS.len()] {
         Some(percent).filter(|_| row.reading.total > 0),
         Some(row.phase()),
         row.now().map(units::rate),
-        text::left(row.left()),
+        row.left().text(),
         row.errors(),
         row.celsius.map(|celsius| format!("{celsius:.0} °C")),
         row.serial.clone(),

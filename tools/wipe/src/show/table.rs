@@ -6,12 +6,12 @@ use squall_tools::columns::{columns, hanging, hide, lines, paragraph};
 use squall_tools::text::in_a_line;
 use squall_tools::units;
 
+use crate::advice::Advice;
 use crate::record::{ContentKind, Drive, Job, Outcome, Scope};
-use crate::report::{Advice, share};
+use crate::text;
 
-use super::row::{bytes_processed, errors, word};
+use super::row::{bytes_processed, errors};
 use super::run::Totals;
-use super::text;
 
 /// The titles of columns, and whether they are numbers. A job that only verifies has compared instead.
 fn columns_of(job: &Job) -> [(&'static str, bool); 8] {
@@ -148,13 +148,13 @@ fn row(job: &Job, drive: &Drive) -> [String; 8] {
     let seconds = seconds(drive);
     let rate = bytes_processed(drive) as f64 / seconds;
     let serial = drive.target.serial.as_deref().map(in_a_line);
-    let outcome = drive.outcome.as_ref().map_or("under way", word);
+    let outcome = drive.outcome.as_ref().map_or("under way", Outcome::word);
     [
         shown(&drive.target.given),
         serial.unwrap_or(NONE.into()),
         units::volume(size),
         outcome.into(),
-        share::percent(done, size),
+        text::share(done, size),
         faults(drive).unwrap_or("none".into()),
         text::duration(seconds),
         if seconds >= 1e-3 {
@@ -288,10 +288,7 @@ mod tests {
         let mut job = fixture::job();
         let mut drive = job.drives.remove(0);
         let found = drive.verification.clone().expect("a verification");
-        let sector = Extent {
-            offset: 0,
-            length: 512,
-        };
+        let sector = Extent::new(0, 512);
         let first = Pass {
             verification: Some(Verification {
                 unreadable: vec![sector],

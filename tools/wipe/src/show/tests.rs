@@ -23,8 +23,8 @@ use crate::event::{Event, EventKind};
 use crate::plan::Planned;
 use crate::progress::{Phase, Progress};
 use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome, OwnErase};
+use crate::report;
 use crate::run::Then;
-use crate::{report, reports};
 
 const MB: u64 = 1_000_000;
 
@@ -77,10 +77,7 @@ fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &[Arc<Progress>]) -> 
         progress[1].moved(if tenth < 900 { 15 * MB } else { MB });
         if tenth == 605 {
             progress[1].refused(4096);
-            let what = EventKind::Unwritten(Extent {
-                offset: 81_920,
-                length: 4096,
-            });
+            let what = EventKind::Unwritten(Extent::new(81_920, 4096));
             show.event_at(fixture::at(seconds), &event(1, what))
                 .expect("it is shown");
         }
@@ -297,10 +294,7 @@ fn the_schema_knows_every_event() {
         Ok(())
     };
     let mut show = play(Box::new(Json::new(Box::new(out))), &job, &progress);
-    let extent = Extent {
-        offset: 0,
-        length: 512,
-    };
+    let extent = Extent::new(0, 512);
     let means = EraseMethod::NvmeFormat;
     for what in [
         EventKind::Purge { means },
@@ -397,7 +391,7 @@ fn beside_the_run() -> Vec<String> {
     let mut lines = vec![choice.event().expect("a choice"), plan];
     for drive in 0..job.drives.len() {
         let report = report::record(&job, drive);
-        lines.push(reports::event(&report).expect("a report"));
+        lines.push(report::event(&report).expect("a report"));
     }
     for then in [Then::Poweroff, Then::Standby] {
         lines.push(then.event().expect("an event"));
@@ -436,22 +430,10 @@ fn lines_of_a_kind_are_counted() {
             .expect("it is shown");
     };
     for offset in 0..100 {
-        tell(0, EventKind::Unwritten(Extent { offset, length: 1 }));
+        tell(0, EventKind::Unwritten(Extent::new(offset, 1)));
     }
-    tell(
-        0,
-        EventKind::Unreadable(Extent {
-            offset: 7,
-            length: 1,
-        }),
-    );
-    tell(
-        1,
-        EventKind::Unwritten(Extent {
-            offset: 8,
-            length: 1,
-        }),
-    );
+    tell(0, EventKind::Unreadable(Extent::new(7, 1)));
+    tell(1, EventKind::Unwritten(Extent::new(8, 1)));
     let text = text.borrow();
     assert_eq!(text.matches("could not be overwritten").count(), 20 + 1);
     assert_eq!(text.matches("further ones are in the report").count(), 1);

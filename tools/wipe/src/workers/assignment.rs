@@ -14,7 +14,7 @@ use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::progress::{Phase, Progress};
 use crate::record::Outcome;
-use crate::show::text;
+use crate::text;
 use crate::thermometer::Thermometer;
 
 /// What one thread works on.

@@ -13,10 +13,10 @@ use squall_tools::Failure;
 use super::assignment::Assignment;
 use super::{PendingDrive, Supervised, Supervision, Work, Workers};
 use crate::event::{Event, EventKind, EventSender};
+use crate::keyboard::SkipDialog;
 use crate::progress::Progress;
 use crate::run::{Arrival, Arrivals};
 use crate::show::Show;
-use crate::skip::SkipDialog;
 use crate::stall::Stall;
 
 /// Time between two updates of what is shown.

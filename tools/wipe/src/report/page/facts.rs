@@ -7,9 +7,9 @@ use squall_drives::io::QueueKind;
 use squall_drives::{Hidden, Identity};
 use squall_tools::units;
 
-use crate::content_kind;
+use crate::content;
 use crate::record::{Drive, Job, Outcome, Pass, Purge, Scope, Verification};
-use crate::report::share;
+use crate::text;
 
 /// A name and a value.
 pub type Fact = (&'static str, String);
@@ -90,7 +90,7 @@ fn target(target: &Identity) -> Vec<Fact> {
         ("Size", bytes(target.size)),
         (
             "Sector",
-            format!("{} bytes", share::grouped_digits(target.sector.into())),
+            format!("{} bytes", text::grouped_digits(target.sector.into())),
         ),
         ("Kind", target.kind.name().into()),
         ("Medium", medium.into()),
@@ -123,7 +123,7 @@ fn overwritten(drive: &Drive) -> Vec<Fact> {
     let missing = drive.not_overwritten();
     let done = size.saturating_sub(missing);
     vec![
-        ("Share", share::percent(done, size)),
+        ("Share", text::share(done, size)),
         ("Overwritten", bytes(done)),
         ("Not overwritten", bytes(missing)),
     ]
@@ -147,7 +147,7 @@ fn verification(drive: &Drive) -> Vec<Fact> {
     vec![
         ("Scope", scope.into()),
         ("Compared", bytes(*compared)),
-        ("Share", share::percent(*compared, drive.whole())),
+        ("Share", text::share(*compared, drive.whole())),
         ("Differing", bytes(*differing_bytes)),
         ("Unreadable", bytes(verification.unreadable_bytes())),
         ("Began", timestamp(verification.began)),
@@ -167,7 +167,7 @@ fn method(job: &Job, drive: &Drive) -> String {
         }
         () => "The keys were kept no longer than the job needed them, and then destroyed.",
     };
-    let overwritten = format!("Overwritten {}.", content_kind::in_words(&job.plan.passes));
+    let overwritten = format!("Overwritten {}.", content::in_words(&job.plan.passes));
     match job.plan.has_keys() {
         true => format!(
             "{overwritten} The keystream is in counter mode (FIPS 197, NIST SP 800-38A), under a \
@@ -316,7 +316,7 @@ fn bytes(count: u64) -> String {
         2..1000 => format!("{count} bytes"),
         _ => format!(
             "{} bytes ({})",
-            share::grouped_digits(count),
+            text::grouped_digits(count),
             units::volume(count)
         ),
     };

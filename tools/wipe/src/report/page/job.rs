@@ -9,7 +9,7 @@ use squall_tools::units;
 
 use super::verdict::{self, Grade};
 use super::{STYLE, facts, footer, signature};
-use crate::content_kind;
+use crate::content;
 use crate::record::{Drive, Job, Level, Scope};
 
 /// The page about `job`. `reports` are the files about its drives.
@@ -66,7 +66,7 @@ fn heading(job: &Job) -> Vec<facts::Fact> {
     for (name, value) in [("Customer", &job.customer), ("Operator", &job.operator)] {
         facts.extend(value.iter().map(|value| (name, value.clone())));
     }
-    facts.push(("Overwritten", content_kind::in_words(&job.plan.passes)));
+    facts.push(("Overwritten", content::in_words(&job.plan.passes)));
     facts.push(("Read back and compared", verify.into()));
     let began = moments(job, |drive| drive.passes.first().map(|pass| pass.began)).min();
     let ended = moments(job, |drive| {
@@ -84,7 +84,7 @@ fn moments(job: &Job, of: impl Fn(&Drive) -> Option<Timestamp>) -> impl Iterator
 
 /// How many drives ended how, the worst of which decides.
 fn verdict(job: &Job) -> (String, Grade) {
-    let mut words: Vec<(&str, usize)> = Vec::new();
+    let mut words: Vec<(String, usize)> = Vec::new();
     for drive in &job.drives {
         let word = verdict::word(drive);
         match words.iter_mut().find(|(known, _)| *known == word) {
@@ -92,8 +92,8 @@ fn verdict(job: &Job) -> (String, Grade) {
             None => words.push((word, 1)),
         }
     }
-    let word = match words[..] {
-        [(word, _)] => word.to_owned(),
+    let word = match &words[..] {
+        [(word, _)] => word.clone(),
         _ => {
             let parts = words
                 .iter()

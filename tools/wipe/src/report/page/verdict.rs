@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use squall_drives::{Hidden, Kind};
 
 use crate::record::{Drive, Job, Level, Outcome, Scope};
-use crate::report::share;
+use crate::text;
 
 /// How good an outcome is.
 pub enum Grade {
@@ -15,18 +15,17 @@ pub enum Grade {
 }
 
 /// The outcome in a word or a few.
-pub fn word(drive: &Drive) -> &'static str {
-    match drive.outcome {
-        None => "Under way",
-        Some(Outcome::Verified) => "Verified",
-        Some(Outcome::Overwritten) => "Overwritten, not verified",
-        Some(Outcome::Incomplete) => "Incomplete",
-        Some(Outcome::Differs) => "Differs",
-        Some(Outcome::Interrupted) => "Interrupted",
-        Some(Outcome::Vanished) => "Vanished",
-        Some(Outcome::Failed { .. }) => "Failed",
-        Some(Outcome::Dead { .. }) => "Dead",
+pub fn word(drive: &Drive) -> String {
+    match &drive.outcome {
+        None => "Under way".into(),
+        Some(Outcome::Overwritten) => "Overwritten, not verified".into(),
+        Some(outcome) => capitalized(outcome.word()),
     }
+}
+
+fn capitalized(word: &str) -> String {
+    let (first, rest) = word.split_at(1);
+    first.to_uppercase() + rest
 }
 
 /// The mark, the word and the sentence.
@@ -35,7 +34,7 @@ pub fn section(job: &Job, drive: &Drive) -> Markup {
         p { (sentence(job, drive)) }
         @if drive.wipe.is_none() { p.level { (level(drive)) } }
     };
-    framed(&grade(drive), word(drive), &sentences)
+    framed(&grade(drive), &word(drive), &sentences)
 }
 
 /// A verdict in its frame.
@@ -98,7 +97,7 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
         0 => "every byte had been overwritten".into(),
         _ => format!(
             "{} bytes were not overwritten",
-            share::grouped_digits(missing)
+            text::grouped_digits(missing)
         ),
     };
     match &drive.outcome {
@@ -116,8 +115,8 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
         }
         Some(Outcome::Incomplete) if let Some(now) = drive.size_at_end => format!(
             "Its size changed meanwhile, from {} to {} bytes: nothing is known of what was added or cut off.",
-            share::grouped_digits(drive.target.size),
-            share::grouped_digits(now)
+            text::grouped_digits(drive.target.size),
+            text::grouped_digits(now)
         ),
         Some(Outcome::Incomplete) => match missing {
             0 if drive.purge_failure().is_some() && drive.unreadable_bytes() == 0 => {
@@ -126,12 +125,12 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
             0 => "Every byte was overwritten, but some could not be read back.".into(),
             _ => format!(
                 "{} bytes could not be overwritten.",
-                share::grouped_digits(missing)
+                text::grouped_digits(missing)
             ),
         },
         Some(Outcome::Differs) => format!(
             "{} of the bytes that were read back are not what was written.",
-            share::grouped_digits(drive.differing_bytes())
+            text::grouped_digits(drive.differing_bytes())
         ),
         Some(Outcome::Interrupted) => format!("It was stopped before it was finished: {left}."),
         Some(Outcome::Vanished) => format!("The drive disappeared: {left}."),

@@ -1,6 +1,6 @@
-//! Reads a target from the medium and compares it with what was written.
+//! The two halves of a pass: every byte of a target is overwritten, and what was written is read back and compared.
 
-use squall_drives::io::{Buffer, Direction};
+use squall_drives::io::{Buffer, Device, Direction};
 use squall_tools::failure::cause;
 
 use crate::content::Content;
@@ -11,8 +11,73 @@ use crate::ranges::{Differences, Ranges};
 use crate::record::{Extent, Verification};
 use crate::task::{Stop, Task};
 
+/// Saves the offset that a pass has reached, and what was refused, so that they survive a power cut.
+pub type SaveWritten<'a> = &'a mut dyn FnMut(u64, &Ranges);
+
+/// Overwrites `pipeline`'s target with `content` from `from` on. `unwritten` is what the drive has
+/// refused before.
+pub fn write(
+    pipeline: &mut Pipeline<'_>,
+    content: &mut Content,
+    from: u64,
+    unwritten: Ranges,
+    save: SaveWritten<'_>,
+) -> Result<(), Stop> {
+    let region = Extent::new(from, pipeline.open.target.identity.size - from);
+    let mut task = Writing {
+        device: pipeline.open.device,
+        events: pipeline.events,
+        content,
+        unwritten,
+        save,
+    };
+    for buffer in &mut pipeline.buffers {
+        task.begin(buffer);
+    }
+    pipeline.run(&[region], &mut task)
+}
+
+struct Writing<'a> {
+    device: &'a Device,
+    events: &'a EventSender,
+    content: &'a mut Content,
+    unwritten: Ranges,
+    save: SaveWritten<'a>,
+}
+
+impl Task for Writing<'_> {
+    const DIRECTION: Direction = Direction::Write;
+
+    fn begin(&mut self, buffer: &mut [u8]) {
+        if self.content.is_constant() {
+            self.content.fill(0, buffer);
+        }
+    }
+
+    fn prepare(&mut self, offset: u64, bytes: &mut [u8]) {
+        if !self.content.is_constant() {
+            self.content.fill(offset, bytes);
+        }
+    }
+
+    fn done(&mut self, _: u64, _: &[u8]) {}
+
+    fn refused(&mut self, sector: Extent) {
+        self.unwritten.add(sector);
+        self.events.send(EventKind::Unwritten(sector));
+    }
+
+    fn checkpoint(&mut self, offset: u64) -> Result<(), Stop> {
+        let flushed = self.device.flush();
+        flushed.map_err(|error| Stop::Unflushed(format!("flush: {}", cause(&error))))?;
+        (self.save)(offset, &self.unwritten);
+        self.events.send(EventKind::Checkpoint { offset });
+        Ok(())
+    }
+}
+
 /// Saves the offset that a verification has reached, and what it found.
-pub type Save<'a> = &'a mut dyn FnMut(u64, &Found);
+pub type SaveFound<'a> = &'a mut dyn FnMut(u64, &Found);
 
 /// What a verification has found so far.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +123,7 @@ pub fn compare(
     content: &mut Content,
     regions: &[Extent],
     found: Found,
-    save: Save<'_>,
+    save: SaveFound<'_>,
 ) -> Result<(), Stop> {
     let dropped = pipeline.open.device.drop_cached_pages();
     dropped.map_err(|error| Stop::Failed(format!("page cache: {}", cause(&error))))?;
@@ -79,7 +144,7 @@ struct Comparing<'a> {
     content: &'a mut Content,
     expected: Buffer,
     found: Found,
-    save: Save<'a>,
+    save: SaveFound<'a>,
 }
 
 impl Task for Comparing<'_> {

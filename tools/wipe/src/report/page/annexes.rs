@@ -1,10 +1,11 @@
-//! The ranges that a drive refused, or that hold other bytes than were written: how many, and all of them
-//! in tables at the end.
+//! Errors, and what is listed at the end: the ranges that a drive refused, or that hold other bytes than were written, and
+//! the commands of its own erase.
 
 use maud::{Markup, html};
 
-use crate::record::{Drive, Extent, Pass, Verification};
-use crate::report::share;
+use super::facts::time;
+use crate::record::{Drive, Exchange, Extent, Pass, Verification};
+use crate::text;
 
 /// The most ranges of a kind that are printed. The JSON file has all.
 const MOST: usize = 200;
@@ -50,7 +51,7 @@ fn kinds(drive: &Drive) -> Vec<Ranges<'_>> {
 }
 
 /// The section on errors: how many there are of each kind, or a sentence if there are none.
-pub fn section(drive: &Drive) -> Markup {
+pub fn errors(drive: &Drive) -> Markup {
     let kinds = kinds(drive);
     html! {
         section {
@@ -59,7 +60,7 @@ pub fn section(drive: &Drive) -> Markup {
             @for kind in &kinds {
                 @let count = kind.listed.len() as u64 + kind.unlisted;
                 p.counted {
-                    (kind.title) ": " (share::grouped_digits(count))
+                    (kind.title) ": " (text::grouped_digits(count))
                     @if count == 1 { " range" } @else { " ranges" } ", listed at the end."
                 }
             }
@@ -107,18 +108,54 @@ fn table(kind: &Ranges) -> Markup {
                 } }
                 tbody {
                     @for Extent { offset, length } in shown {
-                        tr { td { (share::grouped_digits(*offset)) } td { (share::grouped_digits(*length)) } }
+                        tr { td { (text::grouped_digits(*offset)) } td { (text::grouped_digits(*length)) } }
                     }
                 }
             }
         }
         @if in_file > 0 {
-            p.note.below { (share::grouped_digits(in_file as u64)) " more ranges are in the JSON file." }
+            p.note.below { (text::grouped_digits(in_file as u64)) " more ranges are in the JSON file." }
         }
         @if *unlisted > 0 {
             p.note.below {
-                (share::grouped_digits(*unlisted)) " more ranges were counted and not recorded."
+                (text::grouped_digits(*unlisted)) " more ranges were counted and not recorded."
             }
+        }
+    }
+}
+
+/// What was sent to a drive that sanitizes itself, and what it answered; nothing if it did not.
+pub fn exchanges(drive: &Drive) -> Markup {
+    let sanitize = drive
+        .purge
+        .as_ref()
+        .and_then(|purge| purge.sanitize.as_ref());
+    let exchanges = sanitize.map_or(&[][..], |sanitize| &sanitize.exchanges);
+    html! {
+        @if !exchanges.is_empty() {
+            section.annex {
+                h2 { "Commands of the drive's own erase" }
+                div.scroll tabindex="0" role="region" aria-label="Commands" {
+                    table {
+                        thead { tr {
+                            @for title in ["Time", "Sent", "Answered"] { th scope="col" { (title) } }
+                        } }
+                        tbody {
+                            @for exchange in exchanges { (line(exchange)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn line(exchange: &Exchange) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (time(exchange.at)) }
+            td { (exchange.sent) }
+            td { (exchange.answered) }
         }
     }
 }
