@@ -59,7 +59,6 @@ fn main() -> ExitCode {
         wipe::blank::TESTS,
         wipe::contents::TESTS,
         wipe::errors::TESTS,
-        wipe::limits::TESTS,
         wipe::listed::TESTS,
         wipe::loops::TESTS,
         wipe::then::TESTS,

@@ -4,7 +4,6 @@ pub mod blank;
 pub mod contents;
 pub mod errors;
 pub mod interrupted;
-pub mod limits;
 pub mod listed;
 pub mod loops;
 pub mod reports;

@@ -1,7 +1,6 @@
 //! Every guard on real devices: what it refuses, and that the same target is allowed once the obstacle
 //! is gone.
 
-pub mod claims;
 pub mod elsewhere;
 pub mod names;
 pub mod stacks;
@@ -21,13 +20,13 @@ const WIPE: Purpose = Purpose {
 
 /// The failure's text for `targets`, which must be refused.
 #[track_caller]
-fn refusal(targets: &[Target]) -> String {
+pub fn refusal(targets: &[Target]) -> String {
     check(targets, &WIPE).expect_err("a refusal").into_text()
 }
 
 /// Asserts that `targets` are refused in a text with all of `words`, and that nothing was written.
 #[track_caller]
-fn refused(targets: &[Target], words: &[&str]) {
+pub fn refused(targets: &[Target], words: &[&str]) {
     let text = refusal(targets);
     for word in words {
         assert!(text.contains(word), "{word:?} is not in: {text}");
@@ -37,7 +36,7 @@ fn refused(targets: &[Target], words: &[&str]) {
 
 /// Asserts that `targets` are allowed, once children of other tests have let go of this process's files.
 #[track_caller]
-fn allowed(targets: &[Target]) {
+pub fn allowed(targets: &[Target]) {
     let patience = Duration::from_secs(600);
     retry(patience, |_| true, || check(targets, &WIPE)).unwrap();
 }

@@ -19,7 +19,6 @@ fn main() -> ExitCode {
         guards::names::TESTS,
         guards::stacks::TESTS,
         guards::system::TESTS,
-        guards::claims::TESTS,
         guards::uses::TESTS,
         target::TESTS,
     ])

@@ -9,8 +9,7 @@ mod screen;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use squall_drives::Target;
 use squall_drives::io::{Access, Buffer, Device, Direction};
@@ -19,7 +18,7 @@ use squall_tools::in_child::Ended;
 use squall_tools::{Failure, Inquiry, Interrupt, output};
 
 use crate::args::{BlankArguments, TransferArguments};
-use crate::control::Control;
+
 use crate::event::EventSender;
 use crate::pipeline::Pipeline;
 use crate::progress::{Phase, Progress};
@@ -27,9 +26,9 @@ use crate::ranges::Ranges;
 use crate::record::{Extent, Outcome};
 use crate::run::supervised;
 use crate::sample::samples;
-use crate::stall::Stall;
 use crate::task::{OpenTarget, Stop, Task};
 use crate::text;
+use crate::threads::{Control, DriveThread};
 
 pub use answer::Answer;
 use answer::Verdict;
@@ -49,18 +48,10 @@ type NumberedAnswer = (usize, Answer);
 struct Reading {
     target: Target,
     device: Device,
-    progress: Progress,
-    control: Control,
+    progress: Arc<Progress>,
+    control: Arc<Control>,
     transfer: TransferArguments,
     sample: bool,
-}
-
-/// The thread of a target, as the first thread sees it.
-struct Reader {
-    reading: Arc<Reading>,
-    handle: JoinHandle<()>,
-    stall: Option<Stall>,
-    has_ended: bool,
 }
 
 /// How many drives are not blank, as far as they answered.
@@ -96,18 +87,18 @@ fn work(
     let mut readers = Vec::new();
     for one in opened {
         let reading = Reading::new(one, &interrupt, options);
-        readers.push(Reader::start(readers.len(), reading, sender.clone())?);
+        readers.push(start(readers.len(), reading, sender.clone())?);
     }
     let mut printed = Ok(());
     while printed.is_ok() && readers.iter().any(|reader| !reader.has_ended) {
         let answered = answers.recv_timeout(TICK);
         if answered.is_err() {
-            let progress = readers.iter().map(|reader| &reader.reading.progress);
+            let progress = readers.iter().map(|reader| &*reader.worker.progress);
             screen.show(progress, inquiry.take());
         }
         let readers_and_numbers = readers.iter_mut().enumerate();
         let stalled = readers_and_numbers
-            .filter_map(|(number, reader)| Some((number, reader.give_up_if_stalled()?)));
+            .filter_map(|(number, reader)| Some((number, give_up_if_stalled(reader)?)));
         let stalled: Vec<NumberedAnswer> = stalled.collect();
         for (number, answer) in answered.into_iter().chain(stalled) {
             // What the thread of a target that was given up says counts for nothing.
@@ -122,10 +113,11 @@ fn work(
     }
     let mut is_stuck = false;
     for reader in readers {
-        match reader.has_ended && !reader.reading.control.is_given_up() {
-            true => drop(reader.handle.join()),
-            false => is_stuck |= !reader.handle.is_finished(),
+        if !reader.has_ended {
+            // The answers could not be printed.
+            reader.worker.control.give_up();
         }
+        is_stuck |= reader.is_stuck();
     }
     let result = printed.and(match count.text(options.targets.len()) {
         None => Ok(()),
@@ -188,45 +180,40 @@ fn open(options: &BlankArguments) -> Result<(Vec<Opened>, Vec<Answer>), Failure>
     }
 }
 
-impl Reader {
-    /// Starts the thread of the target of this number.
-    fn start(
-        number: usize,
-        reading: Reading,
-        answers: Sender<NumberedAnswer>,
-    ) -> Result<Reader, Failure> {
-        let limit = reading.transfer.stall;
-        let reading = Arc::new(reading);
-        let its_own = reading.clone();
-        let answer = move || {
-            let read = catch_unwind(AssertUnwindSafe(|| its_own.read()));
-            let failed = |_| its_own.unread("squall failed (see the message)".into());
-            // Nobody listens any more if the answers could not be printed.
-            let _ = answers.send((number, read.unwrap_or_else(failed)));
-        };
-        let handle = thread::Builder::new().spawn(answer);
-        let handle =
-            handle.map_err(|error| Failure::Runtime(format!("thread: {}", cause(&error))))?;
-        Ok(Reader {
-            reading,
-            handle,
-            stall: limit.map(|limit| Stall::new(limit, Instant::now())),
-            has_ended: false,
-        })
+/// Starts the thread of the target of this number.
+fn start(
+    number: usize,
+    reading: Reading,
+    answers: Sender<NumberedAnswer>,
+) -> Result<DriveThread<Reading>, Failure> {
+    let limit = reading.transfer.stall;
+    let reading = Arc::new(reading);
+    let (progress, control) = (reading.progress.clone(), reading.control.clone());
+    let its_own = reading.clone();
+    let answer = move || {
+        let read = catch_unwind(AssertUnwindSafe(|| its_own.read()));
+        let failed = |_| its_own.unread("squall failed (see the message)".into());
+        // Nobody listens any more if the answers could not be printed.
+        let _ = answers.send((number, read.unwrap_or_else(failed)));
+    };
+    let thread = DriveThread::start(reading, progress, control, limit, answer);
+    match thread.error() {
+        Some(error) => Err(Failure::Runtime(format!("thread: {}", cause(error)))),
+        None => Ok(thread),
     }
+}
 
-    /// Gives the target up if it has stalled. Then its answer is this one.
-    fn give_up_if_stalled(&mut self) -> Option<Answer> {
-        let stall = self.stall.as_mut().filter(|_| !self.has_ended)?;
-        let reading = &self.reading;
-        if !stall.is_over(Instant::now(), reading.progress.sign_of_life()) {
-            return None;
-        }
-        reading.control.give_up();
-        let at = reading.progress.read();
-        let percent = text::percent(at.done, at.total);
-        Some(reading.unread(format!("{}, at {percent} %", stall.reason())))
+/// Gives the target up if it has stalled. Then its answer is this one.
+fn give_up_if_stalled(reader: &mut DriveThread<Reading>) -> Option<Answer> {
+    if reader.has_ended {
+        return None;
     }
+    let why = reader.stall_reason()?;
+    let reading = &reader.worker;
+    reading.control.give_up();
+    let at = reading.progress.read();
+    let percent = text::percent(at.done, at.total);
+    Some(reading.unread(format!("{why}, at {percent} %")))
 }
 
 impl Reading {
@@ -234,8 +221,8 @@ impl Reading {
         Reading {
             target,
             device,
-            progress: Progress::default(),
-            control: Control::new(interrupt.clone()),
+            progress: Arc::default(),
+            control: Arc::new(Control::new(interrupt.clone())),
             transfer: options.transfer.clone(),
             sample: options.sample,
         }

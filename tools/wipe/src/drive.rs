@@ -3,6 +3,10 @@
 mod own_erase;
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -13,7 +17,6 @@ use squall_tools::failure::cause;
 use crate::args::TransferArguments;
 use crate::clocks::Clocks;
 use crate::content::Content;
-use crate::control::Control;
 use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::{Key, Keys};
@@ -26,49 +29,134 @@ use crate::record::{
 };
 use crate::sample::samples;
 use crate::task::{OpenTarget, Stop};
+use crate::text;
+use crate::threads::Control;
 
-/// What a drive's thread needs.
-pub struct Worker<'a> {
+/// A drive of a job that is not done yet.
+pub struct PendingDrive {
     /// The drive's number in the job, counted from 0.
     pub number: usize,
+    /// What was asked for.
+    pub plan: Plan,
     /// The identified target.
-    pub target: &'a Target,
+    pub target: Target,
     /// The target, open.
-    pub device: &'a Device,
+    pub device: Device,
     /// The keys, if the passes are random.
-    pub keys: Option<&'a Keys>,
+    pub keys: Option<Keys>,
+}
+
+/// The drives with these `numbers` in the job, each with its target, open device and keys.
+pub fn pending(
+    plan: &Plan,
+    numbers: impl IntoIterator<Item = usize>,
+    targets: Vec<Target>,
+    devices: Vec<Device>,
+    keys: Vec<Option<Keys>>,
+) -> Vec<PendingDrive> {
+    let all = numbers.into_iter().zip(targets).zip(devices).zip(keys);
+    let drive = |(((number, target), device), keys)| PendingDrive {
+        number,
+        plan: plan.clone(),
+        target,
+        device,
+        keys,
+    };
+    all.map(drive).collect()
+}
+
+/// What a drive's thread works on and with.
+pub struct Worker {
+    pub drive: PendingDrive,
     /// Where progress is recorded.
-    pub journal: &'a Journal,
+    pub journal: Arc<Journal>,
     /// The progress that is shown.
-    pub progress: &'a Progress,
+    pub progress: Arc<Progress>,
     /// Where events are sent.
     pub events: EventSender,
     /// Whether it is to stop.
-    pub interrupt: &'a Control,
-    /// What was asked for.
-    pub plan: &'a Plan,
+    pub control: Arc<Control>,
     /// How bytes are transferred.
-    pub transfer: &'a TransferArguments,
+    pub transfer: TransferArguments,
     /// Time between two checkpoints.
     pub interval: Duration,
+    /// Whether the drive was asked for its temperature, and has not answered.
+    pub owes_temperature: AtomicBool,
 }
 
-impl Worker<'_> {
+impl Worker {
+    /// Does `work` in this thread. If it panics, the drive has failed, and the others go on.
+    pub fn run(&self, work: fn(&Worker)) {
+        if catch_unwind(AssertUnwindSafe(|| work(self))).is_err() {
+            self.fail("squall failed (see the message)".into());
+        }
+    }
+
+    /// Gives the drive up for this reason: records how far it was.
+    pub fn give_up(&self, reason: &str) {
+        let at = self.progress.read();
+        let percent = text::percent(at.done, at.total);
+        let passes = self.drive.plan.count();
+        let place = match at.phase {
+            Phase::Writing(number) => format!(", at {percent} % of pass {number}/{passes}"),
+            Phase::Verifying(_) => format!(", at {percent} % of the verification"),
+            Phase::Purging => format!(", at {percent} % of its own erase"),
+            Phase::Waiting | Phase::Ended => String::new(),
+        };
+        self.fail(format!("{reason}{place}"));
+    }
+
+    /// Records that the drive failed for this reason, unless it has ended. From then on, its thread records nothing.
+    pub fn fail(&self, reason: String) {
+        let outcome = Outcome::Failed { reason };
+        let is_recorded = self.journal.update(self.drive.number, |drive| {
+            let is_open = drive.outcome.is_none();
+            if is_open {
+                drive.outcome = Some(outcome.clone());
+                self.control.give_up();
+            }
+            is_open
+        });
+        if is_recorded {
+            self.progress.end();
+            // The report is written in the end, whether the journal can be saved now or not.
+            let _ = self.journal.save();
+            self.events.send(EventKind::Ended(outcome));
+        }
+    }
+
+    /// Asks the drive for its temperature in the background: one that hangs may not answer, and nobody waits for it. If
+    /// it still owes an answer, its temperature is not known.
+    pub fn ask_temperature(self: &Arc<Worker>) {
+        if self.owes_temperature.swap(true, Relaxed) {
+            *self.progress.celsius() = None;
+            return;
+        }
+        let its_own = self.clone();
+        let ask = move || {
+            let celsius = its_own.drive.target.temperature();
+            *its_own.progress.celsius() = celsius;
+            its_own.owes_temperature.store(false, Relaxed);
+        };
+        // Without a thread there is no temperature.
+        let _ = thread::Builder::new().name("temperature".into()).spawn(ask);
+    }
+
     /// Overwrites what has not been overwritten yet, and verifies.
     pub fn wipe(&self) {
         self.finish(|pipeline| {
             self.read_health();
             self.purge()?;
-            let partitions = self.device.check_partitions();
+            let partitions = self.drive.device.check_partitions();
             partitions.map_err(|error| Stop::Failed(format!("partitions: {}", cause(&error))))?;
-            let last = self.plan.count();
+            let last = self.drive.plan.count();
             for number in 1..=last {
                 self.overwrite(pipeline, number)?;
-                if self.plan.verify_each && number < last {
+                if self.drive.plan.verify_each && number < last {
                     self.compare(pipeline, number)?;
                 }
             }
-            self.device.forget_partitions();
+            self.drive.device.forget_partitions();
             self.compare(pipeline, last)
         });
     }
@@ -83,14 +171,14 @@ impl Worker<'_> {
             drive.passes.is_empty() && !has_purge
         });
         if is_new {
-            let health = Health::read(self.target, self.device.file());
+            let health = Health::read(&self.drive.target, self.drive.device.file());
             self.update(|drive| drive.health.before = health);
         }
     }
 
     /// Only verifies.
     pub fn verify(&self) {
-        self.finish(|pipeline| self.compare(pipeline, self.plan.count()));
+        self.finish(|pipeline| self.compare(pipeline, self.drive.plan.count()));
     }
 
     fn finish(&self, work: impl FnOnce(&mut Pipeline<'_>) -> Result<(), Stop>) {
@@ -107,7 +195,7 @@ impl Worker<'_> {
         };
         let health = match outcome {
             Outcome::Vanished => None,
-            _ => Health::read(self.target, self.device.file()),
+            _ => Health::read(&self.drive.target, self.drive.device.file()),
         };
         self.update(|drive| {
             drive.health.after = health;
@@ -121,11 +209,11 @@ impl Worker<'_> {
 
     /// Records the target's size if it has changed. What was added was neither overwritten nor compared.
     fn note_size(&self) -> Result<(), Stop> {
-        let now = self.device.length();
+        let now = self.drive.device.length();
         let now = now.map_err(|error| Stop::Failed(format!("size: {}", cause(&error))))?;
-        match now == self.target.identity.size {
+        match now == self.drive.target.identity.size {
             true => Ok(()),
-            false if !self.target.is_attached() => Err(Stop::Vanished),
+            false if !self.drive.target.is_attached() => Err(Stop::Vanished),
             false => {
                 self.update(|drive| drive.size_at_end = Some(now));
                 Ok(())
@@ -135,15 +223,15 @@ impl Worker<'_> {
 
     fn pipeline(&self) -> Result<Pipeline<'_>, Stop> {
         let open = OpenTarget {
-            target: self.target,
-            device: self.device,
-            progress: self.progress,
-            interrupt: self.interrupt,
+            target: &self.drive.target,
+            device: &self.drive.device,
+            progress: &self.progress,
+            interrupt: &self.control,
             refused_in_a_row: None,
         };
-        let pipeline = Pipeline::new(open, self.transfer, self.interval, &self.events)?;
+        let pipeline = Pipeline::new(open, &self.transfer, self.interval, &self.events)?;
         let transfer = Transfer {
-            direct: self.device.is_direct(),
+            direct: self.drive.device.is_direct(),
             queue: pipeline.queue.kind(),
         };
         self.update(|drive| drive.transfer = Some(transfer));
@@ -152,7 +240,11 @@ impl Worker<'_> {
 
     /// Writes the pass of this number, or what an earlier run has left of it.
     fn overwrite(&self, pipeline: &mut Pipeline<'_>, number: u32) -> Result<(), Stop> {
-        let key = self.keys.and_then(|keys| keys.of_pass(number));
+        let key = self
+            .drive
+            .keys
+            .as_ref()
+            .and_then(|keys| keys.of_pass(number));
         let (kind, mut content) = self.content(number, key)?;
         let index = number as usize - 1;
         let begun = self.update(|drive| {
@@ -164,7 +256,7 @@ impl Worker<'_> {
         if begun.ended.is_some() {
             return Ok(());
         }
-        let size = self.target.identity.size;
+        let size = self.drive.target.identity.size;
         self.progress
             .begin(Phase::Writing(number), begun.offset, size);
         let offset = begun.offset;
@@ -189,7 +281,7 @@ impl Worker<'_> {
 
     /// Compares what the pass of this number has written, or what an earlier run has left to compare.
     fn compare(&self, pipeline: &mut Pipeline<'_>, number: u32) -> Result<(), Stop> {
-        let (size, scope) = (self.target.identity.size, self.plan.verify);
+        let (size, scope) = (self.drive.target.identity.size, self.drive.plan.verify);
         let begun = self.verification(number, |found| found.clone());
         let is_overwritten = self.update(|drive| drive.passes.len() > number as usize);
         if is_overwritten || begun.as_ref().is_some_and(|begun| begun.ended.is_some()) {
@@ -200,11 +292,11 @@ impl Worker<'_> {
             Scope::Full => vec![Extent::new(0, size)],
             Scope::Sample => samples(size, squall::u64),
         };
-        let key = |keys| match number == self.plan.count() {
+        let key = |keys| match number == self.drive.plan.count() {
             true => Keys::last(keys),
             false => keys.of_pass(number),
         };
-        let (_, mut content) = self.content(number, self.keys.and_then(key))?;
+        let (_, mut content) = self.content(number, self.drive.keys.as_ref().and_then(key))?;
         // Samples are chosen anew when a job is resumed.
         let begun = begun.filter(|_| scope == Scope::Full);
         let begun = begun.unwrap_or_else(|| new_verification(scope));
@@ -247,7 +339,7 @@ impl Worker<'_> {
 
     /// What the pass of this number writes.
     fn content(&self, number: u32, key: Option<&Key>) -> Result<(ContentKind, Content), Stop> {
-        let kind = self.plan.content(number);
+        let kind = self.drive.plan.content(number);
         let content = kind.and_then(|kind| Some((kind, Content::of(kind, key)?)));
         content.ok_or_else(|| Stop::Failed("its key is missing".into()))
     }
@@ -258,7 +350,7 @@ impl Worker<'_> {
         number: u32,
         change: impl FnOnce(&mut Option<Verification>) -> T,
     ) -> T {
-        let is_last = number == self.plan.count();
+        let is_last = number == self.drive.plan.count();
         self.update(|drive| {
             change(match is_last {
                 true => &mut drive.verification,
@@ -269,11 +361,12 @@ impl Worker<'_> {
 
     /// Changes the drive's record, unless it was given up.
     fn update<T>(&self, change: impl FnOnce(&mut Drive) -> T) -> T {
-        self.journal
-            .update(self.number, |drive| match self.interrupt.is_given_up() {
+        self.journal.update(self.drive.number, |drive| {
+            match self.control.is_given_up() {
                 true => change(&mut drive.clone()),
                 false => change(drive),
-            })
+            }
+        })
     }
 
     /// Saves the journal. If that fails, the drive continues, and the user gets one note about it.

@@ -8,6 +8,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,8 @@ use rustix::fs::OFlags;
 use squall_tools::Failure;
 use squall_tools::failure::at;
 use zeroize::Zeroizing;
+
+use crate::journal::Journal;
 
 /// Length of a key, in bytes.
 const KEY: usize = 32;
@@ -80,8 +83,33 @@ impl Keys {
     }
 }
 
+/// Draws the keys of the drives with these numbers, if the passes have any, and saves the journal. If one of this
+/// fails, all of these keys are destroyed.
+pub fn draw_all(journal: &Journal, numbers: Range<usize>) -> Result<Vec<Option<Keys>>, Failure> {
+    let plan = journal.job().plan.clone();
+    let mut drawn = Vec::new();
+    let draw = |number| {
+        let path = path_for_report(&journal.report_path(number));
+        let has_keys = plan.has_keys();
+        let keys = has_keys.then(|| Keys::draw(path, plan.count()));
+        drawn.push(keys.transpose()?);
+        Ok(())
+    };
+    let saved = numbers
+        .into_iter()
+        .try_for_each(draw)
+        .and_then(|()| journal.save().map_err(at(journal.path())));
+    match saved {
+        Ok(()) => Ok(drawn),
+        Err(failure) => {
+            destroy(drawn);
+            Err(failure)
+        }
+    }
+}
+
 /// Overwrites and removes the files of keys that were never used.
-pub fn destroy(keys: Vec<Option<Keys>>) {
+fn destroy(keys: Vec<Option<Keys>>) {
     for keys in keys.into_iter().flatten() {
         // Nothing was written with these keys, so a file that stays reveals nothing.
         let _ = remove(&keys.path, false);

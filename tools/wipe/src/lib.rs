@@ -9,11 +9,11 @@
 
 mod advice;
 pub mod args;
+mod arrivals;
 mod blank;
 mod choice;
 mod clocks;
 mod content;
-mod control;
 mod drive;
 mod event;
 mod filesystem;
@@ -34,10 +34,9 @@ mod rescue;
 mod run;
 mod sample;
 mod show;
-mod stall;
 mod task;
 mod text;
-mod thermometer;
+mod threads;
 mod workers;
 
 pub use blank::blank;

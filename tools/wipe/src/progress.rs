@@ -2,6 +2,7 @@
 //! it wait.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a drive is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,16 @@ pub enum Phase {
     /// The drive has ended, whatever the outcome.
     Ended,
 }
+
+impl Phase {
+    /// Whether bytes are written or read.
+    pub fn is_at_work(self) -> bool {
+        matches!(self, Phase::Writing(_) | Phase::Verifying(_))
+    }
+}
+
+/// What a drive has done at a moment; `None` if nothing was asked of it.
+pub type Sign = Option<[u64; 3]>;
 
 /// The progress of one drive.
 #[derive(Debug, Default)]
@@ -35,10 +46,12 @@ pub struct Progress {
     differing: AtomicU64,
     /// Whether the drive waits for this program, and not the other way round.
     is_our_turn: AtomicBool,
+    /// The drive's temperature, in degrees Celsius, as it has last answered.
+    celsius: Mutex<Option<f64>>,
 }
 
 /// Progress as it was at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Snapshot {
     /// What the drive is doing.
     pub phase: Phase,
@@ -52,6 +65,8 @@ pub struct Snapshot {
     pub refused: u64,
     /// Bytes that differ.
     pub differing: u64,
+    /// The drive's temperature, in degrees Celsius, if it is known.
+    pub celsius: Option<f64>,
 }
 
 impl Progress {
@@ -94,12 +109,16 @@ impl Progress {
 
     /// A value that changes as long as the drive does what is asked of it. `None` if nothing is asked of it, or its
     /// own erase, which may take hours.
-    pub fn sign_of_life(&self) -> Option<[u64; 3]> {
+    pub fn sign_of_life(&self) -> Sign {
         let word = self.phase.load(Relaxed);
-        let is_at_work = matches!(phase(word), Phase::Writing(_) | Phase::Verifying(_));
-        let waits = is_at_work && !self.is_our_turn.load(Relaxed);
+        let waits = phase(word).is_at_work() && !self.is_our_turn.load(Relaxed);
         let done = [&self.moved, &self.refused].map(|bytes| bytes.load(Relaxed));
         waits.then_some([word.into(), done[0], done[1]])
+    }
+
+    /// The drive's temperature, to be read or set.
+    pub fn celsius(&self) -> MutexGuard<'_, Option<f64>> {
+        self.celsius.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The progress as it is now.
@@ -111,6 +130,7 @@ impl Progress {
             moved: self.moved.load(Relaxed),
             refused: self.refused.load(Relaxed),
             differing: self.differing.load(Relaxed),
+            celsius: *self.celsius(),
         }
     }
 }

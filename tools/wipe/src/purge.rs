@@ -8,10 +8,11 @@ use rustix::fs::OFlags;
 use squall_drives::confirm::{Consent, Dialog, describe, not_confirmed};
 use squall_drives::erase::sanitize::{State, percent};
 use squall_drives::erase::{self, EraseChoice, EraseMethod, SupportedErases};
-use squall_drives::io::{Buffer, Device};
+use squall_drives::io::{Access, Buffer, Device};
 use squall_drives::{Target, shown};
 use squall_tools::{Failure, output};
 
+use crate::args::TransferArguments;
 use crate::record::{OwnErase, Purge};
 
 /// How far squall's commands for a drive's own erase were tried, as a clause.
@@ -174,8 +175,21 @@ pub fn check_idle(targets: &[Target]) -> Result<(), Failure> {
 }
 
 /// Whether `target` serves reads: it is neither sanitizing itself nor has it failed in that.
-pub fn serves_reads(target: &Target) -> bool {
+fn serves_reads(target: &Target) -> bool {
     why_unreadable(target).is_none()
+}
+
+/// Opens all of `targets` before anything is written to one of them.
+pub fn open_all(targets: &[Target], transfer: &TransferArguments) -> Result<Vec<Device>, Failure> {
+    let open = |target| {
+        // The kernel retries a read for minutes while a drive sanitizes itself.
+        let access = match serves_reads(target) {
+            true => Access::Write,
+            false => Access::WriteLater,
+        };
+        Device::open(target, access, transfer.direct)
+    };
+    targets.iter().map(open).collect()
 }
 
 /// Why `target` serves no reads and writes, and what to do; `None` if no sanitize operation is the reason.
@@ -215,7 +229,7 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use squall_drives::io::{Access, Direct};
+    use squall_drives::io::Direct;
     use squall_testing::loops::Lab;
     use squall_tools::retry::retry;
 

@@ -14,10 +14,12 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use squall_drives::io::QueueKind;
-use squall_drives::{Health, Hidden, Identity};
+use squall_drives::{Health, Hidden, Identity, Kind, Target};
 
 pub use outcome::{Level, Outcome};
 pub use squall_drives::erase::EraseMethod;
+
+use crate::filesystem;
 
 pub use crate::content::ContentKind;
 pub use crate::machine::Machine;
@@ -239,6 +241,28 @@ impl Drive {
             transfer: None,
             notes: Vec::new(),
         }
+    }
+
+    /// The record of a target that is known, and has remarks on what overwriting cannot reach.
+    pub fn from_target(target: &Target) -> Drive {
+        let mut drive = Drive::new(target.identity.clone());
+        drive.hidden = target.hidden();
+        if let Some(hidden) = drive.hidden.and_then(Hidden::text) {
+            drive.note(format!(
+            "it hides {hidden} from this machine, which is not overwritten: remove the area, for example with \
+             `hdparm -N` or `hdparm --dco-restore`, and wipe the drive again"
+        ));
+        }
+        let path = &target.identity.path;
+        if let Some(name) =
+            filesystem::copy_on_write_name(path).filter(|_| target.identity.kind == Kind::File)
+        {
+            drive.note(format!(
+            "the file is on {name}, which does not overwrite in place: the old contents may still \
+             be there; wipe the whole device"
+        ));
+        }
+        drive
     }
 
     /// The verifications after its passes, with the drive's last.

@@ -5,7 +5,6 @@ mod finish;
 mod resume;
 mod then;
 mod verify;
-mod watch;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,28 +15,26 @@ use rustix::mm::MlockAllFlags;
 use rustix::process::{DumpableBehavior, Resource};
 use rustix::thread::CapabilitySet;
 use squall::Engine;
-use squall_drives::io::{Access, Device};
-use squall_drives::{Target, confirm};
+use squall_drives::confirm;
 use squall_tools::columns::paragraph;
 use squall_tools::in_child::{self, Ended};
 use squall_tools::{Failure, Inquiry, Interrupt, output};
 
-use crate::args::{TransferArguments, WipeArguments};
+use crate::args::WipeArguments;
+use crate::arrivals::{self, Arrivals, Known};
 use crate::choice::Choice;
+use crate::drive::{PendingDrive, Worker};
 use crate::journal::Journal;
 use crate::keyboard::{self, Keyboard};
 use crate::plan::Planned;
-use crate::purge;
 use crate::record::{Drive, FORMAT, Job, Machine, Plan, Tool};
 use crate::show::OutputStyle;
-use crate::workers::{PendingDrive, Supervision, Workers};
+use crate::workers::Supervision;
 
 use finish::both;
-use watch::Known;
 
 pub use then::Then;
 pub use verify::verify;
-pub use watch::{Arrival, Arrivals};
 
 /// A job, those of its drives that are not done yet, and with `--watch` what was there before.
 type Prepared = (Journal, Vec<PendingDrive>, Option<Known>);
@@ -82,28 +79,25 @@ fn work(
     protect_memory();
     let interrupt = Interrupt::watch("the drives are not done")?;
     let journal = Arc::new(journal);
-    let workers = Workers {
+    let targets = parts.iter().map(|part| (part.number, part.target.clone()));
+    let targets: Vec<_> = targets.collect();
+    let supervision = Supervision {
+        work: Worker::wipe,
         journal: &journal,
         transfer: &options.transfer,
         interval: Duration::from_secs(options.checkpoint.into()),
         interrupt: &interrupt,
         inquiry,
         style,
-    };
-    let keyboard = match style {
-        OutputStyle::Screen => Keyboard::take(),
-        OutputStyle::Log | OutputStyle::Json => None,
-    };
-    let supervision = Supervision {
-        keyboard,
+        keyboard: (style == OutputStyle::Screen)
+            .then(Keyboard::take)
+            .flatten(),
         arrivals: known.map(|known| Arrivals::watch(options, &journal, known)),
     };
-    let targets = parts.iter().map(|part| (part.number, part.target.clone()));
-    let targets: Vec<_> = targets.collect();
-    let ended = workers.supervise(parts, |worker| worker.wipe(), supervision);
+    let ended = supervision.run(parts);
     let finished = finish::finish(&journal, style);
     let result = ended.shown.and(finished.result);
-    let result = result.and(watch::check(ended.missed));
+    let result = result.and(arrivals::check(ended.missed));
     let done = options.then.map_or(Ok(()), |then| {
         then.check_end(finished.is_reported, &interrupt)?;
         then.run(&targets, &ended.stuck, style)
@@ -156,19 +150,6 @@ fn watch_sentence(options: &WipeArguments, width: Option<usize>) -> String {
         true => paragraph(&sentence, width),
         false => String::new(),
     }
-}
-
-/// Opens all of `targets` before anything is written to one of them.
-fn open_all(targets: &[Target], transfer: &TransferArguments) -> Result<Vec<Device>, Failure> {
-    let open = |target| {
-        // The kernel retries a read for minutes while a drive sanitizes itself.
-        let access = match purge::serves_reads(target) {
-            true => Access::Write,
-            false => Access::WriteLater,
-        };
-        Device::open(target, access, transfer.direct)
-    };
-    targets.iter().map(open).collect()
 }
 
 fn new_job(plan: Plan, drives: Vec<Drive>) -> Job {

@@ -26,7 +26,7 @@ use crate::progress::Progress;
 use crate::record::Job;
 
 use row::Row;
-use run::{Run, Temperatures};
+use run::Run;
 
 /// How a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,17 @@ const STOPPING: &str = "stopping at a checkpoint; interrupt again to stop now";
 /// Where lines go. Each call gets whole lines.
 type Out<'a> = Box<dyn FnMut(&str) -> Result<(), Failure> + 'a>;
 
+/// What can be done by keys.
+#[derive(Debug, Default)]
+pub struct Prompt {
+    /// Whether drives can be skipped by keys.
+    pub has_keys: bool,
+    /// Whether drives that are plugged in are added.
+    pub watches: bool,
+    /// A question of which the user is typing the answer.
+    pub question: Option<String>,
+}
+
 /// One way to show a run. `now` is wall-clock time, and `age` is the time since the run began.
 trait View {
     /// The run begins.
@@ -77,14 +88,10 @@ trait View {
     fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure>;
     /// The user has asked the run to stop.
     fn stopping(&mut self, now: Timestamp) -> Result<(), Failure>;
-    /// Whether drives can be skipped by keys.
-    fn has_keys(&mut self, _has_keys: bool) {}
-    /// Shows a question of which the user is typing the answer.
-    fn ask(&mut self, _question: Option<String>) {}
-    /// Whether drives that are plugged in are added.
-    fn watches(&mut self, _watches: bool) {}
+    /// Shows what can be done by keys.
+    fn prompt(&mut self, _prompt: Prompt) {}
     /// Something happened that is about no drive of the job.
-    fn tell(&mut self, now: Timestamp, line: &str) -> Result<(), Failure>;
+    fn remark(&mut self, now: Timestamp, line: &str) -> Result<(), Failure>;
     /// Removes all but whole lines.
     fn hide(&mut self) {}
     /// Shows how far the run is.
@@ -98,18 +105,16 @@ trait View {
 /// A run, and the view that shows it.
 pub struct Show<'a> {
     view: Box<dyn View + 'a>,
-    run: Run<'a>,
+    run: Run,
     began: Instant,
 }
 
 impl<'a> Show<'a> {
-    /// Begins to show `job`. `progress` is that of each drive, in the job's order. `temperatures`
-    /// is asked for a drive's temperature every ten seconds at most.
+    /// Begins to show `job`. `progress` is that of each drive, in the job's order.
     pub fn begin(
         style: OutputStyle,
         job: &Job,
         progress: &[Arc<Progress>],
-        temperatures: Temperatures<'a>,
     ) -> Result<Show<'a>, Failure> {
         let view: Box<dyn View> = match style {
             OutputStyle::Screen => Box::new(screen::Screen::on(
@@ -119,19 +124,14 @@ impl<'a> Show<'a> {
             OutputStyle::Log => Box::new(log::Log::new(Box::new(tell))),
             OutputStyle::Json => Box::new(json::Json::new(Box::new(output::print))),
         };
-        Show::with(
-            view,
-            Timestamp::now(),
-            job,
-            Run::new(job, progress, temperatures),
-        )
+        Show::with(view, Timestamp::now(), job, Run::new(job, progress))
     }
 
     fn with(
         mut view: Box<dyn View + 'a>,
         now: Timestamp,
         job: &Job,
-        run: Run<'a>,
+        run: Run,
     ) -> Result<Show<'a>, Failure> {
         view.begin(now, job)?;
         let began = Instant::now();
@@ -143,19 +143,9 @@ impl<'a> Show<'a> {
         self.event_at(Timestamp::now(), event)
     }
 
-    /// Tells whether drives can be skipped by keys.
-    pub fn has_keys(&mut self, has_keys: bool) {
-        self.view.has_keys(has_keys);
-    }
-
-    /// From now on, shows this question to the user, or none.
-    pub fn ask(&mut self, question: Option<String>) {
-        self.view.ask(question);
-    }
-
-    /// Tells whether drives that are plugged in are added.
-    pub fn watches(&mut self, watches: bool) {
-        self.view.watches(watches);
+    /// From now on, shows what can be done by keys.
+    pub fn prompt(&mut self, prompt: Prompt) {
+        self.view.prompt(prompt);
     }
 
     /// Adds a drive that was plugged in.
@@ -164,8 +154,8 @@ impl<'a> Show<'a> {
     }
 
     /// Shows a line that is about no drive of the job.
-    pub fn tell(&mut self, line: &str) -> Result<(), Failure> {
-        self.view.tell(Timestamp::now(), line)
+    pub fn remark(&mut self, line: &str) -> Result<(), Failure> {
+        self.view.remark(Timestamp::now(), line)
     }
 
     /// Removes what would be in the way of the shell while this program is stopped.

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use squall_drives::Target;
 use squall_drives::io::{Device, Direction};
 
-use crate::control::Control;
 use crate::progress::Progress;
 use crate::record::{Extent, Outcome};
+use crate::threads::Control;
 
 /// What writing and verifying do with each transfer.
 pub trait Task {

@@ -1,75 +1,40 @@
-//! Runs a thread for each drive, while the first thread shows their progress.
-//!
-//! A thread whose drive does not answer cannot be ended: it waits in the kernel. Such a drive can be given up, because
-//! it has stalled or because the user skips it. The run then ends without its thread.
+//! Runs a thread for each drive, while the first thread shows what they do, gives up drives that have stalled, and does
+//! what the user asks for by keys.
 
-mod assignment;
-mod supervisor;
-
-use std::cell::RefCell;
-use std::io;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
 
-use squall_drives::Target;
-use squall_drives::io::Device;
 use squall_tools::failure::cause;
 use squall_tools::{Failure, Inquiry, Interrupt};
 
 use crate::args::TransferArguments;
-use crate::drive::Worker;
+use crate::arrivals::{Arrival, Arrivals};
+use crate::drive::{PendingDrive, Worker};
 use crate::event::{Event, EventKind, EventSender};
 use crate::journal::Journal;
-use crate::keyboard::Keyboard;
-use crate::keys::Keys;
+use crate::keyboard::{Keyboard, SkipDialog};
 use crate::progress::Progress;
-use crate::record::{Outcome, Plan};
-use crate::run::Arrivals;
-use crate::show::{OutputStyle, Show};
-use assignment::Assignment;
-use supervisor::Supervisor;
+use crate::record::Drive;
+use crate::show::{OutputStyle, Prompt, Show};
+use crate::threads::{Control, DriveThread};
 
-/// A drive of a job that is not done yet.
-pub struct PendingDrive {
-    /// The drive's number in the job, counted from 0.
-    pub number: usize,
-    /// What was asked for.
-    pub plan: Plan,
-    /// The identified target.
-    pub target: Target,
-    /// The target, open.
-    pub device: Device,
-    /// The keys, if the passes are random.
-    pub keys: Option<Keys>,
-}
+/// Time between two updates of what is shown.
+const TICK: Duration = Duration::from_millis(100);
 
-/// The drives with these `numbers` in the job, each with its target, open device and keys.
-pub fn pending(
-    plan: &Plan,
-    numbers: impl IntoIterator<Item = usize>,
-    targets: Vec<Target>,
-    devices: Vec<Device>,
-    keys: Vec<Option<Keys>>,
-) -> Vec<PendingDrive> {
-    let all = numbers.into_iter().zip(targets).zip(devices).zip(keys);
-    let drive = |(((number, target), device), keys)| PendingDrive {
-        number,
-        plan: plan.clone(),
-        target,
-        device,
-        keys,
-    };
-    all.map(drive).collect()
-}
+/// A drive is asked for its temperature no more often than this: some answer slowly.
+const TEMPERATURE: Duration = Duration::from_secs(10);
+
+/// The key that ends the watch for more drives.
+const QUIT: u8 = b'q';
 
 /// What is done with each drive.
-pub type Work = fn(&Worker<'_>);
+pub type Work = fn(&Worker);
 
-/// What the work on all drives has in common.
-pub struct Workers<'a> {
+/// What the work on all drives has in common, and what the first thread does meanwhile.
+pub struct Supervision<'a> {
+    pub work: Work,
     /// Where progress is recorded.
     pub journal: &'a Arc<Journal>,
     /// How bytes are transferred.
@@ -82,11 +47,6 @@ pub struct Workers<'a> {
     pub inquiry: &'a Inquiry,
     /// How the run is shown.
     pub style: OutputStyle,
-}
-
-/// What the first thread does besides showing the run.
-#[derive(Default)]
-pub struct Supervision<'a> {
     /// Does what the user asks for by keys.
     pub keyboard: Option<Keyboard>,
     /// Adds drives that are plugged in, until the user ends that.
@@ -103,30 +63,13 @@ pub struct Supervised {
     pub missed: usize,
 }
 
-impl Workers<'_> {
-    /// Runs `work` for each of `drives`, all at once, and waits for them. A drive that stops leaves
+impl Supervision<'_> {
+    /// Works on all of `drives`, at once, and waits for them. A drive that stops leaves
     /// the others alone. So does an error in showing, which is returned at the end.
-    pub fn supervise(
-        &self,
-        drives: Vec<PendingDrive>,
-        work: Work,
-        supervision: Supervision<'_>,
-    ) -> Supervised {
+    pub fn run(self, drives: Vec<PendingDrive>) -> Supervised {
         let job = self.journal.job().clone();
         let progress: Vec<Arc<Progress>> = job.drives.iter().map(progress_of).collect();
-        let assigned = drives.into_iter().map(|drive| {
-            let progress = progress[drive.number].clone();
-            Arc::new(Assignment::new(self, drive, progress))
-        });
-        let assigned: Vec<Arc<Assignment>> = assigned.collect();
-        let asked = Rc::new(RefCell::new(Vec::new()));
-        let all = asked.clone();
-        let temperature = move |number: usize| {
-            let all = all.borrow();
-            let is_it = |drive: &&Arc<Assignment>| drive.number() == number;
-            all.iter().find(is_it)?.thermometer.read()
-        };
-        let show = match Show::begin(self.style, &job, &progress, Box::new(temperature)) {
+        let show = match Show::begin(self.style, &job, &progress) {
             Ok(show) => show,
             Err(failure) => {
                 return Supervised {
@@ -136,45 +79,267 @@ impl Workers<'_> {
                 };
             }
         };
-        let mut supervisor = Supervisor::new(self, work, supervision, show, asked);
-        for assignment in assigned {
-            supervisor.start(assignment);
+        let (sender, events) = channel();
+        let mut supervisor = Supervisor {
+            supervision: self,
+            threads: Vec::new(),
+            show,
+            sender,
+            events,
+            dialog: SkipDialog::default(),
+            next_temperatures: Instant::now(),
+            missed: 0,
+            is_lost: false,
+        };
+        for drive in drives {
+            let progress = progress[drive.number].clone();
+            supervisor.start(drive, progress);
         }
         supervisor.watch_to_the_end()
-    }
-
-    /// Starts the thread of a drive. If there can be none, records and shows that.
-    fn start(
-        &self,
-        assignment: &Arc<Assignment>,
-        work: Work,
-        sender: &Sender<Event>,
-    ) -> Option<JoinHandle<()>> {
-        let events = EventSender::new(assignment.number(), sender.clone());
-        match assignment.start(work, events.clone()) {
-            Ok(thread) => Some(thread),
-            Err(error) => {
-                self.cannot_begin(assignment.number(), &error, &events);
-                None
-            }
-        }
-    }
-
-    fn cannot_begin(&self, number: usize, error: &io::Error, events: &EventSender) {
-        let outcome = Outcome::Failed {
-            reason: format!("thread: {}", cause(error)),
-        };
-        self.journal
-            .update(number, |drive| drive.outcome = Some(outcome.clone()));
-        events.send(EventKind::Ended(outcome));
     }
 }
 
 /// The progress of a drive that has not begun, or that an earlier run has ended.
-fn progress_of(drive: &crate::record::Drive) -> Arc<Progress> {
+fn progress_of(drive: &Drive) -> Arc<Progress> {
     let progress = Progress::default();
     if drive.outcome.is_some() {
         progress.end();
     }
     Arc::new(progress)
+}
+
+/// The first thread.
+struct Supervisor<'a> {
+    supervision: Supervision<'a>,
+    threads: Vec<DriveThread<Worker>>,
+    show: Show<'static>,
+    /// Where all events come from.
+    sender: Sender<Event>,
+    events: Receiver<Event>,
+    dialog: SkipDialog,
+    next_temperatures: Instant,
+    missed: usize,
+    /// Whether nobody can see the run any more.
+    is_lost: bool,
+}
+
+impl Supervisor<'_> {
+    /// Starts the thread of a drive. If there can be none, the drive has failed.
+    fn start(&mut self, drive: PendingDrive, progress: Arc<Progress>) {
+        let number = drive.number;
+        let events = EventSender::new(number, self.sender.clone());
+        let Supervision { work, transfer, .. } = self.supervision;
+        let worker = Arc::new(Worker {
+            drive,
+            journal: self.supervision.journal.clone(),
+            control: Arc::new(Control::new(self.supervision.interrupt.clone())),
+            progress,
+            events,
+            transfer: transfer.clone(),
+            interval: self.supervision.interval,
+            owes_temperature: AtomicBool::new(false),
+        });
+        let its_own = worker.clone();
+        let (progress, control) = (worker.progress.clone(), worker.control.clone());
+        let run = move || its_own.run(work);
+        let thread = DriveThread::start(worker, progress, control, transfer.stall, run);
+        if let Some(error) = thread.error() {
+            thread.worker.fail(format!("thread: {}", cause(error)));
+        }
+        self.threads.push(thread);
+    }
+
+    /// Shows what happens until all drives have ended.
+    fn watch_to_the_end(mut self) -> Supervised {
+        let shown = self.watch();
+        // The terminal is as it was before the last words.
+        drop(self.supervision.keyboard.take());
+        let ended = self.show.end(&self.supervision.journal.job());
+        let mut stuck = Vec::new();
+        for thread in self.threads {
+            let number = thread.worker.drive.number;
+            stuck.extend(thread.is_stuck().then_some(number));
+        }
+        Supervised {
+            shown: shown.and(ended),
+            missed: self.missed,
+            stuck,
+        }
+    }
+
+    /// Starts to work on drives that were plugged in.
+    fn take_arrivals(&mut self) -> Result<(), Failure> {
+        if self.supervision.interrupt.is_noted() {
+            self.supervision.arrivals = None;
+        }
+        let arrived = self.supervision.arrivals.as_mut().map(Arrivals::take);
+        for arrival in arrived.unwrap_or_default() {
+            match arrival {
+                Arrival::Taken(drive) => self.add(*drive)?,
+                Arrival::LeftOut { text, is_missed } => {
+                    self.missed += usize::from(is_missed);
+                    self.show.remark(&text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, drive: PendingDrive) -> Result<(), Failure> {
+        let progress = Arc::new(Progress::default());
+        let number = drive.number;
+        let identity = Box::new(drive.target.identity.clone());
+        let job = self.supervision.journal.job().clone();
+        self.show.add(&job, number, progress.clone());
+        let what = EventKind::Attached { identity };
+        let shown = self.show.event(&Event {
+            drive: number,
+            what,
+        });
+        self.start(drive, progress);
+        shown
+    }
+
+    /// Shows what happens until all drives are finished or given up, and nobody looks for more.
+    fn watch(&mut self) -> Result<(), Failure> {
+        let mut shown = Ok(());
+        let mut next_tick = Instant::now() + TICK;
+        let mut says_that_it_stops = false;
+        while self.supervision.arrivals.is_some() || self.at_work().next().is_some() {
+            let timeout = next_tick.saturating_duration_since(Instant::now());
+            match self.events.recv_timeout(timeout) {
+                Ok(event) => shown = shown.and(self.event(&event)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => unreachable!("a sender is kept"),
+            }
+            if Instant::now() >= next_tick {
+                if self.supervision.interrupt.is_noted() && !says_that_it_stops {
+                    shown = shown.and_then(|()| self.show.stopping());
+                    says_that_it_stops = true;
+                }
+                self.note_loss();
+                self.give_up_stalled();
+                self.ask_temperatures();
+                self.read_keys();
+                shown = shown.and(self.take_arrivals());
+                shown = shown.and_then(|()| self.tick());
+                if self.supervision.inquiry.take() {
+                    shown = shown.and_then(|()| self.show.answer());
+                }
+                next_tick = Instant::now() + TICK;
+            }
+        }
+        shown
+    }
+
+    /// The threads of drives that have not ended.
+    fn at_work(&mut self) -> impl Iterator<Item = &mut DriveThread<Worker>> {
+        self.threads.iter_mut().filter(|thread| !thread.has_ended)
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        let is_it = |thread: &&mut DriveThread<Worker>| thread.worker.drive.number == event.drive;
+        let Some(thread) = self.at_work().find(is_it) else {
+            // What the thread of a drive that was given up does counts for nothing.
+            return Ok(());
+        };
+        thread.has_ended = matches!(event.what, EventKind::Ended(_));
+        self.show.event(event)
+    }
+
+    fn tick(&mut self) -> Result<(), Failure> {
+        for (drive, text) in self.show.tick()? {
+            self.note(drive, text)?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, drive: usize, text: String) -> Result<(), Failure> {
+        let journal = self.supervision.journal;
+        journal.update(drive, |drive| drive.note(text.clone()));
+        let what = EventKind::Note { text };
+        self.show.event(&Event { drive, what })
+    }
+
+    /// Records that the run goes on, if nobody can see it any more.
+    fn note_loss(&mut self) {
+        if self.is_lost || !self.supervision.style.is_lost() {
+            return;
+        }
+        self.is_lost = true;
+        let drives: Vec<_> = self.at_work().map(|it| it.worker.drive.number).collect();
+        for drive in drives {
+            let text = "its output was closed: from then on nobody saw the run, which went on";
+            let _ = self.note(drive, text.into());
+        }
+    }
+
+    /// Gives up the drives that have stalled: what was recorded of them is shown as if their threads had sent it.
+    fn give_up_stalled(&mut self) {
+        for thread in self.at_work() {
+            if let Some(reason) = thread.stall_reason() {
+                thread.worker.give_up(&reason);
+            }
+        }
+    }
+
+    fn ask_temperatures(&mut self) {
+        if Instant::now() < self.next_temperatures {
+            return;
+        }
+        self.next_temperatures = Instant::now() + TEMPERATURE;
+        for DriveThread { worker, .. } in self.at_work() {
+            if worker.progress.read().phase.is_at_work() {
+                worker.ask_temperature();
+            }
+        }
+    }
+
+    /// Does what the user asks for by keys.
+    fn read_keys(&mut self) {
+        let Some(keyboard) = &self.supervision.keyboard else {
+            return;
+        };
+        if keyboard.is_stop_asked() {
+            self.show.hide();
+            keyboard.stop();
+        }
+        for key in keyboard.typed() {
+            if key == QUIT && !self.dialog.is_open() && self.supervision.arrivals.take().is_some() {
+                // A line that cannot be shown is lost.
+                let _ = self.show.remark("waiting for no more drives");
+            }
+            if let Some(number) = self.dialog.take(key) {
+                self.skip(number);
+            }
+        }
+        self.show.prompt(Prompt {
+            has_keys: true,
+            watches: self.supervision.arrivals.is_some(),
+            question: self.dialog.question(),
+        });
+    }
+
+    /// Skips the drive with this number, counted from 1: it stops at a checkpoint. If it was asked before, it is given
+    /// up at once.
+    fn skip(&mut self, number: usize) {
+        let mut workers = self.at_work().map(|thread| thread.worker.clone());
+        let worker = workers.find(|it| it.drive.number.checked_add(1) == Some(number));
+        drop(workers);
+        // A line that cannot be shown is lost; the drive stops all the same.
+        let _ = match worker {
+            None => self
+                .show
+                .remark(&format!("no drive under way has the number {number}")),
+            Some(worker) if worker.control.skip() => {
+                worker.give_up("it was skipped, and did not answer");
+                Ok(())
+            }
+            Some(worker) => self.note(
+                worker.drive.number,
+                "skipped by a key: stops at a checkpoint; skip it again to give it up at once"
+                    .into(),
+            ),
+        };
+    }
 }

@@ -1,6 +1,21 @@
-//! `squall wipe` on real kernels.
+//! `squall wipe` on real kernels, with drives that refuse, corrupt, slow down, hang or vanish,
+//! with power cuts, and with drives that are in use.
+//!
+//! Each scenario has a control: the same without the fault, which must end differently.
 
-mod guests;
+mod guests {
+    pub mod chosen;
+    pub mod given_up;
+    pub mod health;
+    pub mod power;
+    pub mod purge;
+    pub mod refused;
+    pub mod sanitize;
+    pub mod slow;
+    pub mod used;
+    pub mod vanished;
+    pub mod workspace;
+}
 
 use std::process::ExitCode;
 
@@ -8,18 +23,15 @@ use squall_testing::suite;
 
 fn main() -> ExitCode {
     suite::main(&[
-        guests::becoming_slow::TESTS,
         guests::chosen::TESTS,
         guests::given_up::TESTS,
         guests::health::TESTS,
-        guests::plugged_in::TESTS,
-        guests::returning::TESTS,
         guests::power::TESTS,
+        guests::purge::TESTS,
         guests::refused::TESTS,
+        guests::sanitize::TESTS,
         guests::slow::TESTS,
         guests::used::TESTS,
         guests::vanished::TESTS,
-        guests::purge::TESTS,
-        guests::sanitize::TESTS,
     ])
 }

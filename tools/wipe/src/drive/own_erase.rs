@@ -16,7 +16,7 @@ use crate::task::Stop;
 /// Time between two looks at whether the user wants to stop.
 const TICK: Duration = Duration::from_millis(100);
 
-impl Worker<'_> {
+impl Worker {
     /// Has the drive erase itself, if that was asked for and is not done yet. Afterwards its
     /// contents are unknown, even if the erase failed, and it is to be overwritten.
     pub(super) fn purge(&self) -> Result<(), Stop> {
@@ -27,7 +27,7 @@ impl Worker<'_> {
         let Some(purge) = self.update(is_left) else {
             return Ok(());
         };
-        if self.interrupt.is_noted() {
+        if self.control.is_noted() {
             return Err(Stop::Interrupted);
         }
         self.change_purge(|purge| {
@@ -39,15 +39,15 @@ impl Worker<'_> {
         let failure = match (purge.with, means.action()) {
             (Some(other), _) => self.wait_for(other)?,
             (None, Some(action)) => self.sanitize(&purge, action)?,
-            (None, None) => erase::run(self.target, self.device.file(), means).err(),
+            (None, None) => erase::run(&self.drive.target, self.drive.device.file(), means).err(),
         };
-        if !self.target.is_attached() {
+        if !self.drive.target.is_attached() {
             return Err(Stop::Vanished);
         }
         if let Some(means) = self.change_purge(|purge| end(purge, &failure)) {
             self.events.send(EventKind::Purged { means, failure });
         }
-        let is_same = self.target.confirm(self.device.file());
+        let is_same = self.drive.target.confirm(self.drive.device.file());
         is_same.map_err(|failure| Stop::Failed(failure.into_text()))
     }
 
@@ -58,7 +58,7 @@ impl Worker<'_> {
         let named: Vec<_> = targets
             .filter_map(|target| recognise::find(target).ok())
             .collect();
-        let drive = erase::chosen(self.target, self.device.file(), &named);
+        let drive = erase::chosen(&self.drive.target, self.drive.device.file(), &named);
         let drive = drive.map_err(Stop::Failed)?;
         let accepted = purge.sanitize.as_ref().and_then(|known| known.accepted);
         let begun = Begun {
@@ -109,7 +109,7 @@ impl Worker<'_> {
                     let why = "the drive whose erase reaches this one has not done it";
                     return Err(Stop::Failed(why.into()));
                 }
-                (_, None) if self.interrupt.is_noted() => return Err(Stop::Interrupted),
+                (_, None) if self.control.is_noted() => return Err(Stop::Interrupted),
                 (_, None) => std::thread::sleep(TICK),
             }
         }
@@ -144,7 +144,7 @@ fn end(purge: &mut Purge, failure: &Option<String>) -> EraseMethod {
 
 /// A sanitize operation of a drive in a job.
 struct Begun<'a> {
-    worker: &'a Worker<'a>,
+    worker: &'a Worker,
     own_name: Option<String>,
     at: Instant,
 }
@@ -167,7 +167,7 @@ impl Surroundings for Begun<'_> {
     fn wait(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
         while Instant::now() < until {
-            if self.worker.interrupt.is_noted() {
+            if self.worker.control.is_noted() {
                 return false;
             }
             std::thread::sleep(TICK);
@@ -176,7 +176,7 @@ impl Surroundings for Begun<'_> {
     }
 
     fn is_attached(&self) -> bool {
-        self.worker.target.is_attached()
+        self.worker.drive.target.is_attached()
     }
 
     fn record(&self, exchange: sanitize::Exchange) {

@@ -1,21 +1,19 @@
 //! Begins a new job: checks the options, and finds, checks, confirms and opens the targets.
 
-use std::ops::Range;
 use std::path::PathBuf;
 
-use squall_drives::{Hidden, Kind, Target, confirm, guards, shown};
-use squall_tools::failure::at;
+use squall_drives::{Target, confirm, guards, shown};
 use squall_tools::{Failure, output};
 
-use super::watch::{self, Known};
-use super::{Prepared, new_job, open_all, protect_memory, say, show_plan, then};
+use super::{Prepared, new_job, protect_memory, say, show_plan, then};
 use crate::args::{MAX_PASSES, WipeArguments};
+use crate::arrivals::{self, Known};
 use crate::choice::{self, Choice};
+use crate::drive::pending;
 use crate::journal::{self, Journal};
-use crate::keys::{self, Keys};
+use crate::keys;
 use crate::plan::Planned;
-use crate::record::{Drive, Job, OwnErase, Plan, Purge, Scope};
-use crate::workers::pending;
+use crate::record::{Drive, Job, Plan, Scope};
 use crate::{PURPOSE, filesystem, purge};
 
 /// Prepares a new job; `None` for a dry run.
@@ -38,7 +36,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     }
     if options.dry_run && options.purge.is_some() {
         // Only a drive that is open for writing can be asked whether it can erase itself.
-        let devices = open_all(&targets, &options.transfer)?;
+        let devices = purge::open_all(&targets, &options.transfer)?;
         purge::choose(options.purge, &options.consent, &targets, &devices)?;
     }
     let erases = purge::ask_all(&targets);
@@ -60,25 +58,26 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     }
     journal::make_directory(&directory)?;
     match &choice {
-        Some(choice) if options.choice.watch => watch::confirm(choice, options)?,
+        Some(choice) if options.choice.watch => arrivals::confirm(choice, options)?,
         _ => confirm::confirm(&targets, &options.consent, &PURPOSE)?,
     }
     protect_memory();
-    let devices = open_all(&targets, &options.transfer)?;
+    let devices = purge::open_all(&targets, &options.transfer)?;
     guards::check_claimed(&targets, &PURPOSE)?;
     let purges = match options.choice.all && options.purge.is_none() {
         // There is one question for all drives, and it was asked.
         true => vec![None; targets.len()],
         false => purge::choose(options.purge, &options.consent, &targets, &devices)?,
     };
-    let told = purge::own_erases(&targets, &erases);
-    let drives = targets.iter().zip(purges).zip(told);
-    let mut drives: Vec<_> = drives
-        .map(|((target, purge), told)| new_drive(target, purge, told))
-        .collect();
-    for (drive, asset) in drives.iter_mut().zip(assets) {
-        drive.asset = asset;
-    }
+    let own_erases = purge::own_erases(&targets, &erases);
+    let all = targets.iter().zip(purges).zip(own_erases).zip(assets);
+    let drive = |(((target, purge), own_erase), asset)| Drive {
+        purge,
+        own_erase,
+        asset,
+        ..Drive::from_target(target)
+    };
+    let drives = all.map(drive).collect();
     let job = Job {
         operator: options.labels.operator.clone(),
         customer: options.labels.customer.clone(),
@@ -91,7 +90,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
             "note: {directory} is in memory: after a power cut the job cannot be resumed"
         ));
     }
-    let keys = draw_keys(&journal, 0..targets.len())?;
+    let keys = keys::draw_all(&journal, 0..targets.len())?;
     let pending_drives = pending(&plan, 0.., targets, devices, keys);
     Ok(Some((journal, pending_drives, known)))
 }
@@ -136,61 +135,6 @@ fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
         verify_each: options.verify_each,
         keep_key: options.keep_key,
     })
-}
-
-pub(super) fn new_drive(
-    target: &Target,
-    purge: Option<Purge>,
-    own_erase: Option<OwnErase>,
-) -> Drive {
-    let mut drive = Drive::new(target.identity.clone());
-    drive.purge = purge;
-    drive.own_erase = own_erase;
-    drive.hidden = target.hidden();
-    if let Some(hidden) = drive.hidden.and_then(Hidden::text) {
-        drive.note(format!(
-            "it hides {hidden} from this machine, which is not overwritten: remove the area, for example with \
-             `hdparm -N` or `hdparm --dco-restore`, and wipe the drive again"
-        ));
-    }
-    let path = &target.identity.path;
-    if let Some(name) =
-        filesystem::copy_on_write_name(path).filter(|_| target.identity.kind == Kind::File)
-    {
-        drive.note(format!(
-            "the file is on {name}, which does not overwrite in place: the old contents may still \
-             be there; wipe the whole device"
-        ));
-    }
-    drive
-}
-
-/// Draws the keys of the drives with these numbers, if the passes have any, and saves the journal. If one of this
-/// fails, all of these keys are destroyed.
-pub(super) fn draw_keys(
-    journal: &Journal,
-    numbers: Range<usize>,
-) -> Result<Vec<Option<Keys>>, Failure> {
-    let plan = journal.job().plan.clone();
-    let mut drawn = Vec::new();
-    let draw = |number| {
-        let path = keys::path_for_report(&journal.report_path(number));
-        let has_keys = plan.has_keys();
-        let keys = has_keys.then(|| Keys::draw(path, plan.count()));
-        drawn.push(keys.transpose()?);
-        Ok(())
-    };
-    let saved = numbers
-        .into_iter()
-        .try_for_each(draw)
-        .and_then(|()| journal.save().map_err(at(journal.path())));
-    match saved {
-        Ok(()) => Ok(drawn),
-        Err(failure) => {
-            keys::destroy(drawn);
-            Err(failure)
-        }
-    }
 }
 
 /// The asset tag of each of `targets`, from the values of `--asset`: the tag, if there is one target, or

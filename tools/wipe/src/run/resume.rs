@@ -7,14 +7,14 @@ use squall_drives::{Target, confirm, guards};
 use squall_tools::Failure;
 
 use super::finish::finish;
-use super::{Prepared, open_all, protect_memory, say, show_plan, then};
+use super::{Prepared, protect_memory, say, show_plan, then};
 use crate::args::WipeArguments;
+use crate::drive::pending;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
 use crate::plan::Planned;
 use crate::record::{Drive, Outcome, Purge};
 use crate::show::OutputStyle;
-use crate::workers::pending;
 use crate::{PURPOSE, purge, recognise};
 
 /// Prepares the unfinished drives of the job whose journal is at `path`; `None` for a dry run, or if
@@ -62,7 +62,7 @@ pub fn prepare(
         .iter()
         .map(|number| keys_of(&journal, *number))
         .collect::<Result<_, _>>()?;
-    let devices = open_all(&targets, &options.transfer)?;
+    let devices = purge::open_all(&targets, &options.transfer)?;
     guards::check_claimed(&targets, &PURPOSE)?;
     let mut are_known = Vec::new();
     for (((number, target), device), keys) in numbers.iter().zip(&targets).zip(&devices).zip(&keys)

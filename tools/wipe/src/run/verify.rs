@@ -10,13 +10,14 @@ use squall_tools::{Failure, Inquiry, Interrupt};
 
 use super::{as_refusal, new_job, protect_memory, say, supervised};
 use crate::args::VerifyArguments;
+use crate::drive::{PendingDrive, Worker};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
 use crate::recognise;
 use crate::record::{Drive, FORMAT, Job, Outcome, Pass, Plan, Wipe};
 use crate::report;
 use crate::show::OutputStyle;
-use crate::workers::{PendingDrive, Supervision, Workers};
+use crate::workers::Supervision;
 
 /// What a report says about a drive that is to be verified.
 struct Reported {
@@ -74,15 +75,18 @@ fn work(
         .map(|one| ((one.plan, one.customer), one.pending))
         .unzip();
     let pending = pending.into_iter().flatten().collect();
-    let workers = Workers {
+    let supervision = Supervision {
+        work: Worker::verify,
         journal: &journal,
         transfer: &options.transfer,
         interval: Duration::MAX,
         interrupt: &interrupt,
         inquiry,
         style,
+        keyboard: None,
+        arrivals: None,
     };
-    let ended = workers.supervise(pending, |worker| worker.verify(), Supervision::default());
+    let ended = supervision.run(pending);
     let job = journal.job().clone();
     let mut reported = Ok(());
     for (number, (plan, customer)) in ours.into_iter().enumerate() {

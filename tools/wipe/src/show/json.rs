@@ -58,7 +58,7 @@ impl View for Json<'_> {
         self.line(now, Event::Drive { what, drive })
     }
 
-    fn tell(&mut self, now: Timestamp, text: &str) -> Result<(), Failure> {
+    fn remark(&mut self, now: Timestamp, text: &str) -> Result<(), Failure> {
         self.line(now, Event::Remark { text })
     }
 
@@ -126,7 +126,7 @@ fn progress(row: &Row) -> Option<Progress> {
         stalled: left == Left::Stalled,
         refused_bytes: row.reading.refused,
         differing_bytes: row.reading.differing,
-        celsius: row.celsius,
+        celsius: row.celsius(),
     })
 }
 

@@ -54,7 +54,7 @@ impl View for Log<'_> {
         }
     }
 
-    fn tell(&mut self, now: Timestamp, line: &str) -> Result<(), Failure> {
+    fn remark(&mut self, now: Timestamp, line: &str) -> Result<(), Failure> {
         self.line(now, &in_a_line(line))
     }
 
@@ -115,7 +115,7 @@ fn progress(row: &Row) -> String {
     );
     parts.extend(row.left().text());
     parts.extend(row.errors());
-    parts.extend(row.celsius.map(|celsius| format!("{celsius:.0} °C")));
+    parts.extend(row.celsius().map(|celsius| format!("{celsius:.0} °C")));
     parts.join(", ")
 }
 

@@ -33,8 +33,6 @@ pub struct Row {
     pub reading: Snapshot,
     /// How fast it is.
     pub meter: Meter,
-    /// Its temperature, in degrees Celsius.
-    pub celsius: Option<f64>,
     /// How it ended; `None` while it is under way.
     pub outcome: Option<Outcome>,
     plan: Plan,
@@ -58,7 +56,6 @@ impl Row {
             name: in_a_line(&name.to_string_lossy()),
             reading,
             meter: Meter::default(),
-            celsius: None,
             outcome: drive.outcome.clone(),
             plan: job.plan.clone(),
             size: identity.size,
@@ -79,13 +76,17 @@ impl Row {
 
     /// Whether it is being written or verified.
     pub fn is_at_work(&self) -> bool {
-        self.outcome.is_none()
-            && matches!(self.reading.phase, Phase::Writing(_) | Phase::Verifying(_))
+        self.outcome.is_none() && self.reading.phase.is_at_work()
     }
 
     /// Whether the drive sanitizes itself.
     pub fn is_purging(&self) -> bool {
         self.outcome.is_none() && self.reading.phase == Phase::Purging
+    }
+
+    /// Its temperature in degrees Celsius, while it is at work.
+    pub fn celsius(&self) -> Option<f64> {
+        self.reading.celsius.filter(|_| self.is_at_work())
     }
 
     /// Bytes a second over the last seconds, while it is at work.
@@ -234,6 +235,7 @@ mod tests {
             moved,
             refused: 0,
             differing: 0,
+            celsius: None,
         }
     }
 

@@ -11,19 +11,11 @@ use super::row::Row;
 use crate::progress::Progress;
 use crate::record::Job;
 
-/// A drive is asked for its temperature no more often than this: some answer slowly.
-const TEMPERATURE: Duration = Duration::from_secs(10);
-
-/// Asks the drive of a number for its temperature, in degrees Celsius.
-pub type Temperatures<'a> = Box<dyn Fn(usize) -> Option<f64> + 'a>;
-
 /// All drives of a run.
-pub struct Run<'a> {
+pub struct Run {
     /// One row for each drive.
     pub rows: Vec<Row>,
     progress: Vec<Arc<Progress>>,
-    temperatures: Temperatures<'a>,
-    asked: Option<Duration>,
     at: Duration,
     cost: Cost,
 }
@@ -47,9 +39,9 @@ pub struct Totals {
     pub cpu_seconds: f64,
 }
 
-impl<'a> Run<'a> {
+impl Run {
     /// A run that has not begun.
-    pub fn new(job: &Job, progress: &[Arc<Progress>], temperatures: Temperatures<'a>) -> Run<'a> {
+    pub fn new(job: &Job, progress: &[Arc<Progress>]) -> Run {
         let rows = progress.iter().enumerate().take(job.drives.len());
         let mut rows: Vec<_> = rows
             .map(|(number, progress)| Row::new(job, number, progress.read()))
@@ -58,8 +50,6 @@ impl<'a> Run<'a> {
         Run {
             rows,
             progress: progress.to_vec(),
-            temperatures,
-            asked: None,
             at: Duration::ZERO,
             cost: Cost::begin(),
         }
@@ -75,21 +65,10 @@ impl<'a> Run<'a> {
     /// Reads the progress of all drives. Returns notes on those that have become slow.
     pub fn update(&mut self, at: Duration) -> Vec<(usize, String)> {
         self.at = at;
-        let asks = self
-            .asked
-            .is_none_or(|asked| at.saturating_sub(asked) >= TEMPERATURE);
         let mut notes = Vec::new();
         for (row, progress) in self.rows.iter_mut().zip(&self.progress) {
             row.update(at, progress.read());
-            if asks {
-                // A drive that has vanished is not asked.
-                let celsius = row.is_at_work().then(|| (self.temperatures)(row.number));
-                row.celsius = celsius.flatten();
-            }
             notes.extend(row.slowness().map(|note| (row.number, note)));
-        }
-        if asks {
-            self.asked = Some(at);
         }
         notes
     }

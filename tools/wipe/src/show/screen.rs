@@ -21,7 +21,7 @@ use crate::record::Job;
 use super::log::Words;
 use super::row::Row;
 use super::run::Run;
-use super::{STOPPING, View, log, table, tell};
+use super::{Prompt, STOPPING, View, log, table, tell};
 
 /// Columns and lines of a terminal that does not tell its size.
 const USUAL: (usize, usize) = (80, 24);
@@ -50,9 +50,7 @@ pub struct Screen {
     size: Option<(usize, usize)>,
     /// The last events.
     said: VecDeque<String>,
-    has_keys: bool,
-    watches: bool,
-    question: Option<String>,
+    prompt: Prompt,
 }
 
 impl Screen {
@@ -68,9 +66,7 @@ impl Screen {
             words: Words::default(),
             size: None,
             said: VecDeque::new(),
-            has_keys: false,
-            watches: false,
-            question: None,
+            prompt: Prompt::default(),
         }
     }
 
@@ -104,7 +100,7 @@ impl Screen {
             .bars
             .iter()
             .zip(&shown)
-            .zip(drives(&shown, self.question.is_some()).lines())
+            .zip(drives(&shown, self.prompt.question.is_some()).lines())
         {
             bar.set_style(style.clone());
             bar.set_length(row.reading.total.max(1));
@@ -114,7 +110,7 @@ impl Screen {
         let hidden = run.rows.len() - shown.len();
         let totals = || self.line_of_totals(run, hidden, columns);
         self.totals
-            .set_message(self.question.clone().unwrap_or_else(totals));
+            .set_message(self.prompt.question.clone().unwrap_or_else(totals));
     }
 
     /// The totals of `run`, of which so many rows are hidden, and the keys. What matters least is left out first, if it
@@ -124,10 +120,10 @@ impl Screen {
         if hidden > 0 {
             totals.insert(1, (1, format!("{hidden} not shown")));
         }
-        if self.watches {
+        if self.prompt.watches {
             totals.insert(1, (0, "waits for drives until q".into()));
         }
-        if self.has_keys {
+        if self.prompt.has_keys {
             totals.push((0, "s skips a drive".into()));
         }
         loop {
@@ -200,19 +196,11 @@ impl View for Screen {
         Ok(())
     }
 
-    fn has_keys(&mut self, has_keys: bool) {
-        self.has_keys = has_keys;
+    fn prompt(&mut self, prompt: Prompt) {
+        self.prompt = prompt;
     }
 
-    fn ask(&mut self, question: Option<String>) {
-        self.question = question;
-    }
-
-    fn watches(&mut self, watches: bool) {
-        self.watches = watches;
-    }
-
-    fn tell(&mut self, _now: Timestamp, line: &str) -> Result<(), Failure> {
+    fn remark(&mut self, _now: Timestamp, line: &str) -> Result<(), Failure> {
         self.say(in_a_line(line));
         Ok(())
     }
@@ -303,7 +291,7 @@ fn cells(row: &Row) -> [String; NUMBERS.len()] {
         row.now().map(units::rate),
         row.left().text(),
         row.errors(),
-        row.celsius.map(|celsius| format!("{celsius:.0} °C")),
+        row.celsius().map(|celsius| format!("{celsius:.0} °C")),
         row.serial.clone(),
         average.map(|rate| format!("{rate} average")),
     ];

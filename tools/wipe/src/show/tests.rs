@@ -51,8 +51,8 @@ fn progress(job: &Job) -> Vec<Arc<Progress>> {
 /// Plays a run of 150 seconds in `view`: two drives at 150 MB/s, one of which becomes slow after 90
 /// seconds, and a file that ends at once.
 fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &[Arc<Progress>]) -> Show<'a> {
-    let temperatures = Box::new(|drive| (drive == 0).then_some(41.2));
-    let run = Run::new(job, progress, temperatures);
+    let run = Run::new(job, progress);
+    *progress[0].celsius() = Some(41.2);
     let mut show = Show::with(view, fixture::at(0), job, run).expect("it begins");
     let event = |drive, what| Event { drive, what };
     for (drive, progress) in progress.iter().enumerate() {
@@ -188,7 +188,7 @@ fn drives_are_told_apart() {
         (drive.target.given, drive.target.path) = (path.into(), path.into());
     }
     let progress = progress(&job);
-    let run = Run::new(&job, &progress, Box::new(|_| None));
+    let run = Run::new(&job, &progress);
     let lines = screen(&run, 24, 80);
     assert!(lines[0].contains("  /a/old.img ") && lines[1].contains("  /b/old.img "));
     assert!(
@@ -329,7 +329,7 @@ fn the_schema_knows_every_event() {
         reason: "No space left".into(),
     });
     show.stopping().expect("it is shown");
-    show.tell("/dev/sdc: left out: is mounted at /media")
+    show.remark("/dev/sdc: left out: is mounted at /media")
         .expect("it is shown");
     show.end(&job).expect("it is shown");
     let mut lines = lines.borrow_mut();
@@ -423,7 +423,7 @@ fn distinct(values: &[Value]) -> Vec<Value> {
 fn lines_of_a_kind_are_counted() {
     let (job, text) = (job(), RefCell::new(String::new()));
     let progress = progress(&job);
-    let run = Run::new(&job, &progress, Box::new(|_| None));
+    let run = Run::new(&job, &progress);
     let mut show = Show::with(log(&text), fixture::at(0), &job, run).expect("it begins");
     let mut tell = |drive, what| {
         show.event_at(fixture::at(1), &Event { drive, what })

@@ -1,15 +1,16 @@
-//! Drives that are slow, and drives that stop answering.
+//! Drives that are slow or become slow, which the report must say, and drives that stop answering.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use squall_guests::Bus;
-
-use crate::guests::workspace::{GuestSession, MIB, Running, Workspace, id};
 use squall_guests::needs::USER_MODE;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
+use crate::guests::workspace::{GuestSession, MIB, Running, Workspace, id};
+
 pub const TESTS: &[Test] = tests![
     slow_and_hung_drives_do_not_delay_others: [USER_MODE],
+    a_drive_that_becomes_slow_or_stalls_is_noted: [USER_MODE],
 ];
 
 const SIZE: u64 = 8 * MIB;
@@ -118,4 +119,46 @@ fn hung(session: &mut GuestSession, name: &str) -> Running {
 
 fn has_ended(event: &Value) -> bool {
     event["event"] == "ended"
+}
+
+/// squall must have seen a minute of normal speed and half a minute of slowness.
+fn a_drive_that_becomes_slow_or_stalls_is_noted() {
+    let workspace = Workspace::user_mode();
+    let mut session = workspace.boot(&["dm-mod", "dm-delay", "dm-zero"], Vec::new());
+    let sectors = 256 * MIB / 512;
+    let zero = format!("0 {sectors} zero");
+    for name in ["void", "slows", "stalls"] {
+        session.map(name, &zero);
+    }
+    // The control runs until the other two have been noticed.
+    session.map("steady", &format!("0 {} zero", 3 * sectors));
+    let options = "--pass zero --verify none --depth 1 --rate-limit 8MiB";
+    let running = session.start("slow", options, &["slows", "stalls", "steady"]);
+    let far = |event: &Value| event["done"].as_u64() > Some(180 * MIB);
+    session.until(&running, 0, far);
+    session.ok("dmsetup suspend --noflush --nolockfs stalls");
+    session.remap(
+        "slows",
+        &format!("0 {sectors} delay /dev/mapper/void 0 8000"),
+    );
+    session.until(&running, 1, |event| event["stalled"] == true);
+    let note = session.until(&running, 0, |event| event["event"] == "note");
+    let text = note["text"].as_str().expect("a text");
+    assert!(
+        text.contains("slow since") && text.contains(" of pass 1/1"),
+        "{text}"
+    );
+
+    session.remap("slows", &zero);
+    session.ok("dmsetup resume stalls");
+    let ran = session.end(running).success();
+    for drive in 0..3 {
+        assert_eq!(ran.outcome(drive), "overwritten");
+    }
+    let notes = &session.report("slow", 0)["notes"];
+    assert_eq!(notes[0]["text"], text);
+    assert_eq!(session.report("slow", 2)["notes"], json!([]));
+    let progress = ran.events("progress");
+    let mut of_steady = progress.iter().filter(|event| event["drive"] == 2);
+    assert!(of_steady.all(|event| event["stalled"] == false));
 }

@@ -6,7 +6,7 @@ use super::*;
 fn a_drive_that_sanitizes_itself_has_a_bar() {
     let job = job();
     let progress = progress(&job);
-    let mut run = Run::new(&job, &progress, Box::new(|_| None));
+    let mut run = Run::new(&job, &progress);
     progress[0].begin(Phase::Purging, 0x6000, 0x1_0000);
     progress[1].begin(Phase::Writing(1), 0, job.drives[1].target.size);
     for second in 0..60 {
@@ -25,7 +25,7 @@ fn a_drive_that_sanitizes_itself_has_a_bar() {
 fn a_log_says_how_far_it_is() {
     let (job, text) = (job(), RefCell::new(String::new()));
     let progress = progress(&job);
-    let run = Run::new(&job, &progress, Box::new(|_| None));
+    let run = Run::new(&job, &progress);
     let mut show = Show::with(log(&text), fixture::at(0), &job, run).expect("it begins");
     let means = EraseMethod::AtaSanitizeBlock;
     let failure = Some("the drive refuses: sanitize commands are frozen".into());

@@ -18,14 +18,12 @@ use squall_drives::{Identity, Likeness, Target, guards};
 use squall_tools::Failure;
 use squall_tools::units::volume;
 
-use super::begin::{draw_keys, new_drive};
-use super::open_all;
 use crate::args::WipeArguments;
 use crate::choice::{self, Choice};
+use crate::drive::PendingDrive;
 use crate::journal::Journal;
-use crate::keys::Keys;
+use crate::keys::{self, Keys};
 use crate::record::{Drive, Job, Outcome, Purge};
-use crate::workers::PendingDrive;
 use crate::{PURPOSE, purge};
 
 /// Time between two looks at what is attached.
@@ -216,8 +214,12 @@ impl<'a> Arrivals<'a> {
         target.has_stable_name = true;
         let (device, purge) = self.open(&target).map_err(failed)?;
         let targets = std::slice::from_ref(&target);
-        let mut told = purge::own_erases(targets, &purge::ask_all(targets));
-        let drive = new_drive(&target, purge, told.remove(0));
+        let mut own_erases = purge::own_erases(targets, &purge::ask_all(targets));
+        let drive = Drive {
+            purge,
+            own_erase: own_erases.remove(0),
+            ..Drive::from_target(&target)
+        };
         let (number, keys) = enter(&self.journal, drive).map_err(failed)?;
         Ok(PendingDrive {
             number,
@@ -231,7 +233,7 @@ impl<'a> Arrivals<'a> {
     /// Opens a drive, and decides whether it erases itself first.
     fn open(&self, target: &Target) -> Result<(Device, Option<Purge>), Failure> {
         let targets = std::slice::from_ref(target);
-        let mut devices = open_all(targets, &self.options.transfer)?;
+        let mut devices = purge::open_all(targets, &self.options.transfer)?;
         // Somebody may have begun to use it in the meantime. That nobody has claimed it is certain now.
         let uses = guards::visible_uses(targets, &PURPOSE)?;
         if let Some(reason) = uses.into_iter().flatten().next() {
@@ -270,7 +272,7 @@ impl<'a> Arrivals<'a> {
 /// Makes `drive` a part of the job, and draws its keys. If that fails, it is no part of it.
 fn enter(journal: &Journal, drive: Drive) -> Result<(usize, Option<Keys>), Failure> {
     let number = journal.add(drive);
-    let keys = draw_keys(journal, number..number + 1).inspect_err(|_| journal.withdraw())?;
+    let keys = keys::draw_all(journal, number..number + 1).inspect_err(|_| journal.withdraw())?;
     Ok((number, keys.into_iter().flatten().next()))
 }
 
