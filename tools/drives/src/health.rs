@@ -175,8 +175,9 @@ fn log_figures(page: &[u8; LOG_PAGE]) -> Health {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::ata::Registers;
     use crate::commands::scsi::Reply;
-    use crate::commands::sense::Sense;
+    use crate::commands::sense::tests::reply_with;
 
     /// SMART data with these attributes, each with its raw value.
     fn smart_data(attributes: &[(u8, [u8; 6])]) -> [u8; LENGTH] {
@@ -242,21 +243,13 @@ mod tests {
                 0x85, 6, 0x20, 0, 0xda, 0, 0, 0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0,
             ];
             assert_eq!(block, expected);
-            let (status, [middle, high]) = (self.status, self.lba);
-            let sense = match self.is_fixed {
-                true => vec![
-                    0x70, 0, 1, 0, status, 0, 0, 10, 0, 0, middle, high, 0, 0x1d, 0, 0, 0, 0,
-                ],
-                false => vec![
-                    0x72, 1, 0, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 0, 0, 0, 0, 0, 0, 0, middle, 0,
-                    high, 0, status,
-                ],
+            let [middle, high] = self.lba.map(u64::from);
+            let registers = Registers {
+                status: self.status,
+                lba: high << 16 | middle << 8,
+                ..Registers::default()
             };
-            Ok(Reply {
-                status: Reply::CHECK_CONDITION,
-                sense: Sense::read(&sense),
-                ..Reply::default()
-            })
+            Ok(reply_with(registers, self.is_fixed))
         }
     }
 

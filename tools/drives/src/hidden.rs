@@ -193,8 +193,9 @@ mod tests {
     //! A model of ATA drives behind a translation: old and new ones, with areas and without.
 
     use super::*;
+    use crate::commands::ata::Registers;
     use crate::commands::scsi::Reply;
-    use crate::commands::sense::Sense;
+    use crate::commands::sense::tests::reply_with;
 
     /// A drive as its registers and data show it.
     #[derive(Clone)]
@@ -281,30 +282,23 @@ mod tests {
     impl Model {
         /// The registers with the last address, even if the command is not taken.
         fn address(&self, is_taken: bool, is_extended: bool) -> Reply {
-            let [lba0, lba1, lba2, lba3, lba4, lba5, ..] = (self.sectors[1] - 1).to_le_bytes();
-            let (lba3, device) = match is_extended {
-                true => (lba3, 0x40),
-                false => (0, 0x40 | lba3),
+            let lba = self.sectors[1] - 1;
+            let (lba, device) = match is_extended {
+                true => (lba, 0x40),
+                false => (lba & 0xff_ffff, 0x40 | (lba >> 24) as u8),
             };
-            let (key, status, error) = match is_taken {
-                true => (1, 0x50, 0),
-                false => (0xb, 0x51, 4),
+            let (status, error) = match is_taken {
+                true => (0x50, 0),
+                false => (0x51, 4),
             };
-            let sense = match self.is_fixed {
-                true => vec![
-                    0x70, 0, key, error, status, device, 0, 10, 0, lba0, lba1, lba2, 0, 0x1d, 0, 0,
-                    0, 0,
-                ],
-                false => vec![
-                    0x72, key, 0, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 1, error, 0, 0, lba3, lba0, lba4,
-                    lba1, lba5, lba2, device, status,
-                ],
+            let registers = Registers {
+                status,
+                error,
+                device,
+                lba,
+                ..Registers::default()
             };
-            Reply {
-                status: 2,
-                sense: Sense::read(&sense),
-                ..Reply::default()
-            }
+            reply_with(registers, self.is_fixed)
         }
     }
 

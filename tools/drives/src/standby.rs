@@ -50,8 +50,10 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use crate::commands::ata::Registers;
     use crate::commands::scsi::Reply;
     use crate::commands::sense::Sense;
+    use crate::commands::sense::tests::reply_with;
 
     const ATA: [u8; 16] = [0x85, 6, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0xe0, 0];
     const SCSI: [u8; 6] = [0x1b, 0, 0, 0, 0x30, 0];
@@ -68,24 +70,22 @@ mod tests {
     impl Scsi for Model {
         fn command(&self, block: &[u8], _: Data<'_>, _: Duration) -> Result<Reply, String> {
             self.sent.borrow_mut().push(block.to_vec());
-            let invalid_opcode = [0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0];
-            let sense = match (block == ATA, self.takes_ata) {
-                (true, true) if self.has_registers => vec![
-                    0x72, 1, 0, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                    0x50,
-                ],
-                (true, true) => return Ok(Reply::default()),
-                // The drive aborts the command.
-                (true, false) if self.has_registers => vec![
-                    0x72, 0xb, 0, 0, 0, 0, 0, 14, 0x09, 0x0c, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x51,
-                ],
-                (false, _) if self.takes_scsi => return Ok(Reply::default()),
-                _ => invalid_opcode.to_vec(),
+            let registers = |status, error| Registers {
+                status,
+                error,
+                ..Registers::default()
             };
-            Ok(Reply {
-                status: Reply::CHECK_CONDITION,
-                sense: Sense::read(&sense),
-                ..Reply::default()
+            Ok(match (block == ATA, self.takes_ata) {
+                (true, true) if self.has_registers => reply_with(registers(0x50, 0), false),
+                (true, true) => Reply::default(),
+                // The drive aborts the command.
+                (true, false) if self.has_registers => reply_with(registers(0x51, 4), false),
+                (false, _) if self.takes_scsi => Reply::default(),
+                _ => Reply {
+                    status: Reply::CHECK_CONDITION,
+                    sense: Sense::read(&[0x72, 5, 0x20, 0, 0, 0, 0, 0]),
+                    ..Reply::default()
+                },
             })
         }
     }

@@ -205,11 +205,6 @@ impl Target {
         }
     }
 
-    /// The temperature in degrees Celsius, if the kernel knows it.
-    pub fn temperature(&self) -> Option<f64> {
-        drive::temperature(self.device()?)
-    }
-
     /// What the drive is attached by: nvme, sata, usb, virtio, scsi, mmc; `None` for a file, and for a device
     /// that is only in memory or on others.
     pub fn bus(&self) -> Option<String> {
@@ -236,17 +231,6 @@ impl Target {
         let file = self.open_to_ask(OFlags::empty());
         let file = file.ok_or("it is gone, or cannot be opened")?;
         standby::standby(&file, drive::takes_ata_commands(device))
-    }
-
-    /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,
-    /// SRP, NVMe over Fabrics.
-    pub fn is_remote(&self) -> bool {
-        self.device().is_some_and(drive::is_remote)
-    }
-
-    /// Whether it is a drive for CDs, DVDs and the like.
-    pub fn is_optical(&self) -> bool {
-        self.device().is_some_and(drive::is_optical)
     }
 
     /// Whether `other` is the same drive, or a partition of it.
@@ -288,12 +272,6 @@ impl Target {
     pub fn subsystem(&self) -> Option<PathBuf> {
         self.namespace()?;
         fs::canonicalize(self.device()?.join("device")).ok()
-    }
-
-    /// Whether the kernel drives it as a SCSI device, as it does drives on SATA and USB, too, and has read pages
-    /// of vital product data from it. Simple USB drives do not bear to be asked for those.
-    pub fn takes_scsi_commands(&self) -> bool {
-        self.device().is_some_and(drive::takes_scsi_commands)
     }
 
     /// Opens it only to ask it something, with these `flags` besides. Nobody is kept from using it, and closing it makes

@@ -96,15 +96,9 @@ pub enum Bus {
 
 impl Bus {
     /// The name in `squall drives`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Bus::Mmc => "mmc",
-            Bus::Nvme => "nvme",
-            Bus::Sata => "sata",
-            Bus::Scsi => "scsi",
-            Bus::Usb => "usb",
-            Bus::Virtio => "virtio",
-        }
+    pub fn name(self) -> String {
+        let name = self.to_possible_value();
+        name.expect("each has a name").get_name().to_owned()
     }
 }
 
@@ -357,8 +351,8 @@ mod tests {
     #[test]
     fn only_buses_of_this_machine_are_chosen() {
         for bus in Bus::value_variants() {
-            assert_eq!(reason_against_bus(bus.name(), &[]), None);
-            assert_eq!(reason_against_bus(bus.name(), &[*bus]), None);
+            assert_eq!(reason_against_bus(&bus.name(), &[]), None);
+            assert_eq!(reason_against_bus(&bus.name(), &[*bus]), None);
         }
         for (bus, buses, expected) in [
             (

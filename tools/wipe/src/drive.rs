@@ -36,9 +36,7 @@ use crate::threads::Control;
 pub struct PendingDrive {
     /// The drive's number in the job, counted from 0.
     pub number: usize,
-    /// What was asked for.
     pub plan: Plan,
-    /// The identified target.
     pub target: Target,
     /// The target, open.
     pub device: Device,
@@ -68,15 +66,10 @@ pub fn pending(
 /// What a drive's thread works on and with.
 pub struct Worker {
     pub drive: PendingDrive,
-    /// Where progress is recorded.
     pub journal: Arc<Journal>,
-    /// The progress that is shown.
     pub progress: Arc<Progress>,
-    /// Where events are sent.
     pub events: EventSender,
-    /// Whether it is to stop.
     pub control: Arc<Control>,
-    /// How bytes are transferred.
     pub transfer: TransferArguments,
     /// Time between two checkpoints.
     pub interval: Duration,
@@ -129,13 +122,13 @@ impl Worker {
     /// it still owes an answer, its temperature is not known.
     pub fn ask_temperature(self: &Arc<Worker>) {
         if self.owes_temperature.swap(true, Relaxed) {
-            *self.progress.celsius() = None;
+            self.progress.set_temperature(None);
             return;
         }
         let its_own = self.clone();
         let ask = move || {
             let celsius = its_own.drive.target.temperature();
-            *its_own.progress.celsius() = celsius;
+            its_own.progress.set_temperature(celsius);
             its_own.owes_temperature.store(false, Relaxed);
         };
         // Without a thread there is no temperature.

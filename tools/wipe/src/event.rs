@@ -13,7 +13,6 @@ use crate::record::{EraseMethod, Extent, Outcome};
 pub struct Event {
     /// The drive's number in the job, counted from 0.
     pub drive: usize,
-    /// What happened.
     pub what: EventKind,
 }
 
@@ -83,12 +82,10 @@ pub struct EventSender {
 }
 
 impl EventSender {
-    /// A sender for the drive of this number.
     pub fn new(drive: usize, to: Sender<Event>) -> EventSender {
         EventSender { drive, to }
     }
 
-    /// Sends an event.
     pub fn send(&self, what: EventKind) {
         let drive = self.drive;
         // Sending fails only if the receiver is gone, and then the whole run has ended.

@@ -66,12 +66,10 @@ impl Journal {
         }
     }
 
-    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory of the file.
     pub fn directory(&self) -> &Path {
         directory(self.path())
     }

@@ -82,11 +82,8 @@ pub type SaveFound<'a> = &'a mut dyn FnMut(u64, &Found);
 /// What a verification has found so far.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Bytes that were compared.
     pub compared: u64,
-    /// Bytes that differ.
     pub differences: Differences,
-    /// Bytes that could not be read.
     pub unreadable: Ranges,
 }
 

@@ -23,17 +23,13 @@ pub const TRANSFER: usize = 1 << 20;
 
 /// What a drive's thread works with.
 pub struct Pipeline<'a> {
-    /// The target that is transferred to or from.
     pub open: OpenTarget<'a>,
-    /// The queue of transfers in flight.
     pub queue: Queue,
     /// Buffers that are not in flight.
     pub buffers: Vec<Buffer>,
-    /// The limit on the rate.
     pub pace: Pace,
     /// Time between two checkpoints.
     pub interval: Duration,
-    /// Where events are sent.
     pub events: &'a EventSender,
 }
 

@@ -6,11 +6,11 @@ use squall_drives::{Hidden, Identity, Kind, Target};
 use squall_tools::columns::hanging;
 use squall_tools::{Failure, text, units};
 
+use crate::advice;
 use crate::purge;
-use crate::record::{EraseMethod, OwnErase, Plan, Scope};
+use crate::record::{EraseMethod, OwnErase, Plan};
 use crate::run::Then;
 use crate::show::json::{Event, FORMAT, Line};
-use crate::{advice, content};
 
 /// Targets, what is done with them, and what they told of themselves: each was asked once.
 #[derive(Clone, Copy)]
@@ -104,14 +104,7 @@ impl Planned<'_> {
             let erase = "Each drive first erases itself.";
             add(&mut text, &format!("{erase} Note: {}.", purge::UNTRIED));
         }
-        add(
-            &mut text,
-            &format!(
-                "to be overwritten {}; {}",
-                content::in_words(&self.plan.passes),
-                verification(self.plan)
-            ),
-        );
+        add(&mut text, &format!("to be {}", self.plan.text()));
         if let Some(then) = self.then {
             add(&mut text, then.words());
         }
@@ -187,18 +180,6 @@ fn erase(
     }
 }
 
-fn verification(plan: &Plan) -> String {
-    let when = match plan.verify_each {
-        true => "after each pass",
-        false => "then",
-    };
-    match plan.verify {
-        Scope::Full => format!("{when} every byte is read back and compared"),
-        Scope::Sample => format!("{when} a tenth, at random places, is read back and compared"),
-        Scope::None => "nothing is read back".into(),
-    }
-}
-
 /// Notes on data that overwriting does not reach, each once.
 fn advice(targets: &[Target], erases: &[Option<OwnErase>]) -> Vec<String> {
     let all = targets.iter().zip(erases);
@@ -236,7 +217,7 @@ mod tests {
     use squall_testing::loops::Lab;
 
     use super::*;
-    use crate::record::ContentKind;
+    use crate::record::{ContentKind, Scope};
 
     fn memory_card(lab: &Lab) -> Target {
         let mut target = Target::find(&lab.image("image", 4096)).expect("a target");

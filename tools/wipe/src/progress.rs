@@ -1,13 +1,13 @@
-//! The progress of a drive's thread, as numbers that any thread may read at any time without making
-//! it wait.
+//! The progress of a drive's thread, which any thread may read at any time.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a drive is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// The drive has not begun.
+    #[default]
     Waiting,
     /// The drive sanitizes itself. The phase is counted in parts of the whole, not in bytes.
     Purging,
@@ -26,77 +26,78 @@ impl Phase {
     }
 }
 
-/// What a drive has done at a moment; `None` if nothing was asked of it.
-pub type Sign = Option<[u64; 3]>;
+/// What a drive has done at a moment: its phase, and bytes moved and refused. `None` if nothing was asked of it.
+pub type Sign = Option<(Phase, u64, u64)>;
 
 /// The progress of one drive.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// A [`Phase`] as a number: its kind, and [`KINDS`] times the number of the pass.
-    phase: AtomicU32,
-    /// Bytes of the phase that are done, including refused ones.
-    done: AtomicU64,
-    /// Bytes of the whole phase.
-    total: AtomicU64,
-    /// Bytes written and read in all phases, for rates.
-    moved: AtomicU64,
-    /// Bytes that could not be written or read.
-    refused: AtomicU64,
-    /// Bytes that differ.
-    differing: AtomicU64,
+    /// Held only to read or change it.
+    now: Mutex<Snapshot>,
     /// Whether the drive waits for this program, and not the other way round.
     is_our_turn: AtomicBool,
-    /// The drive's temperature, in degrees Celsius, as it has last answered.
-    celsius: Mutex<Option<f64>>,
 }
 
 /// Progress as it was at one moment.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// What the drive is doing.
     pub phase: Phase,
     /// Bytes of the phase that are done, including refused ones.
     pub done: u64,
     /// Bytes of the whole phase.
     pub total: u64,
-    /// Bytes written and read in all phases.
+    /// Bytes written and read in all phases, for rates.
     pub moved: u64,
     /// Bytes that could not be written or read.
     pub refused: u64,
     /// Bytes that differ.
     pub differing: u64,
-    /// The drive's temperature, in degrees Celsius, if it is known.
+    /// The drive's temperature as it has last answered, in degrees Celsius.
     pub celsius: Option<f64>,
 }
 
 impl Progress {
+    fn now(&self) -> MutexGuard<'_, Snapshot> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The progress as it is now.
+    pub fn read(&self) -> Snapshot {
+        *self.now()
+    }
+
     /// Begins a phase, of which `done` bytes of `total` are done already.
     pub fn begin(&self, phase: Phase, done: u64, total: u64) {
-        self.done.store(done, Relaxed);
-        self.total.store(total, Relaxed);
-        self.phase.store(word(phase), Relaxed);
+        let mut now = self.now();
+        (now.phase, now.done, now.total) = (phase, done, total);
     }
 
     /// Marks all phases as over.
     pub fn end(&self) {
-        self.phase.store(word(Phase::Ended), Relaxed);
+        self.now().phase = Phase::Ended;
     }
 
     /// Counts `bytes` that were written or read.
     pub fn moved(&self, bytes: u64) {
-        self.moved.fetch_add(bytes, Relaxed);
-        self.done.fetch_add(bytes, Relaxed);
+        let mut now = self.now();
+        now.moved += bytes;
+        now.done += bytes;
     }
 
     /// Counts `bytes` that were refused.
     pub fn refused(&self, bytes: u64) {
-        self.refused.fetch_add(bytes, Relaxed);
-        self.done.fetch_add(bytes, Relaxed);
+        let mut now = self.now();
+        now.refused += bytes;
+        now.done += bytes;
     }
 
     /// Counts `bytes` that differ.
     pub fn differing(&self, bytes: u64) {
-        self.differing.fetch_add(bytes, Relaxed);
+        self.now().differing += bytes;
+    }
+
+    pub fn set_temperature(&self, celsius: Option<f64>) {
+        self.now().celsius = celsius;
     }
 
     /// Does `work`, for which the drive has to wait: that is no stall.
@@ -110,50 +111,8 @@ impl Progress {
     /// A value that changes as long as the drive does what is asked of it. `None` if nothing is asked of it, or its
     /// own erase, which may take hours.
     pub fn sign_of_life(&self) -> Sign {
-        let word = self.phase.load(Relaxed);
-        let waits = phase(word).is_at_work() && !self.is_our_turn.load(Relaxed);
-        let done = [&self.moved, &self.refused].map(|bytes| bytes.load(Relaxed));
-        waits.then_some([word.into(), done[0], done[1]])
-    }
-
-    /// The drive's temperature, to be read or set.
-    pub fn celsius(&self) -> MutexGuard<'_, Option<f64>> {
-        self.celsius.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The progress as it is now.
-    pub fn read(&self) -> Snapshot {
-        Snapshot {
-            phase: phase(self.phase.load(Relaxed)),
-            done: self.done.load(Relaxed),
-            total: self.total.load(Relaxed),
-            moved: self.moved.load(Relaxed),
-            refused: self.refused.load(Relaxed),
-            differing: self.differing.load(Relaxed),
-            celsius: *self.celsius(),
-        }
-    }
-}
-
-/// The number of kinds of phases.
-const KINDS: u32 = 5;
-
-fn word(phase: Phase) -> u32 {
-    match phase {
-        Phase::Waiting => 0,
-        Phase::Ended => 1,
-        Phase::Purging => 2,
-        Phase::Writing(pass) => 3 + KINDS * pass,
-        Phase::Verifying(pass) => 4 + KINDS * pass,
-    }
-}
-
-fn phase(word: u32) -> Phase {
-    match word % KINDS {
-        0 => Phase::Waiting,
-        1 => Phase::Ended,
-        2 => Phase::Purging,
-        3 => Phase::Writing(word / KINDS),
-        _ => Phase::Verifying(word / KINDS),
+        let now = self.read();
+        let waits = now.phase.is_at_work() && !self.is_our_turn.load(Relaxed);
+        waits.then_some((now.phase, now.moved, now.refused))
     }
 }

@@ -42,12 +42,10 @@ impl Ranges {
         Ranges(extents.iter().map(cut).filter(|r| !r.is_empty()).collect())
     }
 
-    /// Adds a range.
     pub fn add(&mut self, extent: Extent) {
         self.0.insert(extent.offset..extent.end());
     }
 
-    /// The ranges, in order.
     pub fn extents(&self) -> Vec<Extent> {
         let ranges = self.0.iter();
         ranges

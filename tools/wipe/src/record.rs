@@ -19,7 +19,7 @@ use squall_drives::{Health, Hidden, Identity, Kind, Target};
 pub use outcome::{Level, Outcome};
 pub use squall_drives::erase::EraseMethod;
 
-use crate::filesystem;
+use crate::{content, filesystem};
 
 pub use crate::content::ContentKind;
 pub use crate::machine::Machine;
@@ -337,6 +337,23 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What is done, in words.
+    pub fn text(&self) -> String {
+        let when = match self.verify_each {
+            true => "after each pass",
+            false => "then",
+        };
+        let verification = match self.verify {
+            Scope::Full => format!("{when} every byte is read back and compared"),
+            Scope::Sample => format!("{when} a tenth, at random places, is read back and compared"),
+            Scope::None => "nothing is read back".into(),
+        };
+        format!(
+            "overwritten {}; {verification}",
+            content::in_words(&self.passes)
+        )
+    }
+
     /// The number of passes.
     pub fn count(&self) -> u32 {
         self.passes.len() as u32

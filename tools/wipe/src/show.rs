@@ -80,11 +80,9 @@ pub struct Prompt {
 
 /// One way to show a run. `now` is wall-clock time, and `age` is the time since the run began.
 trait View {
-    /// The run begins.
     fn begin(&mut self, _now: Timestamp, _job: &Job) -> Result<(), Failure> {
         Ok(())
     }
-    /// Something happened to a drive.
     fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure>;
     /// The user has asked the run to stop.
     fn stopping(&mut self, now: Timestamp) -> Result<(), Failure>;
@@ -98,7 +96,6 @@ trait View {
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure>;
     /// Says how far the run is, because the user asks.
     fn answer(&mut self, now: Timestamp, run: &Run) -> Result<(), Failure>;
-    /// The run is over.
     fn end(&mut self, now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure>;
 }
 
@@ -138,7 +135,6 @@ impl<'a> Show<'a> {
         Ok(Show { view, run, began })
     }
 
-    /// Shows an event.
     pub fn event(&mut self, event: &Event) -> Result<(), Failure> {
         self.event_at(Timestamp::now(), event)
     }

@@ -65,13 +65,9 @@ const GIVE_UP_TIME: Duration = Duration::from_secs(1800);
 
 /// What single transfers need.
 pub struct OpenTarget<'a> {
-    /// The target.
     pub target: &'a Target,
-    /// The target, open.
     pub device: &'a Device,
-    /// The progress that is shown.
     pub progress: &'a Progress,
-    /// Whether it is to stop.
     pub interrupt: &'a Control,
     /// Bytes refused since the last success, and since when.
     pub refused_in_a_row: Option<(u64, Instant)>,

@@ -140,6 +140,7 @@ impl Stall {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Phase;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -150,13 +151,13 @@ mod tests {
         let mut at = |seconds: u32, sign| stall.is_over(begun + seconds * SECOND, sign);
         assert!(!at(5, None));
         assert!(!at(60, None), "it was asked for nothing");
-        assert!(!at(61, Some([3, 0, 0])));
-        assert!(!at(70, Some([3, 0, 0])));
-        assert!(!at(70, Some([3, 4096, 0])), "it moves");
-        assert!(!at(79, Some([3, 4096, 0])));
-        assert!(!at(79, Some([3, 4096, 512])), "it refuses");
+        assert!(!at(61, Some((Phase::Writing(1), 0, 0))));
+        assert!(!at(70, Some((Phase::Writing(1), 0, 0))));
+        assert!(!at(70, Some((Phase::Writing(1), 4096, 0))), "it moves");
+        assert!(!at(79, Some((Phase::Writing(1), 4096, 0))));
+        assert!(!at(79, Some((Phase::Writing(1), 4096, 512))), "it refuses");
         assert!(!at(80, None), "it waits for us");
-        assert!(!at(85, Some([3, 4096, 512])));
-        assert!(at(95, Some([3, 4096, 512])));
+        assert!(!at(85, Some((Phase::Writing(1), 4096, 512))));
+        assert!(at(95, Some((Phase::Writing(1), 4096, 512))));
     }
 }

@@ -35,19 +35,14 @@ pub type Work = fn(&Worker);
 /// What the work on all drives has in common, and what the first thread does meanwhile.
 pub struct Supervision<'a> {
     pub work: Work,
-    /// Where progress is recorded.
     pub journal: &'a Arc<Journal>,
-    /// How bytes are transferred.
     pub transfer: &'a TransferArguments,
     /// Time between two checkpoints.
     pub interval: Duration,
-    /// Whether the user wants to stop.
     pub interrupt: &'a Interrupt,
     /// Whether the user asks how far the run is.
     pub inquiry: &'a Inquiry,
-    /// How the run is shown.
     pub style: OutputStyle,
-    /// Does what the user asks for by keys.
     pub keyboard: Option<Keyboard>,
     /// Adds drives that are plugged in, until the user ends that.
     pub arrivals: Option<Arrivals<'a>>,

@@ -130,8 +130,42 @@ impl Sense {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::commands::scsi::Reply;
+
+    /// The reply of a translation that returns `registers` in a descriptor or, if it `is_fixed`, in the fixed format.
+    pub(crate) fn reply_with(registers: Registers, is_fixed: bool) -> Reply {
+        let Registers {
+            status,
+            error,
+            device,
+            count,
+            lba,
+            ..
+        } = registers;
+        let [lba0, lba1, lba2, lba3, lba4, lba5, ..] = lba.to_le_bytes();
+        let [count_high, count_low] = count.to_be_bytes();
+        let (key, code) = match registers.is_error() {
+            true => (key::ABORTED_COMMAND, code::NONE),
+            false => (1, code::ATA_INFORMATION),
+        };
+        let bytes = match is_fixed {
+            true => vec![
+                0x70, 0, key, error, status, device, count_low, 10, 0, lba0, lba1, lba2, code.0,
+                code.1, 0, 0, 0, 0,
+            ],
+            false => vec![
+                0x72, key, code.0, code.1, 0, 0, 0, 14, 0x09, 0x0c, 1, error, count_high,
+                count_low, lba3, lba0, lba4, lba1, lba5, lba2, device, status,
+            ],
+        };
+        Reply {
+            status: Reply::CHECK_CONDITION,
+            sense: Sense::read(&bytes),
+            ..Reply::default()
+        }
+    }
 
     /// SANITIZE IN PROGRESS in both formats, with the progress 0x1234. Before it comes a descriptor that nobody asked for.
     const BUSY: [&[u8]; 2] = [

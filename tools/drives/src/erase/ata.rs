@@ -2,7 +2,9 @@
 //! translation that shows them as SCSI drives.
 
 use super::method::Action;
-use super::sanitize::{Actions, Attempt, Exchange, Mode, Sanitizer, State, Status};
+use super::sanitize::{
+    Actions, Attempt, Exchange, Mode, Sanitizer, State, Status, actions_by_bits,
+};
 use super::scsi::{digits, send, vital_product_data};
 use crate::commands::ata::{Command, Registers, text as text_of, words};
 use crate::commands::scsi::{Data, Scsi};
@@ -156,13 +158,8 @@ impl Sanitizer for Disk<'_> {
             (1 << 13, Action::CryptoErase),
             (1 << 14, Action::Overwrite),
         ];
-        let word = self.capabilities()?;
-        let has = BITS.into_iter().filter(|(bit, _)| word & bit != 0);
-        let actions: Vec<_> = has.map(|(_, action)| action).collect();
-        match actions.is_empty() {
-            true => Err(NO_SANITIZE.into()),
-            false => Ok(Actions::told(actions)),
-        }
+        let actions = actions_by_bits(self.capabilities()?, BITS);
+        actions.ok_or_else(|| NO_SANITIZE.into())
     }
 
     /// An adapter from USB, such as a dock, may have a serial number for all drives.

@@ -7,7 +7,9 @@ use std::ops::{Deref, Range};
 use std::time::Duration;
 
 use super::method::Action;
-use super::sanitize::{Actions, Attempt, Exchange, Mode, Sanitizer, State, Status};
+use super::sanitize::{
+    Actions, Attempt, Exchange, Mode, Sanitizer, State, Status, actions_by_bits,
+};
 use crate::commands::nvme::{Admin, Command, LOG_PAGE, accepted, log_page, number, status_name};
 use crate::io::Buffer;
 
@@ -268,20 +270,16 @@ impl Sanitizer for Subsystem<'_> {
     fn actions(&self) -> Result<Actions, String> {
         /// Offset of the sanitize capabilities (SANICAP), and what their bits mean.
         const SANICAP: usize = 328;
-        const BITS: [(u8, Action); 3] = [
+        const BITS: [(u16, Action); 3] = [
             (1 << 1, Action::BlockErase),
             (1 << 0, Action::CryptoErase),
             (1 << 2, Action::Overwrite),
         ];
         let controller = Controller(identify(self.controller, structure::CONTROLLER, 0)?);
-        let capabilities = controller.byte(SANICAP);
-        let has = BITS.into_iter().filter(|(bit, _)| capabilities & bit != 0);
-        let actions: Vec<_> = has.map(|(_, action)| action).collect();
-        if actions.is_empty() {
-            return Err("its controller has no Sanitize".into());
-        }
+        let actions = actions_by_bits(controller.byte(SANICAP).into(), BITS);
+        let actions = actions.ok_or("its controller has no Sanitize")?;
         self.check_namespaces(&controller)?;
-        Ok(Actions::told(actions))
+        Ok(actions)
     }
 
     fn status(&self) -> Result<Status, String> {

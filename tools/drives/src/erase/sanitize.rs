@@ -57,6 +57,13 @@ impl Actions {
     }
 }
 
+/// The actions whose bits are in a drive's `capabilities`; `None` if there is none.
+pub fn actions_by_bits(capabilities: u16, bits: [(u16, Action); 3]) -> Option<Actions> {
+    let has = bits.into_iter().filter(|(bit, _)| capabilities & bit != 0);
+    let actions: Vec<_> = has.map(|(_, action)| action).collect();
+    (!actions.is_empty()).then(|| Actions::told(actions))
+}
+
 /// How a failed operation can be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {

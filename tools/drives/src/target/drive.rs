@@ -6,8 +6,66 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::device::{Device, printable_bytes, text};
-use crate::Kind;
 use crate::identity::ATTACHMENT;
+use crate::{Kind, Target};
+
+impl Target {
+    /// The temperature in degrees Celsius, from the sensor that the kernel shows with the drive.
+    pub fn temperature(&self) -> Option<f64> {
+        let drive = self.device()?.disk().join("device");
+        // The sensors of drivetemp, of NVMe, of NVMe on older kernels, and of NVMe with several paths.
+        let mut places = vec![
+            drive.join("hwmon"),
+            drive.clone(),
+            drive.join("device/hwmon"),
+        ];
+        places.extend(entries(&drive, "nvme"));
+        places
+            .iter()
+            .flat_map(|place| entries(place, "hwmon"))
+            .find_map(|sensor| {
+                let thousandths: f64 = text(&sensor.join("temp1_input"))?.parse().ok()?;
+                Some(thousandths / 1000.0)
+            })
+    }
+
+    /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,
+    /// SRP, NVMe over Fabrics.
+    pub fn is_remote(&self) -> bool {
+        let Some(device) = self.device() else {
+            return false;
+        };
+        let drive = device.disk().join("device");
+        // A namespace's device is its controller, or with several paths a subsystem, which has controllers.
+        let mut controllers = vec![drive.clone()];
+        controllers.extend(entries(&drive, "nvme"));
+        let is_local = |transport: String| ["pcie", "apple-nvme"].contains(&transport.as_str());
+        let transports = controllers
+            .iter()
+            .filter_map(|controller| text(&controller.join("transport")));
+        let mut remote = transports.map(|transport| !is_local(transport));
+        let place = fs::canonicalize(&drive).unwrap_or_default();
+        remote.any(|is_remote| is_remote) || place.ancestors().any(is_of_network)
+    }
+
+    /// Whether it is a drive for CDs, DVDs and the like: SCSI's type 5, or what the kernel calls sr0.
+    pub fn is_optical(&self) -> bool {
+        let disk = self.device().map(Device::disk);
+        disk.is_some_and(|disk| {
+            disk.value("device/type") == Some(5) || disk.name().starts_with("sr")
+        })
+    }
+
+    /// Whether the kernel drives it as a SCSI device, as it does drives on SATA and USB, too, and has read pages
+    /// of vital product data from it. Simple USB drives do not bear to be asked for those.
+    pub fn takes_scsi_commands(&self) -> bool {
+        let has_pages =
+            |device: &Device| device.has("device/vpd_pg80") || device.has("device/vpd_pg83");
+        let is_scsi = |device: &Device| bus(device).as_deref() == Some("scsi");
+        self.device()
+            .is_some_and(|device| has_pages(device) && is_scsi(device))
+    }
+}
 
 pub(super) fn kind(device: &Device) -> Kind {
     match device {
@@ -100,11 +158,6 @@ fn bus(disk: &Device) -> Option<String> {
     Some(subsystem.file_name()?.to_string_lossy().into_owned())
 }
 
-pub(super) fn takes_scsi_commands(device: &Device) -> bool {
-    let has_pages = device.has("device/vpd_pg80") || device.has("device/vpd_pg83");
-    has_pages && bus(device).as_deref() == Some("scsi")
-}
-
 /// What a drive is attached by, for people.
 pub(super) fn bus_name(device: &Device) -> Option<String> {
     let disk = device.disk();
@@ -122,21 +175,6 @@ pub(super) fn bus_name(device: &Device) -> Option<String> {
     let behind = [("usb", "usb"), ("ata", "sata"), ("virtio", "virtio")];
     let found = behind.into_iter().find(|(start, _)| is_below(start));
     Some(found.map_or(bus, |(_, name)| name.to_owned()))
-}
-
-/// Whether a drive is reached over a network or a fabric.
-pub(super) fn is_remote(device: &Device) -> bool {
-    let drive = device.disk().join("device");
-    // A namespace's device is its controller, or with several paths a subsystem, which has controllers.
-    let mut controllers = vec![drive.clone()];
-    controllers.extend(entries(&drive, "nvme"));
-    let is_local = |transport: String| ["pcie", "apple-nvme"].contains(&transport.as_str());
-    let transports = controllers
-        .iter()
-        .filter_map(|controller| text(&controller.join("transport")));
-    let mut remote = transports.map(|transport| !is_local(transport));
-    let place = fs::canonicalize(&drive).unwrap_or_default();
-    remote.any(|is_remote| is_remote) || place.ancestors().any(is_of_network)
 }
 
 /// Whether a directory on the path to a SCSI drive shows that it is reached over a network: a session of iSCSI, a remote
@@ -165,12 +203,6 @@ pub(super) fn is_scsi_disk(device: &Device) -> bool {
     device.disk().name().starts_with("sd")
 }
 
-/// Whether a drive is optical: SCSI's type 5, or what the kernel calls sr0.
-pub(super) fn is_optical(device: &Device) -> bool {
-    let disk = device.disk();
-    disk.value("device/type") == Some(5) || disk.name().starts_with("sr")
-}
-
 /// Whether the drive is flash. `None` for virtual and mapped devices, whose value is only a default.
 pub(super) fn is_flash(device: &Device) -> Option<bool> {
     let disk = device.disk();
@@ -193,25 +225,6 @@ fn is_flash_by(page: &[u8]) -> Option<bool> {
         0x401..=0xfffe => Some(false),
         _ => None,
     }
-}
-
-/// The temperature in degrees Celsius, from the sensor that the kernel shows with the drive.
-pub(super) fn temperature(device: &Device) -> Option<f64> {
-    let drive = device.disk().join("device");
-    // The sensors of drivetemp, of NVMe, of NVMe on older kernels, and of NVMe with several paths.
-    let mut places = vec![
-        drive.join("hwmon"),
-        drive.clone(),
-        drive.join("device/hwmon"),
-    ];
-    places.extend(entries(&drive, "nvme"));
-    places
-        .iter()
-        .flat_map(|place| entries(place, "hwmon"))
-        .find_map(|sensor| {
-            let thousandths: f64 = text(&sensor.join("temp1_input"))?.parse().ok()?;
-            Some(thousandths / 1000.0)
-        })
 }
 
 /// The entries of `directory` whose names begin with `start`.

@@ -42,6 +42,23 @@ pub fn html(job: &Job, drive: usize) -> String {
     squall_tools::page::page(&title, STYLE, &content)
 }
 
+/// A table in a frame of this class, in which it scrolls on a screen that is too narrow for it.
+fn table<'t>(
+    class: &str,
+    label: &str,
+    titles: impl IntoIterator<Item = &'t str>,
+    rows: &Markup,
+) -> Markup {
+    html! {
+        div class={ "scroll " (class) } tabindex="0" role="region" aria-label=(label) {
+            table {
+                thead { tr { @for title in titles { th scope="col" { (title) } } } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
 fn kicker(drive: &Drive) -> &'static str {
     match drive.wipe {
         Some(_) => "Record of a verification",
@@ -141,29 +158,22 @@ fn health(drive: &Drive) -> Markup {
             .any(|(_, figures)| figures[*index].1.is_some())
     };
     let columns: Vec<usize> = (0..FIGURES).filter(is_given).collect();
-    html! {
-        @if let Some((_, names)) = moments.first() {
-            section {
-                h2 { "Health, as the drive reports it" }
-                div.scroll tabindex="0" role="region" aria-label="Health" {
-                    table.health {
-                        thead { tr {
-                            th scope="col" { "SMART" }
-                            @for column in &columns { th scope="col" { (names[*column].0) } }
-                        } }
-                        tbody {
-                            @for (when, figures) in &moments {
-                                tr {
-                                    th scope="row" { (when) }
-                                    @for column in &columns {
-                                        td { (figures[*column].1.as_deref().unwrap_or("–")) }
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
+    let Some((_, names)) = moments.first() else {
+        return Markup::default();
+    };
+    let titles = columns.iter().map(|column| names[*column].0);
+    let rows = html! {
+        @for (when, figures) in &moments {
+            tr {
+                th scope="row" { (when) }
+                @for column in &columns { td { (figures[*column].1.as_deref().unwrap_or("–")) } }
             }
+        }
+    };
+    html! {
+        section {
+            h2 { "Health, as the drive reports it" }
+            (table("health", "Health", ["SMART"].into_iter().chain(titles), &rows))
         }
     }
 }

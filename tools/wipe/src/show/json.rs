@@ -30,7 +30,6 @@ pub struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// A view that writes to `out`.
     pub fn new(out: Out<'a>) -> Json<'a> {
         Json { out, last: None }
     }

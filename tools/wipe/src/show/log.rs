@@ -24,7 +24,6 @@ pub struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    /// A view that writes to `out`.
     pub fn new(out: Out<'a>) -> Log<'a> {
         let (words, last) = (Words::default(), Duration::ZERO);
         Log { out, words, last }
@@ -37,7 +36,14 @@ impl<'a> Log<'a> {
 
 impl View for Log<'_> {
     fn begin(&mut self, now: Timestamp, job: &Job) -> Result<(), Failure> {
-        self.line(now, &format!("job {}: {}", job.id, table::plan(job)))
+        let targets = match job.drives.len() {
+            1 => "1 target".into(),
+            count => format!("{count} targets"),
+        };
+        self.line(
+            now,
+            &format!("job {}: {targets}, to be {}", job.id, job.plan.text()),
+        )
     }
 
     fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure> {

@@ -21,7 +21,6 @@ const SAMPLED: u64 = 10;
 pub struct Row {
     /// The drive's number in the job, counted from 0.
     pub number: usize,
-    /// The name on the command line.
     pub given: PathBuf,
     /// The same in one line, for people.
     pub target: String,
@@ -29,9 +28,7 @@ pub struct Row {
     pub serial: Option<String>,
     /// The last part of its path: `sdb`, or a file's name.
     pub name: String,
-    /// Its progress when it was last read.
     pub reading: Snapshot,
-    /// How fast it is.
     pub meter: Meter,
     /// How it ended; `None` while it is under way.
     pub outcome: Option<Outcome>,
@@ -233,9 +230,7 @@ mod tests {
             done,
             total,
             moved,
-            refused: 0,
-            differing: 0,
-            celsius: None,
+            ..Snapshot::default()
         }
     }
 
@@ -245,7 +240,7 @@ mod tests {
         let mut job = job();
         job.plan.passes = vec![ContentKind::Keystream; 3];
         let size = job.drives[0].target.size;
-        let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
+        let mut row = Row::new(&job, 0, Snapshot::default());
         assert_eq!(row.bytes_left(), 4 * size);
         row.update(Duration::ZERO, reading(Phase::Writing(2), 0, size, 0));
         row.update(
@@ -268,7 +263,7 @@ mod tests {
         job.plan.passes = vec![ContentKind::ZEROS; 3];
         job.plan.verify_each = true;
         let size = job.drives[0].target.size;
-        let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
+        let mut row = Row::new(&job, 0, Snapshot::default());
         assert_eq!(row.bytes_left(), 6 * size);
         row.update(Duration::ZERO, reading(Phase::Writing(1), 0, size, 0));
         assert_eq!(row.bytes_left(), 6 * size);
@@ -283,7 +278,7 @@ mod tests {
     fn what_ended_has_no_rate() {
         let job = job();
         let size = job.drives[0].target.size;
-        let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
+        let mut row = Row::new(&job, 0, Snapshot::default());
         row.update(Duration::ZERO, reading(Phase::Verifying(1), 0, size, 0));
         row.update(
             Duration::from_secs(10),
@@ -298,7 +293,7 @@ mod tests {
     #[test]
     fn what_sanitizes_itself_is_not_stalled() {
         let job = job();
-        let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
+        let mut row = Row::new(&job, 0, Snapshot::default());
         for minute in 0..10 {
             let at = Duration::from_secs(60 * minute);
             row.update(at, reading(Phase::Purging, 0x6000, 0x1_0000, 0));

@@ -13,7 +13,6 @@ use crate::record::Job;
 
 /// All drives of a run.
 pub struct Run {
-    /// One row for each drive.
     pub rows: Vec<Row>,
     progress: Vec<Arc<Progress>>,
     at: Duration,
@@ -23,11 +22,9 @@ pub struct Run {
 /// The totals of all drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Totals {
-    /// The number of drives.
     pub drives: usize,
     /// The number of drives that have not ended.
     pub under_way: usize,
-    /// Bytes written and read.
     pub moved: u64,
     /// Bytes a second over the last seconds.
     pub now: Option<f64>,
@@ -40,7 +37,6 @@ pub struct Totals {
 }
 
 impl Run {
-    /// A run that has not begun.
     pub fn new(job: &Job, progress: &[Arc<Progress>]) -> Run {
         let rows = progress.iter().enumerate().take(job.drives.len());
         let mut rows: Vec<_> = rows
@@ -73,7 +69,6 @@ impl Run {
         notes
     }
 
-    /// The totals of all drives.
     pub fn totals(&self) -> Totals {
         let under_way = self.rows.iter().filter(|row| row.outcome.is_none());
         Totals {
@@ -163,7 +158,6 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Begins to count.
     pub fn begin() -> Cost {
         Cost { began: cpu() }
     }

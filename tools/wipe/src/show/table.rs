@@ -7,7 +7,7 @@ use squall_tools::text::in_a_line;
 use squall_tools::units;
 
 use crate::advice::Advice;
-use crate::record::{ContentKind, Drive, Job, Outcome, Scope};
+use crate::record::{Drive, Job, Outcome};
 use crate::text;
 
 use super::row::{bytes_processed, errors};
@@ -30,36 +30,6 @@ fn columns_of(job: &Job) -> [(&'static str, bool); 8] {
         ("time", true),
         ("rate", true),
     ]
-}
-
-/// The plan of a job, in one line.
-pub fn plan(job: &Job) -> String {
-    let drives = match job.drives.len() {
-        1 => "1 target".into(),
-        count => format!("{count} targets"),
-    };
-    let verify = match job.plan.verify {
-        Scope::Full => "every byte to be verified",
-        Scope::Sample => "a sample to be verified",
-        Scope::None => "not to be verified",
-    };
-    let each = match job.plan.verify_each {
-        true => " after each pass",
-        false => "",
-    };
-    format!("{drives}, {}, {verify}{each}", passes(&job.plan.passes))
-}
-
-/// All passes, or the one and its number if they are equal.
-fn passes(passes: &[ContentKind]) -> String {
-    let words: Vec<_> = passes.iter().map(ContentKind::to_string).collect();
-    match passes {
-        [one] => format!("{one}, 1 pass"),
-        [first, rest @ ..] if rest.iter().all(|other| other == first) => {
-            format!("{first}, {} passes", passes.len())
-        }
-        _ => format!("{} passes ({})", passes.len(), words.join(", ")),
-    }
 }
 
 /// The table, the totals and the advice, for a terminal of this width.

@@ -52,7 +52,7 @@ fn progress(job: &Job) -> Vec<Arc<Progress>> {
 /// seconds, and a file that ends at once.
 fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &[Arc<Progress>]) -> Show<'a> {
     let run = Run::new(job, progress);
-    *progress[0].celsius() = Some(41.2);
+    progress[0].set_temperature(Some(41.2));
     let mut show = Show::with(view, fixture::at(0), job, run).expect("it begins");
     let event = |drive, what| Event { drive, what };
     for (drive, progress) in progress.iter().enumerate() {

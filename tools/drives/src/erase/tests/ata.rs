@@ -4,8 +4,9 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use crate::commands::ata::Registers;
 use crate::commands::scsi::{Data, Reply, Scsi};
-use crate::commands::sense::Sense;
+use crate::commands::sense::tests::reply_with;
 
 use super::machine::{Doing, Machine, Refusal};
 use crate::erase::Action;
@@ -43,8 +44,17 @@ impl Default for Disk {
     }
 }
 
-/// Registers: STATUS, ERROR, COUNT, LBA.
-type Registers = (u8, u8, u16, u64);
+/// The registers after a command.
+fn registers(status: u8, error: u8, count: u16, lba: u64) -> Registers {
+    Registers {
+        status,
+        error,
+        device: 0x40,
+        count,
+        lba,
+        is_whole: true,
+    }
+}
 
 impl Scsi for Disk {
     fn command(&self, block: &[u8], data: Data<'_>, _: Duration) -> Result<Reply, String> {
@@ -98,14 +108,14 @@ impl Disk {
             (0xb4, Data::None) => {
                 // Non-data with 48 bits, and the registers are asked for.
                 assert_eq!((protocol, flags), (0x07, 0x20));
-                self.registers(self.sanitize(feature, count, lba))
+                self.reply(self.sanitize(feature, count, lba))
             }
             (command, data) => panic!("{command:#x} {data:?}"),
         }
     }
 
     fn sanitize(&self, feature: u16, count: u16, lba: u64) -> Registers {
-        let aborted = |reason: u64| (0x51, 0x04, 0, reason);
+        let aborted = |reason: u64| registers(0x51, 0x04, 0, reason);
         let has = |bit: u16| self.word59 & (1 << 12 | bit) == 1 << 12 | bit;
         if !has(0) {
             return aborted(0);
@@ -168,40 +178,15 @@ impl Disk {
             Doing::Processing => machine.progress,
             _ => 0xffff,
         };
-        (0x50, 0, count, progress.into())
+        registers(0x50, 0, count, progress.into())
     }
 
-    fn registers(&self, registers: Registers) -> Reply {
-        let (status, error, count, lba) = registers;
-        let is_error = status & 1 != 0;
-        let [lba0, lba1, lba2, lba3, lba4, lba5, ..] = lba.to_le_bytes();
-        let [count_high, count_low] = count.to_be_bytes();
-        let (key, code) = if is_error {
-            (0xb, [0, 0])
-        } else {
-            (1, [0, 0x1d])
-        };
-        let fixed = || {
-            let mut sense = vec![0; 18];
-            (sense[0], sense[2], sense[7]) = (0x70, key, 10);
-            sense[3..7].copy_from_slice(&[error, status, 0x40, count_low]);
-            sense[9..12].copy_from_slice(&[lba0, lba1, lba2]);
-            sense[12..14].copy_from_slice(&code);
-            sense
-        };
-        let sense = match self.passes_on {
-            PassesOn::None => return Reply::default(),
-            PassesOn::Some => fixed(),
-            PassesOn::All { errors_fixed: true } if is_error => fixed(),
-            PassesOn::All { .. } => vec![
-                0x72, key, code[0], code[1], 0, 0, 0, 14, 0x09, 0x0c, 1, error, count_high,
-                count_low, lba3, lba0, lba4, lba1, lba5, lba2, 0x40, status,
-            ],
-        };
-        Reply {
-            status: 2,
-            sense: Sense::read(&sense),
-            ..Reply::default()
+    fn reply(&self, registers: Registers) -> Reply {
+        let is_error = registers.is_error();
+        match self.passes_on {
+            PassesOn::None => Reply::default(),
+            PassesOn::Some => reply_with(registers, true),
+            PassesOn::All { errors_fixed } => reply_with(registers, errors_fixed && is_error),
         }
     }
 }

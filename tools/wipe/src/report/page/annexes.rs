@@ -98,21 +98,15 @@ fn table(kind: &Ranges) -> Markup {
     } = kind;
     let shown = &listed[..listed.len().min(MOST)];
     let in_file = listed.len() - shown.len();
+    let number = |number: u64| text::grouped_digits(number);
+    let rows = html! {
+        @for Extent { offset, length } in shown {
+            tr { td { (number(*offset)) } td { (number(*length)) } }
+        }
+    };
     html! {
         h3 { (title) }
-        div.scroll.ranges tabindex="0" role="region" aria-label=(title) {
-            table.figures {
-                thead { tr {
-                    th scope="col" { "First byte" }
-                    th scope="col" { "Bytes" }
-                } }
-                tbody {
-                    @for Extent { offset, length } in shown {
-                        tr { td { (text::grouped_digits(*offset)) } td { (text::grouped_digits(*length)) } }
-                    }
-                }
-            }
-        }
+        (super::table("ranges", title, ["First byte", "Bytes"], &rows))
         @if in_file > 0 {
             p.note.below { (text::grouped_digits(in_file as u64)) " more ranges are in the JSON file." }
         }
@@ -131,20 +125,12 @@ pub fn exchanges(drive: &Drive) -> Markup {
         .as_ref()
         .and_then(|purge| purge.sanitize.as_ref());
     let exchanges = sanitize.map_or(&[][..], |sanitize| &sanitize.exchanges);
+    let rows = html! { @for exchange in exchanges { (line(exchange)) } };
     html! {
         @if !exchanges.is_empty() {
             section.annex {
                 h2 { "Commands of the drive's own erase" }
-                div.scroll tabindex="0" role="region" aria-label="Commands" {
-                    table {
-                        thead { tr {
-                            @for title in ["Time", "Sent", "Answered"] { th scope="col" { (title) } }
-                        } }
-                        tbody {
-                            @for exchange in exchanges { (line(exchange)) }
-                        }
-                    }
-                }
+                (super::table("exchanges", "Commands", ["Time", "Sent", "Answered"], &rows))
             }
         }
     }

@@ -238,28 +238,26 @@ fn passes(drive: &Drive) -> Markup {
             .or(passes[index].verification.as_ref()),
         false => passes[index].verification.as_ref(),
     };
-    html! {
-        @if !passes.is_empty() {
-            div.scroll tabindex="0" role="region" aria-label="Passes" {
-                table.passes {
-                    thead { tr {
-                        @for title in ["Pass", "Content", "Began (UTC)", "Ended (UTC)", "Took", "Rate"] {
-                            th scope="col" { (title) }
-                        }
-                        @if are_verified { th scope="col" { "Read back" } }
-                    } }
-                    tbody {
-                        @for (index, pass) in passes.iter().enumerate() {
-                            tr {
-                                (cells(index + 1, pass))
-                                @if are_verified { td { (read_back(found(index))) } }
-                            }
-                        }
-                    }
-                }
+    let titles = [
+        "Pass",
+        "Content",
+        "Began (UTC)",
+        "Ended (UTC)",
+        "Took",
+        "Rate",
+    ];
+    let titles = titles
+        .into_iter()
+        .chain(are_verified.then_some("Read back"));
+    let rows = html! {
+        @for (index, pass) in passes.iter().enumerate() {
+            tr {
+                (cells(index + 1, pass))
+                @if are_verified { td { (read_back(found(index))) } }
             }
         }
-    }
+    };
+    html! { @if !passes.is_empty() { (super::table("passes", "Passes", titles, &rows)) } }
 }
 
 fn cells(number: usize, pass: &Pass) -> Markup {

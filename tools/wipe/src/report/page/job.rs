@@ -12,6 +12,9 @@ use super::{STYLE, facts, footer, signature};
 use crate::content;
 use crate::record::{Drive, Job, Level, Scope};
 
+/// The columns of drives.
+const TITLES: [&str; 7] = ["", "Drive", "Asset", "Size", "Outcome", "Level", "Record"];
+
 /// The page about `job`. `reports` are the files about its drives.
 pub fn html(job: &Job, reports: &[PathBuf]) -> String {
     let (word, grade) = verdict(job);
@@ -19,6 +22,11 @@ pub fn html(job: &Job, reports: &[PathBuf]) -> String {
     let title = format!("{word}: job {}", job.id);
     let total: u64 = job.drives.iter().map(|drive| drive.target.size).sum();
     let sentences = html! { p { "Of " (count) " drives with " (units::volume(total)) " in all." } };
+    let rows = html! {
+        @for (number, (drive, report)) in (1..).zip(job.drives.iter().zip(reports)) {
+            (row(job, number, drive, report))
+        }
+    };
     let content = html! {
         header {
             p.kicker { "Record of a job" }
@@ -28,20 +36,7 @@ pub fn html(job: &Job, reports: &[PathBuf]) -> String {
         (verdict::framed(&grade, &word, &sentences))
         section {
             h2 { "Drives" }
-            div.scroll tabindex="0" role="region" aria-label="Drives" {
-                table.drives {
-                    thead { tr {
-                        @for title in ["", "Drive", "Asset", "Size", "Outcome", "Level", "Record"] {
-                            th scope="col" { (title) }
-                        }
-                    } }
-                    tbody {
-                        @for (number, (drive, report)) in (1..).zip(job.drives.iter().zip(reports)) {
-                            (row(job, number, drive, report))
-                        }
-                    }
-                }
-            }
+            (super::table("drives", "Drives", TITLES, &rows))
             p.note.below {
                 "Levels are those of NIST SP 800-88 Rev. 2, for whole drives that hide nothing and were verified. "
                 "The names of records begin with " (job.id) "-."
