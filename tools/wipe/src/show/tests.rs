@@ -1,7 +1,5 @@
 //! Tests every style with an invented run, at invented times.
 
-mod purging;
-
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,7 +160,7 @@ fn bars_are_as_they_were_and_fit() {
     let text = RefCell::default();
     let show = play(log(&text), &job, &progress);
     let mut shown = String::new();
-    for columns in [20, 40, 60, 80, 100, 120, 160] {
+    for columns in [40, 80, 160] {
         let lines = screen(&show.run, 24, columns);
         assert_eq!(lines.len(), show.run.rows.len() + 1);
         shown += &format!("{columns}\n{}\n\n", lines.join("\n"));
@@ -172,7 +170,7 @@ fn bars_are_as_they_were_and_fit() {
 
 /// Two files of one name, and one of a long name.
 #[test]
-fn drives_are_told_apart() {
+fn drives_are_right_apart() {
     let mut job = fixture::job();
     job.drives = vec![
         job.drives[6].clone(),
@@ -243,16 +241,13 @@ fn events_stand_above_the_bars() {
 fn the_last_table_is_as_it_was() {
     let job = fixture::job();
     let totals = totals(job.drives.len());
-    let mut shown = table::table(&job, &totals, None);
-    for columns in [60, 80] {
-        let text = table::table(&job, &totals, Some(columns));
-        assert!(
-            text.lines().all(|line| line.chars().count() <= columns),
-            "{text}"
-        );
-        shown += &format!("\n{columns}\n{text}");
-    }
-    insta::assert_snapshot!("table", shown);
+    let wide = table::table(&job, &totals, None);
+    let narrow = table::table(&job, &totals, Some(60));
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 60),
+        "{narrow}"
+    );
+    insta::assert_snapshot!("table", format!("{wide}\n60\n{narrow}"));
 }
 
 fn totals(drives: usize) -> Totals {
@@ -438,4 +433,61 @@ fn lines_of_a_kind_are_counted() {
     assert_eq!(text.matches("could not be overwritten").count(), 20 + 1);
     assert_eq!(text.matches("further ones are in the report").count(), 1);
     assert_eq!(text.matches("could not be read").count(), 1);
+}
+
+#[test]
+fn a_drive_that_sanitizes_itself_has_a_bar() {
+    let job = job();
+    let progress = progress(&job);
+    let mut run = Run::new(&job, &progress);
+    progress[0].begin(Phase::Purging, 0x6000, 0x1_0000);
+    run.update(Duration::from_secs(60));
+    let lines = screen(&run, 24, 80);
+    let bar = "━━━┄┄┄┄┄┄┄  sdb      37 %  erases itself";
+    assert!(lines[0].starts_with(bar), "{lines:?}");
+}
+
+#[test]
+fn a_log_says_how_far_a_drive_has_sanitized_itself() {
+    let (job, text) = (job(), RefCell::new(String::new()));
+    let progress = progress(&job);
+    let run = Run::new(&job, &progress);
+    let mut show = Show::with(log(&text), fixture::at(0), &job, run).expect("it begins");
+    let means = EraseMethod::AtaSanitizeBlock;
+    let failure = Some("the drive refuses".into());
+    progress[0].begin(Phase::Purging, 0x6000, 0x1_0000);
+    let (done, total) = (0x6000, 0x1_0000);
+    for (seconds, what) in [
+        (1, EventKind::Purge { means }),
+        (90, EventKind::Purging { done, total }),
+        (
+            91,
+            EventKind::Purged {
+                means,
+                failure: None,
+            },
+        ),
+        (92, EventKind::Purged { means, failure }),
+    ] {
+        let at = fixture::at(seconds);
+        show.tick_at(at, Duration::from_secs(seconds as u64))
+            .expect("it is shown");
+        show.event_at(at, &Event { drive: 0, what })
+            .expect("it is shown");
+    }
+    let text = text.borrow();
+    let ends = [
+        ": erases itself: ATA sanitize with BLOCK ERASE EXT",
+        ": erases itself, 37 %",
+        " total: 0 of 3 finished, 0 B moved",
+        ": ATA sanitize with BLOCK ERASE EXT done",
+        ": ATA sanitize with BLOCK ERASE EXT failed: the drive refuses",
+    ];
+    let lines: Vec<_> = text.lines().skip(1).collect();
+    assert_eq!(lines.len(), ends.len(), "{text}");
+    let are_right = lines
+        .iter()
+        .zip(ends)
+        .all(|(line, end)| line.ends_with(end));
+    assert!(are_right, "{text}");
 }
