@@ -81,6 +81,12 @@ fn wrong_arguments_are_one_line() {
         "wipe --count 1 x",
         "wipe --untried-on-hardware x",
         "wipe --untried-on-hardware --resume x",
+        "wipe --yes /nowhere",
+        "wipe --yes /dev/null",
+        "wipe --yes /tmp",
+        "wipe --yes --resume /nowhere",
+        "wipe --yes --resume /etc/hostname",
+        "wipe --yes --resume /dev/null",
         "blank",
         "blank /nowhere",
         "blank /tmp",
@@ -92,20 +98,6 @@ fn wrong_arguments_are_one_line() {
         assert_eq!(code, Some(2), "{arguments}: {message}");
         assert_eq!(message.lines().count(), 1, "{arguments}: {message}");
         assert!(message.starts_with("squall: "), "{message}");
-    }
-}
-
-fn a_file_that_is_no_target_is_refused_in_one_line() {
-    for target in ["/nowhere", "/dev/null", "/tmp"] {
-        let (code, message) = output_of(&format!("wipe --yes {target}"));
-        assert_eq!(code, Some(2), "{message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
-        assert!(message.contains(target), "{message}");
-    }
-    for journal in ["/nowhere", "/etc/hostname", "/dev/null"] {
-        let (code, message) = output_of(&format!("wipe --yes --resume {journal}"));
-        assert_eq!(code, Some(2), "{message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
     }
 }
 
@@ -249,7 +241,6 @@ fn two_runs_do_not_share_a_target() {
 
 pub const TESTS: &[Test] = tests![
     wrong_arguments_are_one_line,
-    a_file_that_is_no_target_is_refused_in_one_line,
     a_report_is_a_regular_file_that_is_not_too_long,
     a_drive_is_no_report: [LOOP_DEVICES],
     one_target_that_is_refused_saves_the_others,

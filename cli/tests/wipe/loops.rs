@@ -92,19 +92,6 @@ fn verification_reads_the_medium_and_not_the_cache() {
     }
 }
 
-fn a_device_is_confirmed_by_its_serial_number() {
-    let lab = Lab::new();
-    let workspace = Workspace::new();
-    let device = lab.device(MIB as u64);
-    for options in ["", "--serial diskseq-0"] {
-        run_to_end(workspace.wipe(options, &[&device.path])).refused("--serial");
-    }
-    assert!(contents(&device.path, MIB).iter().all(|byte| *byte == 0));
-    let options = serials(&[&device.path]);
-    run_to_end(workspace.wipe(&options, &[&device.path])).succeeded();
-    assert!(contents(&device.path, MIB).iter().any(|byte| *byte != 0));
-}
-
 /// Runs `command`, and makes `device`, whose file is `image`, `size` bytes long after the event of this name.
 fn resized(command: Command, event: &str, device: &Loop, image: &Path, size: u64) -> FinishedRun {
     let mut running = Running::start(command);
@@ -159,7 +146,6 @@ fn a_file_that_grows_is_incomplete() {
 pub const TESTS: &[Test] = tests![
     several_are_wiped_at_once_and_nothing_beside_them: [LOOP_DEVICES],
     verification_reads_the_medium_and_not_the_cache: [LOOP_DEVICES],
-    a_device_is_confirmed_by_its_serial_number: [LOOP_DEVICES],
     a_device_whose_size_changes_is_incomplete: [LOOP_DEVICES],
     a_file_that_grows_is_incomplete,
 ];

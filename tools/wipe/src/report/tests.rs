@@ -56,18 +56,6 @@ fn json(job: &Job, drive: usize) -> Value {
     serde_json::to_value(record(job, drive)).expect("JSON")
 }
 
-/// A report can be read as a job, for a later verification.
-#[test]
-fn a_report_is_a_job_of_one_drive() {
-    let job = outcomes();
-    for (number, drive) in job.drives.iter().enumerate() {
-        let read: Job = serde_json::from_value(json(&job, number)).expect("a job");
-        assert_eq!(read.drives.len(), 1);
-        assert_eq!(read.drives[0].target, drive.target);
-        assert_eq!(read.drives[0].outcome, drive.outcome);
-    }
-}
-
 #[test]
 fn every_page_says_what_became_of_the_drive() {
     let job = outcomes();

@@ -39,7 +39,6 @@ fn a_namespace_erases_only_itself() {
         erases_itself(&workspace, &mut session, serial);
     }
     keeps_what_is_not_overwritten(&workspace, &mut session);
-    a_failed_erase_is_no_success(&mut session);
 }
 
 /// The plan says which drives can erase themselves, and making it changes nothing.
@@ -100,50 +99,6 @@ fn keeps_what_is_not_overwritten(workspace: &Workspace, session: &mut GuestSessi
     killed(session, running);
     let left = &workspace.medium("CONTROL")[REACHED..];
     assert!(left.iter().all(|byte| *byte == OLD));
-}
-
-/// A job fails if a drive's erase fails, or is no longer possible when the job resumes. Everything else
-/// is done.
-fn a_failed_erase_is_no_success(session: &mut GuestSession) {
-    for (name, erase) in [
-        ("without", Value::Null),
-        (
-            "failing",
-            json!({ "means": "secure-discard", "untried_on_hardware": true, "began": null, "ended": null, "failure": null }),
-        ),
-    ] {
-        let running = session.start(name, SLOWLY, &["NONE"]);
-        session.until_checkpoint(&running, 0);
-        killed(session, running);
-        let path = session.journal(name).expect("a journal");
-        let journal = session.guest.read_file(&path).expect("a journal");
-        let mut journal: Value = serde_json::from_slice(&journal).expect("JSON");
-        journal["drives"][0]["passes"] = json!([]);
-        journal["drives"][0]["purge"] = erase;
-        let journal = journal.to_string();
-        session
-            .guest
-            .write_file(&path, journal.as_bytes())
-            .expect("room");
-    }
-    let control = session.resume("without", "").success();
-    assert_eq!(control.outcome(0), "verified");
-    let ran = session
-        .resume("failing", "")
-        .failure("1 of 1 drives not wiped as asked");
-    assert_eq!(ran.outcome(0), "incomplete");
-    let why = ran.events("purged")[0]["failure"].clone();
-    assert!(
-        why.as_str()
-            .is_some_and(|why| why.contains("not supported")),
-        "{why}"
-    );
-    let report = session.report("failing", 0);
-    assert_eq!(report["purge"]["failure"], why);
-    assert_eq!(report["verification"]["compared"], SIZE * MIB);
-    assert_eq!(report["verification"]["differing_bytes"], 0);
-    let page = String::from_utf8(session.report_file("failing", 0, "html")).expect("text");
-    assert!(page.contains("the drive's own erase failed."));
 }
 
 /// Kills a run and waits for its end.
