@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::LOOP_DEVICES;
@@ -21,11 +21,6 @@ const SIZE: usize = 24 * MIB;
 /// Options that make a pass take 24 seconds, so that it can be interrupted on any machine.
 const SLOW: &str = "--rate-limit 1MiB --checkpoint 1";
 
-fn signal(running: &Running, signal: Signal) {
-    let pid = Pid::from_child(&running.child);
-    kill_process(pid, signal).expect("the run is there");
-}
-
 /// Waits for a checkpoint beyond the beginning; returns the offset that is flushed and recorded.
 fn wait_for_checkpoint(running: &mut Running) -> u64 {
     loop {
@@ -41,8 +36,7 @@ fn a_killed_run_resumes_at_its_checkpoint() {
     let target = workspace.target("target", SIZE);
     let mut running = Running::start(workspace.wipe(&format!("{SLOW} --rounds 2"), &[&target]));
     let offset = wait_for_checkpoint(&mut running);
-    running.child.kill().unwrap();
-    running.child.wait().unwrap();
+    running.kill();
     let keys = fs::read_to_string(&workspace.files("key")[0]).unwrap();
     let first = key(&workspace.files("key")[0], 0);
     assert_keystream(&target, offset as usize, &first);
@@ -58,8 +52,7 @@ fn a_killed_run_resumes_at_its_checkpoint() {
     assert_eq!(began["number"], 1);
     assert!(began["offset"].as_u64().unwrap() >= offset);
     assert_eq!(running.until("pass")["number"], 2);
-    running.child.kill().unwrap();
-    running.child.wait().unwrap();
+    running.kill();
 
     assert_eq!(
         keys,
@@ -88,8 +81,7 @@ fn a_killed_verification_of_a_pass_resumes_at_its_checkpoint() {
     let mut running = Running::start(workspace.resume(SLOW));
     assert_eq!(running.until("verification")["number"], 1);
     let offset = wait_for_checkpoint(&mut running);
-    running.child.kill().unwrap();
-    running.child.wait().unwrap();
+    running.kill();
     assert!(contents(&target, SIZE).iter().all(|byte| *byte == 0));
 
     let done = run_to_end(workspace.resume("")).succeeded();
@@ -121,7 +113,7 @@ fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_resume() {
         let paths = [targets[0].as_path(), &targets[1]];
         let mut running = Running::start(workspace.wipe(SLOW, &paths));
         running.until("progress");
-        signal(&running, number);
+        running.signal(number);
         let (code, message) = wait_for_end(running.child);
         assert_eq!(code, Some(1));
         let journal = workspace.journal();
@@ -160,8 +152,7 @@ fn start_and_kill(workspace: &Workspace, options: &str, targets: &[&Path]) {
         assert_eq!(running.until("ended")["drive"], number - 1);
     }
     wait_for_checkpoint(&mut running);
-    running.child.kill().unwrap();
-    running.child.wait().unwrap();
+    running.kill();
 }
 
 fn another_target_is_not_resumed() {
@@ -188,8 +179,7 @@ fn a_missing_target_can_be_resumed_later() {
     let mut running = Running::start(command);
     running.until("progress");
     wait_for_checkpoint(&mut running);
-    running.child.kill().unwrap();
-    running.child.wait().unwrap();
+    running.kill();
     let aside = workspace.path("aside");
     fs::rename(&targets[0], &aside).unwrap();
     let done = run_to_end(workspace.resume("")).failed("1 of 2 drives");
@@ -296,8 +286,7 @@ fn a_job_is_resumed_with_the_serial_numbers_of_all_its_drives() {
     let all = serials.concat();
     let mut running = Running::start(workspace.wipe(&format!("{SLOW} {all}"), &devices));
     wait_for_checkpoint(&mut running);
-    running.child.kill().unwrap();
-    running.child.wait().unwrap();
+    running.kill();
     drop(missing);
     change_journal(&workspace, |job| {
         let drive = &mut job["drives"][0];

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use squall_testing::loops::unmount;
 use squall_testing::needs::{MOUNTS, ROOT};
 use squall_testing::suite::Test;
@@ -94,7 +94,7 @@ fn an_interrupted_target_is_reported_too() {
     let target = workspace.target("target", 12 * MIB);
     let mut running = Running::start(workspace.wipe("--rate-limit 256KiB", &[&target]));
     running.until("progress");
-    kill_process(Pid::from_child(&running.child), Signal::INT).unwrap();
+    running.signal(Signal::INT);
     assert_eq!(running.until("ended")["outcome"], "interrupted");
     running.child.wait().unwrap();
     let report = read(&workspace.reports()[0]);

@@ -139,12 +139,10 @@ fn programs_get_progress_when_they_ask() {
     let mut running = Running::start(workspace.wipe(SLOW, &[&target]));
     running.until("progress");
     for _ in 0..20 {
-        let pid = Pid::from_child(&running.child);
-        kill_process(pid, Signal::USR1).expect("the run is there");
+        running.signal(Signal::USR1);
         running.until("progress");
     }
-    running.child.kill().expect("it is ended");
-    running.child.wait().expect("it is ended");
+    running.kill();
 }
 
 /// The reader of its lines ends, as with ssh or a pager, and the run goes on.
@@ -205,8 +203,7 @@ fn a_clock_that_is_set_is_noted() {
         if is_set {
             File::create(&flag).expect("a flag");
         }
-        let pid = Pid::from_child(&running.child);
-        kill_process(pid, Signal::INT).expect("the run is there");
+        running.signal(Signal::INT);
         running.child.wait().expect("it stops");
         let notes = read(&workspace.journal())["drives"][0]["notes"].to_string();
         let words = "the clock was set forward by 86";

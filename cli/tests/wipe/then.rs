@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use squall_testing::loops::Lab;
 use squall_testing::needs::{LOOP_DEVICES, MOUNTS, ROOT};
 use squall_testing::suite::Test;
@@ -140,8 +140,7 @@ fn a_machine_stays_on_after_an_interrupt() {
         let options = format!("--rate-limit 4KiB --then poweroff {options}");
         let mut running = Running::start(wipe(&workspace, &options, &[&target]));
         running.until("progress");
-        let pid = Pid::from_child(&running.child);
-        kill_process(pid, Signal::INT).expect("the run is there");
+        running.signal(Signal::INT);
         let ended = running.end();
         let ended = ended.failed("--then poweroff: not done, because the run was interrupted; ");
         let advice = format!("squall wipe --resume {}\n", workspace.journal().display());

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use squall::Stream;
 use tempfile::TempDir;
@@ -54,32 +55,24 @@ impl Workspace {
         let mut command = squall("wipe --yes --json --report");
         command
             .arg(self.path("reports"))
-            .args(options.split_whitespace())
-            .args(targets)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .args(options.split_whitespace());
+        piped(command.args(targets));
         command
     }
 
     /// A `squall wipe --resume` command for the only journal.
     pub fn resume(&self, options: &str) -> Command {
         let mut command = squall("wipe --yes --json --resume");
-        command
-            .arg(self.journal())
-            .args(options.split_whitespace())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.arg(self.journal());
+        piped(command.args(options.split_whitespace()));
         command
     }
 
     /// A `squall verify` command for all reports.
     pub fn verify(&self, options: &str) -> Command {
         let mut command = squall("verify --json");
-        command
-            .args(options.split_whitespace())
-            .args(self.reports())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(options.split_whitespace());
+        piped(command.args(self.reports()));
         command
     }
 
@@ -130,6 +123,10 @@ impl Workspace {
     pub fn has_journal(&self) -> bool {
         self.files("json").iter().any(|path| is_journal(path))
     }
+}
+
+fn piped(command: &mut Command) {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
 }
 
 /// A journal is called `20261122T093000Z-4711.json`; a report is called
@@ -196,6 +193,15 @@ impl Running {
         let mut child = command.spawn().expect("the command runs");
         let lines = BufReader::new(child.stdout.take().expect("a pipe"));
         Running { child, lines }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("the run is there");
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().expect("the run is there");
+        self.child.wait().expect("it is ended");
     }
 
     /// Waits for the end; the events are those that were not read yet.

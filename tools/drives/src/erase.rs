@@ -22,18 +22,18 @@ use crate::{Kind, Target};
 use method::NO_DISCARD;
 use sanitize::{Sanitizer, State};
 
-pub use method::{Action, CommandSet, EraseChoice, EraseMethod, Sanitizing, SupportedErases};
+pub use method::{Action, CommandSet, EraseChoice, EraseMethod, SanitizeSupport, SupportedErases};
 
 /// How `target`, open as `file`, can erase itself. Nothing but `named` targets may be erased. Asking changes nothing.
 pub fn supported(target: &Target, file: &File, named: &[Target]) -> SupportedErases {
     let other = match target.namespace() {
-        Some(_) => nvme::Format::of(file).map(|_| EraseMethod::NvmeFormat),
+        Some(_) => nvme::Format::from_file(file).map(|_| EraseMethod::NvmeFormat),
         None if target.identity.kind == Kind::File => Err("it is a file".into()),
         None if discard::is_supported(file) => Ok(EraseMethod::SecureDiscard),
         None => Err(NO_DISCARD.into()),
     };
     let sanitize = sanitizer(target, file, named);
-    let sanitize = sanitize.map(|(set, drive)| Sanitizing::of(set, &*drive));
+    let sanitize = sanitize.map(|(set, drive)| SanitizeSupport::new(set, &*drive));
     SupportedErases {
         sanitize,
         other,
@@ -89,7 +89,7 @@ pub fn state(target: &Target) -> Option<State> {
 /// Nothing can stop it early.
 pub fn run(target: &Target, file: &File, means: EraseMethod) -> Result<(), String> {
     match means {
-        EraseMethod::NvmeFormat => nvme::Format::of(file)?.run(file),
+        EraseMethod::NvmeFormat => nvme::Format::from_file(file)?.run(file),
         EraseMethod::SecureDiscard => discard::run(file, target.identity.size),
         // Found under way in a run that cannot tell any more that this is the same drive.
         _ => Err("the record does not tell which operation to start: begin a new job".into()),

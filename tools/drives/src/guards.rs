@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use loops::Attached;
+use loops::LoopDevice;
 use mounts::{Mount, Swap};
 use rustix::fs::{Access, AtFlags, CWD};
 use squall_tools::Failure;
@@ -120,7 +120,7 @@ pub fn claim(target: &Target) -> Option<String> {
 pub fn check_file(name: &Path, about: &Metadata) -> Result<(), Failure> {
     let swap = mounts::swap().unwrap_or_default();
     let loops = loops::all().unwrap_or_default();
-    match &file_reasons(Inode::of(about), &swap, &loops)[..] {
+    match &file_reasons(Inode::from_metadata(about), &swap, &loops)[..] {
         [] => Ok(()),
         [reason, ..] => Err(Failure::Runtime(format!(
             "{}: {reason}: nothing was written",
@@ -140,7 +140,7 @@ fn print_refusals(refusals: &[String]) {
 struct Machine {
     mounts: Vec<Mount>,
     swap: Swap,
-    loops: Vec<Attached>,
+    loops: Vec<LoopDevice>,
 }
 
 impl Machine {
@@ -246,7 +246,7 @@ impl Machine {
     /// How others use the files behind loop devices of `chain`.
     fn uses_of_files(&self, chain: &[Device]) -> Vec<String> {
         let mut reasons = Vec::new();
-        let of_chain = |on: &&Attached| chain.contains(&on.device);
+        let of_chain = |on: &&LoopDevice| chain.contains(&on.device);
         for on in self.loops.iter().filter(of_chain) {
             let Some(file) = on.file() else { continue };
             let name = on.device.name();
@@ -332,7 +332,7 @@ impl Machine {
 }
 
 /// How the kernel uses the file `inode`.
-fn file_reasons(inode: Inode, swap: &Swap, loops: &[Attached]) -> Vec<String> {
+fn file_reasons(inode: Inode, swap: &Swap, loops: &[LoopDevice]) -> Vec<String> {
     let mut reasons = Vec::new();
     if swap.files.contains(&inode) {
         reasons.push("is used as swap: run `swapoff` first".into());

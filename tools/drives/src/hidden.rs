@@ -56,7 +56,7 @@ pub(crate) fn hidden(target: &Target) -> Option<Hidden> {
 }
 
 fn ask(drive: &dyn Scsi) -> Option<Hidden> {
-    let identified = Identified::of(&read(drive, Command::IDENTIFY_DEVICE)?)?;
+    let identified = IdentifyData::from_data(&read(drive, Command::IDENTIFY_DEVICE)?)?;
     let shown = identified.sectors();
     let native = address(drive, identified.native_max_command())?.checked_add(1)?;
     let bytes = |sectors: u64| sectors.saturating_mul(identified.sector());
@@ -111,12 +111,12 @@ const fn max_address(code: u8, is_extended: bool) -> Command {
 }
 
 /// The data of IDENTIFY DEVICE.
-struct Identified([u16; 256]);
+struct IdentifyData([u16; 256]);
 
-impl Identified {
+impl IdentifyData {
     /// `None` if it is not the data of a drive with sectors.
-    pub fn of(data: &[u8; 512]) -> Option<Identified> {
-        let identified = Identified(words(data));
+    pub fn from_data(data: &[u8; 512]) -> Option<IdentifyData> {
+        let identified = IdentifyData(words(data));
         (identified.sectors() > 0).then_some(identified)
     }
 

@@ -106,24 +106,35 @@ fn table(entries: &[Entry], are_all: bool, width: Option<usize>) -> String {
         }
         (false, _) => {}
     }
-    let mut table = columns(width);
-    table.set_header([
+    let titles = [
         "drive", "size", "bus", "medium", "°C", "model", "serial", "state",
-    ]);
-    table.add_rows(entries.iter().map(row));
+    ];
+    let rows = [titles.map(str::to_owned)].into_iter();
+    let rows = rows.chain(entries.iter().map(row));
     let free = entries.iter().filter(|entry| entry.uses.is_empty()).count();
     let count = count(entries.len());
-    // Names and serial numbers are not broken.
-    for column in [0, 1, 2, 6] {
+    let rows = aligned(rows, &[1, 4], &[5, 7], &[3, 4, 5], width);
+    format!("{rows}\n{count}, {free} free\n")
+}
+
+/// Rows for a terminal of this width. Columns that are `numbers` are aligned to the right, only those that are `prose` are
+/// broken between words, and on a narrow terminal those that it `lacks` are left out.
+pub fn aligned<const N: usize>(
+    rows: impl Iterator<Item = [String; N]>,
+    numbers: &[usize],
+    prose: &[usize],
+    lacks: &[usize],
+    width: Option<usize>,
+) -> String {
+    let mut table = columns(width);
+    table.add_rows(rows);
+    for column in (0..N).filter(|column| !prose.contains(column)) {
         whole(&mut table, column);
     }
-    if is_narrow(width) {
-        for column in [3, 4, 5] {
-            hide(&mut table, column);
-        }
+    if width.is_some_and(|columns| columns < 80) {
+        lacks.iter().for_each(|column| hide(&mut table, *column));
     }
-    let rows = lines(&mut table, 2, |column| column == 1 || column == 4);
-    format!("{rows}\n{count}, {free} free\n")
+    lines(&mut table, 2, |column| numbers.contains(&column))
 }
 
 fn row(entry: &Entry) -> [String; 8] {
@@ -168,11 +179,6 @@ pub fn medium(is_flash: Option<bool>) -> &'static str {
         Some(false) => "magnetic",
         None => NONE,
     }
-}
-
-/// Whether a terminal of this width, if it has one, has room only for the most important columns of a list.
-pub fn is_narrow(width: Option<usize>) -> bool {
-    width.is_some_and(|columns| columns < 80)
 }
 
 /// A number of drives, in words.

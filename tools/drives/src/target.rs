@@ -116,7 +116,7 @@ impl Target {
     }
 
     fn of_file(given: &Path, path: &Path, metadata: &Metadata) -> Target {
-        let inode = Inode::of(metadata);
+        let inode = Inode::from_metadata(metadata);
         let identity = Identity {
             given: given.into(),
             path: path.into(),
@@ -172,7 +172,7 @@ impl Target {
                     && device.attachment() == *attachment
                     && drive::serial(device) == self.identity.serial
             }
-            Place::File(inode) => Inode::of(&metadata) == *inode,
+            Place::File(inode) => Inode::from_metadata(&metadata) == *inode,
         };
         let size = length(file).map_err(at(&self.identity.given))?;
         let expected = self.identity.size;
@@ -354,7 +354,7 @@ pub(crate) struct Inode {
 
 impl Inode {
     /// The inode that `metadata` describes.
-    pub fn of(metadata: &Metadata) -> Inode {
+    pub fn from_metadata(metadata: &Metadata) -> Inode {
         Inode {
             device: Number::new(metadata.dev()),
             number: metadata.ino(),

@@ -19,7 +19,7 @@ pub struct Advice {
 /// What overwriting cannot reach on flash, and what to run instead, in one line. `None` if the
 /// target is not flash. `erase` is what it told of its own erase.
 pub fn flash_advice(identity: &Identity, erase: Option<&OwnErase>) -> Option<String> {
-    let Advice { text, commands } = Advice::of(identity, erase)?;
+    let Advice { text, commands } = Advice::for_target(identity, erase)?;
     let commands = commands
         .iter()
         .map(|(command, what)| format!("`{command}` ({what})"));
@@ -33,10 +33,10 @@ pub fn flash_advice(identity: &Identity, erase: Option<&OwnErase>) -> Option<Str
 
 impl Advice {
     /// Advice on a drive that was overwritten, and may have erased itself before.
-    pub fn on(drive: &Drive) -> Option<Advice> {
+    pub fn for_drive(drive: &Drive) -> Option<Advice> {
         let target = &drive.target;
         let Some(means) = drive.purge.as_ref().and_then(Purge::done) else {
-            return Advice::of(target, drive.own_erase.as_ref());
+            return Advice::for_target(target, drive.own_erase.as_ref());
         };
         let whole = "everything it holds, including the spare cells";
         let (reach, commands) = match (means, means.action()) {
@@ -67,7 +67,7 @@ impl Advice {
     }
 
     /// Advice on a target that is only overwritten; `None` if it is not flash. `erase` is what it told of its own erase.
-    pub fn of(identity: &Identity, erase: Option<&OwnErase>) -> Option<Advice> {
+    pub fn for_target(identity: &Identity, erase: Option<&OwnErase>) -> Option<Advice> {
         if identity.flash != Some(true) {
             return None;
         }

@@ -41,11 +41,29 @@ pub enum Arrival {
 }
 
 /// Why a drive is left out.
-enum Reason {
-    /// It is not meant, or its part of the job has begun.
-    Rule(String),
-    /// It is perhaps meant.
-    Missed(String),
+#[derive(Debug, PartialEq, Eq)]
+struct Reason {
+    text: String,
+    /// Whether the drive is perhaps meant. Otherwise it is not meant, or its part of the job has begun.
+    is_missed: bool,
+}
+
+impl Reason {
+    fn rule(text: impl Into<String>) -> Reason {
+        let text = text.into();
+        Reason {
+            text,
+            is_missed: false,
+        }
+    }
+
+    fn missed(text: impl Into<String>) -> Reason {
+        let text = text.into();
+        Reason {
+            text,
+            is_missed: true,
+        }
+    }
 }
 
 /// Fails unless the user confirms what is to happen: the drives of `choice` now, and others later.
@@ -70,19 +88,19 @@ pub fn confirm(choice: &Choice, options: &WipeArguments) -> Result<(), Failure> 
 }
 
 /// What was looked at.
-pub struct Known {
+pub struct KnownDrives {
     attachments: BTreeSet<u64>,
     /// The drives that were left out.
     left_out: Vec<Identity>,
 }
 
-impl Known {
+impl KnownDrives {
     /// The drives of `choice`, before anything is asked or written: what is plugged in from then on is new.
-    pub fn of(choice: &Choice) -> Result<Known, Failure> {
+    pub fn from_choice(choice: &Choice) -> Result<KnownDrives, Failure> {
         let left_out = choice.left_out.iter().map(|drive| &drive.target);
         let present = choice.targets.iter().chain(left_out.clone());
         let attachments: Option<_> = present.map(Target::attachment).collect();
-        Ok(Known {
+        Ok(KnownDrives {
             attachments: attachments.ok_or_else(|| {
                 Failure::Runtime(
                     "--watch: this kernel does not count what is plugged in: nothing was written: use Linux 5.15 or \
@@ -98,14 +116,14 @@ impl Known {
     fn reason_against(&self, drive: &Identity, job: &Job) -> Option<Reason> {
         let is_it = |known: &&Drive| known.target.is_same_drive(drive);
         if let Some(known) = job.drives.iter().find(is_it) {
-            return Some(Reason::Rule(match &known.outcome {
-                None => "it is being wiped already".into(),
-                Some(outcome) if outcome.is_success() => "it was wiped in this run already".into(),
-                Some(_) => "this run has tried to wipe it, as its report tells".into(),
+            return Some(Reason::rule(match &known.outcome {
+                None => "it is being wiped already",
+                Some(outcome) if outcome.is_success() => "it was wiped in this run already",
+                Some(_) => "this run has tried to wipe it, as its report says",
             }));
         }
         if self.left_out.iter().any(|known| known.is_same_drive(drive)) {
-            return Some(Reason::Rule("it was left out before".into()));
+            return Some(Reason::rule("it was left out before"));
         }
         let of_job = job.drives.iter().filter_map(|known| {
             let likeness = known.target.likeness(drive)?;
@@ -119,7 +137,7 @@ impl Known {
             .iter()
             .filter_map(|known| Some((known.likeness(drive)?, "a drive that was left out")));
         let (likeness, what) = of_job.chain(left_out).next()?;
-        Some(Reason::Missed(format!(
+        Some(Reason::missed(format!(
             "it has the {} of {what}, and may be that one: wipe it by name if it is another",
             likeness.words()
         )))
@@ -141,7 +159,7 @@ pub fn check(missed: usize) -> Result<(), Failure> {
 pub struct Arrivals<'a> {
     options: &'a WipeArguments,
     journal: Arc<Journal>,
-    known: Known,
+    known: KnownDrives,
     /// How often each new attachment was looked at.
     busy: BTreeMap<u64, u32>,
     next_look: Instant,
@@ -149,7 +167,11 @@ pub struct Arrivals<'a> {
 
 impl<'a> Arrivals<'a> {
     /// Begins to watch. What is `known` is not new.
-    pub fn watch(options: &'a WipeArguments, journal: &Arc<Journal>, known: Known) -> Arrivals<'a> {
+    pub fn watch(
+        options: &'a WipeArguments,
+        journal: &Arc<Journal>,
+        known: KnownDrives,
+    ) -> Arrivals<'a> {
         Arrivals {
             options,
             journal: journal.clone(),
@@ -178,7 +200,7 @@ impl<'a> Arrivals<'a> {
                 let identity = target.identity.clone();
                 arrivals.push(match self.add(target) {
                     Ok(pending) => Arrival::Taken(Box::new(pending)),
-                    Err(reason) => self.leave_out(identity, &reason),
+                    Err(reason) => self.leave_out(identity, reason),
                 });
             }
         }
@@ -197,12 +219,9 @@ impl<'a> Arrivals<'a> {
         *looks > PATIENCE || claimed_by_others(target).is_none()
     }
 
-    fn leave_out(&mut self, drive: Identity, reason: &Reason) -> Arrival {
-        let (is_missed, reason) = match reason {
-            Reason::Rule(reason) => (false, reason),
-            Reason::Missed(reason) => (true, reason),
-        };
-        let text = format!("{}: left out: {reason}", name(&drive));
+    fn leave_out(&mut self, drive: Identity, reason: Reason) -> Arrival {
+        let Reason { text, is_missed } = reason;
+        let text = format!("{}: left out: {text}", name(&drive));
         self.known.left_out.push(drive);
         Arrival::LeftOut { text, is_missed }
     }
@@ -210,7 +229,7 @@ impl<'a> Arrivals<'a> {
     /// Makes a drive a part of the job, or tells why it is not.
     fn add(&self, mut target: Target) -> Result<PendingDrive, Reason> {
         self.check(&target)?;
-        let failed = |failure: Failure| Reason::Missed(failure.into_text());
+        let failed = |failure: Failure| Reason::missed(failure.into_text());
         target.has_stable_name = true;
         let (device, purge) = self.open(&target).map_err(failed)?;
         let targets = std::slice::from_ref(&target);
@@ -253,7 +272,7 @@ impl<'a> Arrivals<'a> {
         let choice = &self.options.choice;
         // A name was looked up when the choice was made. It may mean another drive by now.
         if choice.except.iter().any(|name| target.has_serial(name)) {
-            return Err(Reason::Rule("left out by --except".into()));
+            return Err(Reason::rule("left out by --except"));
         }
         let reason = self
             .known
@@ -261,9 +280,9 @@ impl<'a> Arrivals<'a> {
         if let Some(reason) = reason {
             return Err(reason);
         }
-        let uses = uses(target).map_err(|failure| Reason::Missed(failure.into_text()))?;
+        let uses = uses(target).map_err(|failure| Reason::missed(failure.into_text()))?;
         match choice::reason_against(target, &choice.bus, uses) {
-            Some(reason) => Err(Reason::Rule(reason)),
+            Some(reason) => Err(Reason::rule(reason)),
             None => Ok(()),
         }
     }
@@ -310,18 +329,10 @@ mod tests {
         }
     }
 
-    /// The words of a reason, and whether the drive is missed.
-    fn words(reason: Option<Reason>) -> Option<(String, bool)> {
-        reason.map(|reason| match reason {
-            Reason::Rule(text) => (text, false),
-            Reason::Missed(text) => (text, true),
-        })
-    }
-
     /// What is said of a drive that is plugged in after one of the job, with its outcome, or after one that was left out.
     #[test]
     fn what_was_seen_is_left_out_and_what_may_have_been_counts() {
-        let known = Known {
+        let known = KnownDrives {
             attachments: BTreeSet::new(),
             left_out: vec![drive("LEFT", Some("naa.1")), drive("CHEAP", None)],
         };
@@ -330,15 +341,14 @@ mod tests {
         job.drives[0].target = drive("JOB", Some("naa.2"));
         job.drives[1].target = drive("STICK", None);
         job.drives[1].outcome = Some(Outcome::Verified);
-        let reason =
-            |job: &Job, serial, wwid| words(known.reason_against(&drive(serial, wwid), job));
+        let reason = |job: &Job, serial, wwid| known.reason_against(&drive(serial, wwid), job);
         for (outcome, words) in [
             (None, "it is being wiped already"),
             (Some(Outcome::Verified), "it was wiped in this run already"),
             (Some(Outcome::Interrupted), "this run has tried to wipe it"),
         ] {
             job.drives[0].outcome = outcome;
-            let (text, is_missed) = reason(&job, "JOB", Some("naa.2")).expect("a reason");
+            let Reason { text, is_missed } = reason(&job, "JOB", Some("naa.2")).expect("a reason");
             assert!(text.starts_with(words) && !is_missed, "{text}");
         }
         for (serial, wwid, words) in [
@@ -360,10 +370,10 @@ mod tests {
             ),
             ("diskseq-7", None, "it has the size of a drive of this job"),
         ] {
-            let (text, is_missed) = reason(&job, serial, wwid).expect("a reason");
+            let Reason { text, is_missed } = reason(&job, serial, wwid).expect("a reason");
             assert!(text.starts_with(words) && is_missed, "{text}");
         }
-        let left_out = ("it was left out before".into(), false);
+        let left_out = Reason::rule("it was left out before");
         assert_eq!(reason(&job, "LEFT", Some("naa.1")), Some(left_out));
         for (serial, wwid) in [("NEW", None), ("NEW", Some("naa.3"))] {
             assert_eq!(reason(&job, serial, wwid), None);
@@ -373,7 +383,7 @@ mod tests {
     /// Of drives without names, one may be the drive that the user has skipped. If there is none, all are wiped.
     #[test]
     fn drives_without_names_are_wiped_unless_one_was_not() {
-        let nobody = Known {
+        let nobody = KnownDrives {
             attachments: BTreeSet::new(),
             left_out: Vec::new(),
         };
@@ -386,7 +396,7 @@ mod tests {
             (Some(Outcome::Interrupted), false),
         ] {
             job.drives[0].outcome = outcome;
-            let reason = words(nobody.reason_against(&drive("diskseq-2", None), &job));
+            let reason = nobody.reason_against(&drive("diskseq-2", None), &job);
             assert_eq!(reason.is_none(), is_taken, "{reason:?}");
         }
     }
@@ -399,12 +409,12 @@ mod tests {
             targets: Vec::new(),
             left_out: Vec::new(),
         };
-        assert!(Known::of(&choice).is_ok());
+        assert!(KnownDrives::from_choice(&choice).is_ok());
         choice.left_out.push(LeftOut {
             target: file,
             reason: "is mounted".into(),
         });
-        let Err(failure) = Known::of(&choice) else {
+        let Err(failure) = KnownDrives::from_choice(&choice) else {
             panic!("it does not count");
         };
         let text = failure.into_text();

@@ -300,7 +300,7 @@ impl Reading {
 fn scan(pipeline: &mut Pipeline<'_>, regions: &[Extent], seen: &mut Scan) -> Result<(), Stop> {
     let dropped = pipeline.open.device.drop_cached_pages();
     dropped.map_err(|error| Stop::Failed(format!("page cache: {}", cause(&error))))?;
-    for piece in regions.iter().flat_map(|region| pieces(*region)) {
+    for piece in regions.iter().flat_map(|region| region.pieces(PIECE)) {
         pipeline.run(&[piece], seen)?;
         if seen.surface.has_data() {
             break;
@@ -319,14 +319,6 @@ fn check_size(target: &Target, device: &Device) -> Result<(), Stop> {
             "it has {now} bytes now, and had {before} when this began: read it again"
         ))),
     }
-}
-
-fn pieces(region: Extent) -> impl Iterator<Item = Extent> {
-    let end = region.end();
-    let offsets = std::iter::successors(Some(region.offset), |at| Some(at + PIECE));
-    offsets
-        .take_while(move |at| *at < end)
-        .map(move |offset| Extent::new(offset, PIECE.min(end - offset)))
 }
 
 fn failure_reason(stop: Stop) -> String {
@@ -441,15 +433,5 @@ mod tests {
                 assert!(reason.starts_with(&expected), "{reason}");
             }
         }
-    }
-
-    #[test]
-    fn reading_ends_with_the_piece_that_has_data() {
-        let pieces: Vec<_> = pieces(Extent::new(5, 2 * PIECE + 1)).collect();
-        let ends: Vec<_> = pieces
-            .iter()
-            .map(|piece| (piece.offset, piece.length))
-            .collect();
-        assert_eq!(ends, [(5, PIECE), (5 + PIECE, PIECE), (5 + 2 * PIECE, 1)]);
     }
 }

@@ -10,9 +10,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use squall_drives::confirm::Consent;
-use squall_drives::list::{count, is_narrow, medium, or_none};
+use squall_drives::list::{aligned, count, medium, or_none};
 use squall_drives::{Target, guards, shown};
-use squall_tools::columns::{columns, hide, lines, whole};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, number, units};
 
@@ -281,13 +280,13 @@ impl Choice {
 
     /// What is left out, as an event for programs.
     pub fn event(&self) -> Result<String, Failure> {
-        let skipped = self.left_out.iter().map(Skipped::of).collect();
+        let skipped = self.left_out.iter().map(Skipped::from_left_out).collect();
         Line::new(Timestamp::now(), Event::Choice { skipped }).text()
     }
 }
 
 impl Skipped {
-    fn of(left_out: &LeftOut) -> Skipped {
+    fn from_left_out(left_out: &LeftOut) -> Skipped {
         let drive = &left_out.target.identity;
         Skipped {
             path: drive.path.clone(),
@@ -300,8 +299,7 @@ impl Skipped {
 }
 
 fn left_out(drives: &[LeftOut], width: Option<usize>) -> String {
-    let mut table = columns(width);
-    table.add_rows(drives.iter().map(|LeftOut { target, reason }| {
+    let rows = drives.iter().map(|LeftOut { target, reason }| {
         let identity = &target.identity;
         [
             shown(&identity.path),
@@ -310,19 +308,12 @@ fn left_out(drives: &[LeftOut], width: Option<usize>) -> String {
             or_none(&identity.serial),
             in_a_line(reason),
         ]
-    }));
-    for column in [0, 1, 3] {
-        whole(&mut table, column);
-    }
-    if is_narrow(width) {
-        hide(&mut table, 2);
-    }
-    lines(&mut table, 2, |column| column == 1)
+    });
+    aligned(rows, &[1], &[2, 4], &[2], width)
 }
 
 fn chosen(targets: &[Target], width: Option<usize>) -> String {
-    let mut table = columns(width);
-    table.add_rows(targets.iter().map(|target| {
+    let rows = targets.iter().map(|target| {
         let identity = &target.identity;
         [
             shown(&identity.path),
@@ -332,14 +323,8 @@ fn chosen(targets: &[Target], width: Option<usize>) -> String {
             or_none(&identity.model),
             or_none(&identity.serial),
         ]
-    }));
-    for column in [0, 1, 2, 3, 5] {
-        whole(&mut table, column);
-    }
-    if is_narrow(width) {
-        hide(&mut table, 3);
-    }
-    lines(&mut table, 2, |column| column == 1)
+    });
+    aligned(rows, &[1], &[4], &[3], width)
 }
 
 #[cfg(test)]

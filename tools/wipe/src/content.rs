@@ -21,7 +21,7 @@ pub enum Content {
 
 impl Content {
     /// What a pass of this kind writes; `None` if it needs a key and there is none.
-    pub fn of(kind: ContentKind, key: Option<&Key>) -> Option<Content> {
+    pub fn new(kind: ContentKind, key: Option<&Key>) -> Option<Content> {
         match kind {
             ContentKind::Byte(byte) => Some(Content::Byte(byte)),
             ContentKind::Keystream => Some(Content::Keystream(Box::new(Stream::new(key?)))),

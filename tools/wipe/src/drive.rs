@@ -193,7 +193,7 @@ impl Worker {
         self.update(|drive| {
             drive.health.after = health;
             drive.outcome = Some(outcome.clone());
-            drive.level = Level::of(drive);
+            drive.level = Level::reached_by(drive);
         });
         self.save();
         self.progress.end();
@@ -292,7 +292,11 @@ impl Worker {
         let (_, mut content) = self.content(number, self.drive.keys.as_ref().and_then(key))?;
         // Samples are chosen anew when a job is resumed.
         let begun = begun.filter(|_| scope == Scope::Full);
-        let begun = begun.unwrap_or_else(|| new_verification(scope));
+        let begun = begun.unwrap_or_else(|| Verification {
+            scope,
+            began: Timestamp::now(),
+            ..Verification::default()
+        });
         let offset = begun.offset;
         let left: Vec<_> = regions
             .iter()
@@ -333,7 +337,7 @@ impl Worker {
     /// What the pass of this number writes.
     fn content(&self, number: u32, key: Option<&Key>) -> Result<(ContentKind, Content), Stop> {
         let kind = self.drive.plan.content(number);
-        let content = kind.and_then(|kind| Some((kind, Content::of(kind, key)?)));
+        let content = kind.and_then(|kind| Some((kind, Content::new(kind, key)?)));
         content.ok_or_else(|| Stop::Failed("its key is missing".into()))
     }
 
@@ -404,20 +408,5 @@ fn new_pass(content: ContentKind) -> Pass {
         offset: 0,
         unwritten: Vec::new(),
         verification: None,
-    }
-}
-
-fn new_verification(scope: Scope) -> Verification {
-    Verification {
-        scope,
-        began: Timestamp::now(),
-        ended: None,
-        seconds: 0.0,
-        offset: 0,
-        compared: 0,
-        differing_bytes: 0,
-        differing: Vec::new(),
-        differing_unlisted: 0,
-        unreadable: Vec::new(),
     }
 }

@@ -34,10 +34,10 @@ const FILLERS: [&str; 10] = [
 impl Machine {
     /// This machine; `None` if nothing is known of it.
     pub fn this() -> Option<Machine> {
-        Machine::of(Path::new("/sys/class/dmi/id"))
+        Machine::from_directory(Path::new("/sys/class/dmi/id"))
     }
 
-    fn of(directory: &Path) -> Option<Machine> {
+    fn from_directory(directory: &Path) -> Option<Machine> {
         let text = |name: &str| {
             let text = fs::read_to_string(directory.join(name)).ok()?;
             let text = text.trim();
@@ -61,15 +61,15 @@ mod tests {
     fn what_was_never_filled_in_is_not_known() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
-        assert_eq!(Machine::of(directory.path()), None);
+        assert_eq!(Machine::from_directory(directory.path()), None);
         write("sys_vendor", "LENOVO\n");
         write("product_serial", "To Be Filled By O.E.M.\n");
         let machine = Machine {
             vendor: Some("LENOVO".into()),
             ..Machine::default()
         };
-        assert_eq!(Machine::of(directory.path()), Some(machine));
+        assert_eq!(Machine::from_directory(directory.path()), Some(machine));
         write("sys_vendor", " \n");
-        assert_eq!(Machine::of(directory.path()), None);
+        assert_eq!(Machine::from_directory(directory.path()), None);
     }
 }

@@ -187,13 +187,9 @@ impl<'a> Pipeline<'a> {
 
 /// The part of `region` that is `within`, as extents that fit into buffers.
 fn cut(region: Extent, within: Range<u64>) -> impl Iterator<Item = Extent> {
-    let length = TRANSFER as u64;
     let from = region.offset.max(within.start);
-    let end = (region.end()).min(within.end);
-    let next = move |at: &u64| Some((at / length + 1) * length);
-    let offsets = std::iter::successors(Some(from), next).take_while(move |at| *at < end);
-    offsets
-        .map(move |offset| Extent::new(offset, ((offset / length + 1) * length).min(end) - offset))
+    let end = region.end().min(within.end);
+    Extent::new(from, end.saturating_sub(from)).pieces(TRANSFER as u64)
 }
 
 fn queue_failure(error: io::Error) -> Stop {

@@ -14,7 +14,7 @@ use crate::show::json::{Event, FORMAT, Line};
 
 /// Targets, what is done with them, and what they told of themselves: each was asked once.
 #[derive(Clone, Copy)]
-pub struct Planned<'a> {
+pub struct TargetPlan<'a> {
     pub targets: &'a [Target],
     pub plan: &'a Plan,
     /// Whether and how they erase themselves first.
@@ -25,7 +25,7 @@ pub struct Planned<'a> {
     pub then: Option<Then>,
 }
 
-impl Planned<'_> {
+impl TargetPlan<'_> {
     /// The plan as text, for a terminal of this width: a block for each target, and what is done with all of them.
     pub fn text(&self, width: Option<usize>) -> String {
         wrapped(&(self.blocks() + &self.summary()), width)
@@ -240,8 +240,8 @@ mod tests {
         targets: &'a [Target],
         plan: &'a Plan,
         purge: Option<EraseChoice>,
-    ) -> Planned<'a> {
-        Planned {
+    ) -> TargetPlan<'a> {
+        TargetPlan {
             targets,
             plan,
             purge,

@@ -29,6 +29,14 @@ impl Extent {
     pub fn end(self) -> u64 {
         self.offset + self.length
     }
+
+    /// Its parts between multiples of `length`.
+    pub fn pieces(self, length: u64) -> impl Iterator<Item = Extent> {
+        let next = move |at: &u64| Some((at / length + 1) * length);
+        let offsets = std::iter::successors(Some(self.offset), next);
+        let within = offsets.take_while(move |at| *at < self.end());
+        within.map(move |at| Extent::new(at, ((at / length + 1) * length).min(self.end()) - at))
+    }
 }
 
 /// A set of bytes of a target.
@@ -125,5 +133,21 @@ impl Differences {
             self.unlisted += 1
         }
         has_room
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_end_at_multiples_of_their_length() {
+        let pieces: Vec<_> = Extent::new(5, 20).pieces(10).collect();
+        let expected = [(5, 5), (10, 10), (20, 5)];
+        assert_eq!(
+            pieces,
+            expected.map(|(offset, length)| Extent::new(offset, length))
+        );
+        assert_eq!(Extent::new(10, 0).pieces(10).count(), 0);
     }
 }

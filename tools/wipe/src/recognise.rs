@@ -107,7 +107,7 @@ pub fn check_contents(drive: &Drive, device: &Device, keys: Option<&Keys>) -> Re
     let mut contents = Vec::new();
     for (number, pass) in (1..).zip(&drive.passes).skip(kept) {
         let key = keys.and_then(|keys| keys.of_pass(number));
-        contents.push(Content::of(pass.content, key).ok_or_else(|| other(drive))?);
+        contents.push(Content::new(pass.content, key).ok_or_else(|| other(drive))?);
     }
     let pass = &drive.passes[kept];
     let refused = Ranges::before(&pass.unwritten, u64::MAX);

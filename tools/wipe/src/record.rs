@@ -70,10 +70,13 @@ pub struct Tool {
 }
 
 /// How much is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// Every byte
+    #[default]
     Full,
     /// A tenth, at random places everywhere, with both ends
     Sample,
@@ -135,7 +138,7 @@ pub struct Wipe {
 }
 
 impl Wipe {
-    pub fn of(job: &Job) -> Wipe {
+    pub fn from_job(job: &Job) -> Wipe {
         Wipe {
             job: job.id.clone(),
             tool: job.tool.clone(),
@@ -165,7 +168,7 @@ pub struct Pass {
 }
 
 /// What was compared after a pass.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
     /// How much was to be compared.
     pub scope: Scope,

@@ -21,12 +21,12 @@ use squall_tools::in_child::{self, Ended};
 use squall_tools::{Failure, Inquiry, Interrupt, output};
 
 use crate::args::WipeArguments;
-use crate::arrivals::{self, Arrivals, Known};
+use crate::arrivals::{self, Arrivals, KnownDrives};
 use crate::choice::Choice;
 use crate::drive::{PendingDrive, Worker};
 use crate::journal::Journal;
 use crate::keyboard::{self, Keyboard};
-use crate::plan::Planned;
+use crate::plan::TargetPlan;
 use crate::record::{Drive, FORMAT, Job, Machine, Plan, Tool};
 use crate::show::OutputStyle;
 use crate::workers::Supervision;
@@ -37,7 +37,7 @@ pub use then::Then;
 pub use verify::verify;
 
 /// A job, those of its drives that are not done yet, and with `--watch` what was there before.
-type Prepared = (Journal, Vec<PendingDrive>, Option<Known>);
+type PreparedJob = (Journal, Vec<PendingDrive>, Option<KnownDrives>);
 
 /// Runs `squall wipe`.
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
@@ -71,7 +71,7 @@ pub(crate) fn supervised(
 /// Wipes the drives that are prepared.
 fn work(
     options: &WipeArguments,
-    (journal, parts, known): Prepared,
+    (journal, parts, known): PreparedJob,
     style: OutputStyle,
     inquiry: &Inquiry,
 ) -> Result<Ended, Failure> {
@@ -121,7 +121,7 @@ fn as_refusal(failure: Failure) -> Failure {
 fn show_plan(
     options: &WipeArguments,
     choice: Option<&Choice>,
-    planned: &Planned<'_>,
+    planned: &TargetPlan<'_>,
 ) -> Result<bool, Failure> {
     confirm::check(planned.targets, &options.consent)?;
     let text = |width| match choice {

@@ -49,7 +49,7 @@ pub struct Supervision<'a> {
 }
 
 /// How the work on all drives ended.
-pub struct Supervised {
+pub struct RunEnd {
     /// Whether all of it could be shown.
     pub shown: Result<(), Failure>,
     /// The numbers of the drives that were given up, and whose threads still wait.
@@ -61,13 +61,13 @@ pub struct Supervised {
 impl Supervision<'_> {
     /// Works on all of `drives`, at once, and waits for them. A drive that stops leaves
     /// the others alone. So does an error in showing, which is returned at the end.
-    pub fn run(self, drives: Vec<PendingDrive>) -> Supervised {
+    pub fn run(self, drives: Vec<PendingDrive>) -> RunEnd {
         let job = self.journal.job().clone();
         let progress: Vec<Arc<Progress>> = job.drives.iter().map(progress_of).collect();
         let show = match Show::begin(self.style, &job, &progress) {
             Ok(show) => show,
             Err(failure) => {
-                return Supervised {
+                return RunEnd {
                     shown: Err(failure),
                     stuck: Vec::new(),
                     missed: 0,
@@ -145,7 +145,7 @@ impl Supervisor<'_> {
     }
 
     /// Shows what happens until all drives have ended.
-    fn watch_to_the_end(mut self) -> Supervised {
+    fn watch_to_the_end(mut self) -> RunEnd {
         let shown = self.watch();
         // The terminal is as it was before the last words.
         drop(self.supervision.keyboard.take());
@@ -155,7 +155,7 @@ impl Supervisor<'_> {
             let number = thread.worker.drive.number;
             stuck.extend(thread.is_stuck().then_some(number));
         }
-        Supervised {
+        RunEnd {
             shown: shown.and(ended),
             missed: self.missed,
             stuck,

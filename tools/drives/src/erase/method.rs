@@ -164,20 +164,20 @@ pub const NO_DISCARD: &str = "it has no secure discard that the kernel knows of"
 
 /// What a drive tells of its sanitize operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sanitizing {
+pub struct SanitizeSupport {
     pub set: CommandSet,
     pub actions: Actions,
     /// What the drive is doing.
     pub state: State,
 }
 
-impl Sanitizing {
+impl SanitizeSupport {
     /// Asks `drive`. Fails with the reason if it cannot sanitize itself now.
-    pub fn of(set: CommandSet, drive: &dyn Sanitizer) -> Result<Sanitizing, String> {
+    pub fn new(set: CommandSet, drive: &dyn Sanitizer) -> Result<SanitizeSupport, String> {
         let actions = drive.actions()?;
         match drive.status()?.state {
             State::Frozen => Err(FROZEN.into()),
-            state => Ok(Sanitizing {
+            state => Ok(SanitizeSupport {
                 set,
                 actions,
                 state,
@@ -190,7 +190,7 @@ impl Sanitizing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportedErases {
     /// `None` for what is no drive that could have a sanitize operation.
-    pub sanitize: Option<Result<Sanitizing, String>>,
+    pub sanitize: Option<Result<SanitizeSupport, String>>,
     /// Format NVM or a secure discard.
     pub other: Result<EraseMethod, String>,
     /// Whether the drive is flash; `None` if the kernel does not know.
@@ -227,7 +227,8 @@ impl SupportedErases {
         use Action::{BlockErase, CryptoErase, Overwrite};
         match (
             self.flash,
-            self.sanitizing().is_none_or(|known| known.actions.are_told),
+            self.sanitizing()
+                .is_none_or(|known| known.actions.are_known),
         ) {
             // Block erase is usually for flash memory (NIST SP 800-88 Rev. 1, glossary, SANITIZE command). Magnetic
             // drives overwrite themselves, or replace their key.
@@ -258,14 +259,14 @@ impl SupportedErases {
     }
 
     /// The actions that the drive tells; or else those that drives of its kind have.
-    fn possible(&self, known: &Sanitizing) -> Vec<Action> {
+    fn possible(&self, known: &SanitizeSupport) -> Vec<Action> {
         let has = |action: &Action| {
-            known.actions.are_told || self.flash != Some(false) || *action != Action::BlockErase
+            known.actions.are_known || self.flash != Some(false) || *action != Action::BlockErase
         };
         known.actions.all.iter().copied().filter(has).collect()
     }
 
-    fn sanitizing(&self) -> Option<&Sanitizing> {
+    fn sanitizing(&self) -> Option<&SanitizeSupport> {
         self.sanitize.as_ref()?.as_ref().ok()
     }
 
@@ -273,7 +274,7 @@ impl SupportedErases {
     pub fn known(&self, how: EraseChoice) -> Result<EraseMethod, String> {
         let chosen = self.choose(how)?;
         match self.sanitizing() {
-            Some(Sanitizing {
+            Some(SanitizeSupport {
                 state: State::Running { action, .. },
                 set,
                 ..
@@ -290,7 +291,7 @@ impl SupportedErases {
         let chosen = self.choose(how)?;
         let known = self.known(how)?;
         Ok(match self.sanitizing() {
-            Some(Sanitizing {
+            Some(SanitizeSupport {
                 state: State::Running { action, progress },
                 ..
             }) => {
@@ -305,7 +306,7 @@ impl SupportedErases {
                     known.name()
                 )
             }
-            Some(Sanitizing { actions, .. }) if !actions.are_told => format!(
+            Some(SanitizeSupport { actions, .. }) if !actions.are_known => format!(
                 "perhaps supported: {} (--purge); its last operation failed, and until one succeeds it does not tell \
                  which it has",
                 chosen.name()

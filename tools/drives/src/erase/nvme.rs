@@ -45,7 +45,7 @@ pub struct Format {
 
 impl Format {
     /// The format of the namespace that is open as `file`, or why it cannot be formatted.
-    pub fn of(file: &File) -> Result<Format, String> {
+    pub fn from_file(file: &File) -> Result<Format, String> {
         let namespace = number(file)?;
         let controller = Controller(identify(file, structure::CONTROLLER, 0)?);
         controller.check_format(|which| identify(file, which, 0), namespace)?;

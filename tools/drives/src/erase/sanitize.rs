@@ -44,15 +44,15 @@ pub struct Actions {
     /// Those that it has, or may have if it does not tell.
     pub all: Vec<Action>,
     /// Whether the drive tells them. A SCSI drive that is sanitizing itself, or has failed in it, may tell nothing else.
-    pub are_told: bool,
+    pub are_known: bool,
 }
 
 impl Actions {
     /// Those that a drive tells.
-    pub fn told(all: Vec<Action>) -> Actions {
+    pub fn known(all: Vec<Action>) -> Actions {
         Actions {
             all,
-            are_told: true,
+            are_known: true,
         }
     }
 }
@@ -61,7 +61,7 @@ impl Actions {
 pub fn actions_by_bits(capabilities: u16, bits: [(u16, Action); 3]) -> Option<Actions> {
     let has = bits.into_iter().filter(|(bit, _)| capabilities & bit != 0);
     let actions: Vec<_> = has.map(|(_, action)| action).collect();
-    (!actions.is_empty()).then(|| Actions::told(actions))
+    (!actions.is_empty()).then(|| Actions::known(actions))
 }
 
 /// How a failed operation can be left.

@@ -148,14 +148,14 @@ impl LogicalUnit<'_> {
 
 impl Sanitizer for LogicalUnit<'_> {
     fn actions(&self) -> Result<Actions, String> {
-        let mut actions = Actions::told(Vec::new());
+        let mut actions = Actions::known(Vec::new());
         for (action, service) in [
             (Action::BlockErase, service::BLOCK_ERASE),
             (Action::CryptoErase, service::CRYPTOGRAPHIC_ERASE),
             (Action::Overwrite, service::OVERWRITE),
         ] {
             let answer = self.has(service)?;
-            actions.are_told &= answer.is_some();
+            actions.are_known &= answer.is_some();
             if answer.unwrap_or(true) {
                 actions.all.push(action);
             }

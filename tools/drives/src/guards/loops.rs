@@ -21,7 +21,7 @@ use crate::target::Inode;
 use crate::target::device::{Device, Number};
 
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(super) struct LoopDevice {
     pub device: Device,
     backing: Backing,
 }
@@ -33,7 +33,7 @@ enum Backing {
 }
 
 /// All loop devices whose backing file or device can be found out.
-pub(super) fn all() -> Result<Vec<Attached>, Failure> {
+pub(super) fn all() -> Result<Vec<LoopDevice>, Failure> {
     let devices = Device::all().map_err(at(Path::new("/sys/block")))?;
     let attached = |device: Device| {
         let mut name = fs::read(device.join("loop/backing_file")).ok()?;
@@ -41,7 +41,7 @@ pub(super) fn all() -> Result<Vec<Attached>, Failure> {
         let backing = ask(&device)
             .or_else(|_| named(&OsString::from_vec(name)))
             .ok()?;
-        Some(Attached { device, backing })
+        Some(LoopDevice { device, backing })
     };
     Ok(devices.into_iter().filter_map(attached).collect())
 }
@@ -52,11 +52,11 @@ fn named(name: &OsString) -> io::Result<Backing> {
     Ok(if metadata.file_type().is_block_device() {
         Backing::Device(Number::new(metadata.rdev()))
     } else {
-        Backing::File(Inode::of(&metadata))
+        Backing::File(Inode::from_metadata(&metadata))
     })
 }
 
-impl Attached {
+impl LoopDevice {
     /// The backing file, unless that is a device.
     pub fn file(&self) -> Option<Inode> {
         match self.backing {

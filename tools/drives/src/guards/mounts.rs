@@ -145,7 +145,7 @@ pub(super) fn swap() -> Result<Swap, Failure> {
         if metadata.file_type().is_block_device() {
             swap.devices.push(Number::new(metadata.rdev()))
         } else {
-            swap.files.push(Inode::of(&metadata))
+            swap.files.push(Inode::from_metadata(&metadata))
         }
     }
     Ok(swap)

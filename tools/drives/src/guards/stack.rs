@@ -6,7 +6,7 @@ use std::io;
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 
-use super::loops::{self, Attached};
+use super::loops::{self, LoopDevice};
 use crate::target::device::{Device, Number, devices_in};
 use crate::{Target, shown};
 
@@ -14,7 +14,7 @@ use crate::{Target, shown};
 /// include the partitions of its holders, but not its own.
 pub(super) fn standing_on(
     device: &Device,
-    loops: &[Attached],
+    loops: &[LoopDevice],
     chain: &[Device],
 ) -> io::Result<Vec<Device>> {
     closure(vec![device.clone()], |below| {
@@ -36,15 +36,15 @@ pub(super) fn standing_on(
 }
 
 /// `device` and all devices whose data it holds, down to drives or a file behind a loop device.
-pub(super) fn chain(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
+pub(super) fn chain(device: &Device, loops: &[LoopDevice]) -> io::Result<Vec<Device>> {
     let below = closure(vec![device.clone()], |above| {
-        below(above, loops, Attached::on_device)
+        below(above, loops, LoopDevice::on_device)
     })?;
     Ok([vec![device.clone()], below].concat())
 }
 
 /// All devices that `device` stands on, directly or through devices and files, down to drives.
-pub(super) fn lower_devices(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
+pub(super) fn lower_devices(device: &Device, loops: &[LoopDevice]) -> io::Result<Vec<Device>> {
     closure(vec![device.clone()], |above| {
         below(above, loops, |on| Some(on.lower_device()))
     })
@@ -53,8 +53,8 @@ pub(super) fn lower_devices(device: &Device, loops: &[Attached]) -> io::Result<V
 /// The devices directly below `above`. For a loop device, `lower_device` gives the one below it.
 fn below(
     above: &Device,
-    loops: &[Attached],
-    lower_device: impl Fn(&Attached) -> Option<Number>,
+    loops: &[LoopDevice],
+    lower_device: impl Fn(&LoopDevice) -> Option<Number>,
 ) -> io::Result<Vec<Device>> {
     let mut below = devices_in(&above.join("slaves"))?;
     below.push(above.disk());
@@ -88,9 +88,9 @@ pub(super) fn family(device: &Device) -> io::Result<Vec<Device>> {
     let disk = device.disk();
     let mut family = vec![device.clone()];
     let mut others = disk.partitions()?;
-    if let Some(part) = Partition::of(device) {
+    if let Some(part) = Partition::from_device(device) {
         others.retain(|other| {
-            Partition::of(other).is_some_and(|other| part.overlaps_or_leads_to(&other))
+            Partition::from_device(other).is_some_and(|other| part.overlaps_or_leads_to(&other))
         });
         others.retain(|other| other != device);
         family.push(disk);
@@ -119,7 +119,7 @@ struct Partition {
 }
 
 impl Partition {
-    fn of(device: &Device) -> Option<Partition> {
+    fn from_device(device: &Device) -> Option<Partition> {
         const UNIT: u64 = 512;
         let sector = device.disk().value("queue/logical_block_size");
         Some(Partition {
@@ -168,7 +168,7 @@ pub fn holders(target: &Target, is_ours: impl Fn(&str) -> bool) -> Result<Vec<St
         .collect())
 }
 
-fn all_holders(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
+fn all_holders(device: &Device, loops: &[LoopDevice]) -> io::Result<Vec<Device>> {
     let mut found = Vec::new();
     for member in family(device)? {
         found.extend(standing_on(&member, loops, &[])?);

@@ -68,7 +68,7 @@ fn two_paths_to_a_drive() {
     allowed(&paths);
 }
 
-fn all_refusals_are_told() {
+fn all_refusals_are_known() {
     let lab = Lab::new();
     let image = find(&lab.image("image", MIB));
     let targets = vec![image; 4];
@@ -79,5 +79,5 @@ pub const TESTS: &[Test] = tests![
     targets_named_twice,
     devices_named_twice: [LOOP_DEVICES],
     two_paths_to_a_drive: [LOOP_DEVICES],
-    all_refusals_are_told,
+    all_refusals_are_known,
 ];

@@ -93,7 +93,7 @@ pub enum Level {
 impl Level {
     /// The level that `drive` has reached: none unless it is a whole drive that hides nothing, all of it was
     /// overwritten, and everything that was read back matched.
-    pub fn of(drive: &Drive) -> Option<Level> {
+    pub fn reached_by(drive: &Drive) -> Option<Level> {
         let is_cleared = drive.target.kind == Kind::Disk
             && drive.outcome == Some(Outcome::Verified)
             && drive.wipe.is_none()
@@ -171,22 +171,22 @@ mod tests {
     #[test]
     fn only_whole_drives_that_were_verified_reach_a_level() {
         let job = fixture::job();
-        let reached: Vec<_> = job.drives.iter().map(Level::of).collect();
+        let reached: Vec<_> = job.drives.iter().map(Level::reached_by).collect();
         assert_eq!(reached[0], Some(Level::Clear), "verified");
         assert_eq!(reached[1..], [None; 6]);
         let mut drive = job.drives[0].clone();
         drive.purge = Some(fixture::purge(None));
-        assert_eq!(Level::of(&drive), Some(Level::Clear), "Format NVM");
+        assert_eq!(Level::reached_by(&drive), Some(Level::Clear), "Format NVM");
         for means in [EraseMethod::AtaSanitizeCrypto, EraseMethod::AtaSanitize] {
             let purge = fixture::purge(None);
             drive.purge = Some(Purge { means, ..purge });
-            assert_eq!(Level::of(&drive), Some(Level::Purge), "{means:?}");
+            assert_eq!(Level::reached_by(&drive), Some(Level::Purge), "{means:?}");
         }
         drive.outcome = Some(Outcome::Overwritten);
-        assert_eq!(Level::of(&drive), None, "nothing was read back");
+        assert_eq!(Level::reached_by(&drive), None, "nothing was read back");
         drive.outcome = Some(Outcome::Verified);
         drive.target.kind = Kind::Partition;
-        assert_eq!(Level::of(&drive), None);
+        assert_eq!(Level::reached_by(&drive), None);
     }
 
     /// What a drive hides was neither overwritten nor read back, whatever it says of its own erase.
@@ -198,7 +198,12 @@ mod tests {
             for (hpa, dco, is_whole) in [(0, None, true), (512, None, false), (0, Some(512), false)]
             {
                 drive.hidden = Some(Hidden { hpa, dco });
-                assert_eq!(Level::of(&drive).is_some(), is_whole, "{:?}", drive.hidden);
+                assert_eq!(
+                    Level::reached_by(&drive).is_some(),
+                    is_whole,
+                    "{:?}",
+                    drive.hidden
+                );
             }
         }
     }

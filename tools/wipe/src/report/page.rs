@@ -225,7 +225,7 @@ fn limits(drive: &Drive) -> Markup {
                 (Kind::File, _) => (file()),
                 (Kind::Loop | Kind::Mapped, _) => (layered()),
             }
-            @if let Some(advice) = Advice::on(drive) { (flash(&advice)) }
+            @if let Some(advice) = Advice::for_drive(drive) { (flash(&advice)) }
             @if target.kind == Kind::Partition {
                 p { "Only this partition was overwritten, and nothing beside it on the drive." }
             }

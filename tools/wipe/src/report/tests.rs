@@ -214,14 +214,14 @@ fn flash_gets_the_commands_of_its_kind() {
         ),
     ] {
         (target.path, target.kind) = (path.into(), kind);
-        let advice = Advice::of(&target, None).expect("flash");
+        let advice = Advice::for_target(&target, None).expect("flash");
         assert_eq!(advice.commands[0].0, command);
         assert!(
             flash_advice(&target, None)
                 .is_some_and(|text| text.contains(command) && !text.contains('\n'))
         );
     }
-    let advice = Advice::of(&target, None).expect("flash");
+    let advice = Advice::for_target(&target, None).expect("flash");
     let [(command, _)] = &advice.commands[..] else {
         panic!("{advice:?}");
     };
@@ -311,7 +311,7 @@ fn a_drive_that_erased_itself_needs_no_more() {
         let purge = Purge::asked(means);
         let ended = Some(fixture::at(60));
         job.drives[2].purge = Some(Purge { ended, ..purge });
-        let advice = Advice::on(&job.drives[2]).expect("an erase");
+        let advice = Advice::for_drive(&job.drives[2]).expect("an erase");
         assert!(advice.text.contains(reach), "{advice:?}");
     }
 
@@ -319,7 +319,7 @@ fn a_drive_that_erased_itself_needs_no_more() {
     discarded.means = EraseMethod::SecureDiscard;
     job.drives[2].purge = Some(discarded);
     job.drives[2].target.path = "/dev/mmcblk0".into();
-    let advice = Advice::on(&job.drives[2]).expect("flash");
+    let advice = Advice::for_drive(&job.drives[2]).expect("flash");
     assert_eq!(advice.commands.len(), 1, "{advice:?}");
     assert_eq!(advice.commands[0].0, "mmc sanitize /dev/mmcblk0");
 }
@@ -472,7 +472,7 @@ fn hidden_sectors_are_in_every_verdict() {
         hpa: 1_000_000,
         dco: None,
     });
-    drive.level = Level::of(drive);
+    drive.level = Level::reached_by(drive);
     let [page, of_job] = pages(&job);
     let words = "<strong>none</strong>; it hides 1.00 MB (HPA), which was not overwritten.";
     assert!(

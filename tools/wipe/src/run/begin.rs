@@ -5,24 +5,24 @@ use std::path::PathBuf;
 use squall_drives::{Target, confirm, guards, shown};
 use squall_tools::{Failure, output};
 
-use super::{Prepared, new_job, protect_memory, say, show_plan, then};
+use super::{PreparedJob, new_job, protect_memory, say, show_plan, then};
 use crate::args::{MAX_PASSES, WipeArguments};
-use crate::arrivals::{self, Known};
+use crate::arrivals::{self, KnownDrives};
 use crate::choice::{self, Choice};
 use crate::drive::pending;
 use crate::journal::{self, Journal};
 use crate::keys;
-use crate::plan::Planned;
+use crate::plan::TargetPlan;
 use crate::record::{Drive, Job, Plan, Scope};
 use crate::{PURPOSE, filesystem, purge};
 
 /// Prepares a new job; `None` for a dry run.
-pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
+pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> {
     let plan = plan_of(options)?;
     purge::check_agreed(options.purge, options.untried_on_hardware)?;
     let choice = options.choice.all.then(|| chosen(options)).transpose()?;
     let known = match &choice {
-        Some(choice) if options.choice.watch => Some(Known::of(choice)?),
+        Some(choice) if options.choice.watch => Some(KnownDrives::from_choice(choice)?),
         _ => None,
     };
     let targets = match &choice {
@@ -40,7 +40,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         purge::choose(options.purge, &options.consent, &targets, &devices)?;
     }
     let erases = purge::ask_all(&targets);
-    let planned = Planned {
+    let planned = TargetPlan {
         targets: &targets,
         plan: &plan,
         purge: options.purge,

@@ -10,7 +10,7 @@ use crate::report;
 use crate::show::OutputStyle;
 
 /// How a job ended.
-pub struct Finished {
+pub struct JobEnd {
     /// Fails unless every drive was wiped as asked.
     pub result: Result<(), Failure>,
     /// Whether every drive has a final report on the disk.
@@ -19,7 +19,7 @@ pub struct Finished {
 
 /// Writes the reports, and keeps what is needed to resume or to verify later. If one step fails, the others are still
 /// done. May be called again.
-pub fn finish(journal: &Journal, style: OutputStyle) -> Finished {
+pub fn finish(journal: &Journal, style: OutputStyle) -> JobEnd {
     let job = journal.job().clone();
     let reported = report::write(journal, &job, style);
     let has_ended = |drive: &Drive| drive.outcome.is_some();
@@ -48,7 +48,7 @@ pub fn finish(journal: &Journal, style: OutputStyle) -> Finished {
     if result.is_ok() {
         say(&format!("reports: {}", journal.directory().display()));
     }
-    Finished {
+    JobEnd {
         result,
         is_reported,
     }

@@ -7,12 +7,12 @@ use squall_drives::{Target, confirm, guards};
 use squall_tools::Failure;
 
 use super::finish::finish;
-use super::{Prepared, protect_memory, say, show_plan, then};
+use super::{PreparedJob, protect_memory, say, show_plan, then};
 use crate::args::WipeArguments;
 use crate::drive::pending;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
-use crate::plan::Planned;
+use crate::plan::TargetPlan;
 use crate::record::{Drive, Outcome, Purge};
 use crate::show::OutputStyle;
 use crate::{PURPOSE, purge, recognise};
@@ -25,7 +25,7 @@ pub fn prepare(
     options: &WipeArguments,
     path: &Path,
     style: OutputStyle,
-) -> Result<Option<Prepared>, Failure> {
+) -> Result<Option<PreparedJob>, Failure> {
     let journal = Journal::open(path)?;
     let plan = journal.job().plan.clone();
     let left = unfinished(&journal);
@@ -45,7 +45,7 @@ pub fn prepare(
         ..options.clone()
     };
     guards::check(&targets, &PURPOSE)?;
-    let planned = Planned {
+    let planned = TargetPlan {
         targets: &targets,
         plan: &plan,
         purge: None,

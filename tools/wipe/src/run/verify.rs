@@ -20,7 +20,7 @@ use crate::show::OutputStyle;
 use crate::workers::Supervision;
 
 /// What a report says about a drive that is to be verified.
-struct Reported {
+struct ReportedDrive {
     /// Whom the drive belongs to.
     customer: Option<String>,
     plan: Plan,
@@ -29,7 +29,7 @@ struct Reported {
     pending: Option<PendingDrive>,
 }
 
-impl Reported {
+impl ReportedDrive {
     /// Records `failure` as the reason why the drive is not compared, and returns it.
     fn skip(&mut self, failure: Failure, outcome: fn(String) -> Outcome) -> String {
         let why = failure.into_text();
@@ -58,7 +58,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
 /// Compares the `reported` drives, and writes reports to `directory`.
 fn work(
     options: &VerifyArguments,
-    reported: Vec<Reported>,
+    reported: Vec<ReportedDrive>,
     directory: &Path,
     style: OutputStyle,
     inquiry: &Inquiry,
@@ -129,8 +129,8 @@ fn directory(options: &VerifyArguments) -> Result<PathBuf, Failure> {
 }
 
 /// The drives in the reports. Those that are not attached or cannot be opened are skipped. Fails if that is all of them.
-fn reported(options: &VerifyArguments) -> Result<Vec<Reported>, Failure> {
-    let mut found: Vec<Reported> = Vec::new();
+fn reported(options: &VerifyArguments) -> Result<Vec<ReportedDrive>, Failure> {
+    let mut found: Vec<ReportedDrive> = Vec::new();
     let mut why_not = None;
     for path in &options.reports {
         let job = journal::read(path, FORMAT)?;
@@ -142,7 +142,7 @@ fn reported(options: &VerifyArguments) -> Result<Vec<Reported>, Failure> {
         for (index, drive) in job.drives.iter().enumerate() {
             check_wipe(path, drive, &plan)?;
             let number = found.len();
-            found.push(Reported {
+            found.push(ReportedDrive {
                 customer: job.customer.clone(),
                 plan: plan.clone(),
                 drive: to_verify(&job, drive),
@@ -223,7 +223,7 @@ fn to_verify(job: &Job, drive: &Drive) -> Drive {
     Drive {
         passes: passes.collect(),
         asset: drive.asset.clone(),
-        wipe: Some(Wipe::of(job)),
+        wipe: Some(Wipe::from_job(job)),
         ..Drive::new(drive.target.clone())
     }
 }

@@ -147,7 +147,7 @@ fn differs() -> Drive {
 /// The record of a verification of `drive`.
 pub fn verification_of(job: &Job, drive: usize) -> Job {
     let mut drive = job.drives[drive].clone();
-    drive.wipe = Some(Wipe::of(job));
+    drive.wipe = Some(Wipe::from_job(job));
     (drive.level, drive.health.before) = (None, None);
     Job {
         id: "20270114T081500Z".into(),
@@ -204,26 +204,19 @@ fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
     };
     let (direct, queue) = (true, QueueKind::Ring);
     Drive {
-        size_at_end: None,
-        target: identity(path, serial),
         asset: Some("NW-004711".into()),
-        wipe: None,
         hidden: Some(Hidden {
             hpa: 0,
             dco: Some(0),
         }),
         passes: vec![pass],
-        verification: None,
         outcome: Some(outcome),
-        level: None,
         health: HealthRecord {
             before: Some(health(34, 0)),
             after: Some(health(41, 8)),
         },
-        purge: None,
-        own_erase: None,
         transfer: Some(Transfer { direct, queue }),
-        notes: Vec::new(),
+        ..Drive::new(identity(path, serial))
     }
 }
 
@@ -242,16 +235,12 @@ fn health(celsius: i64, reallocated: u64) -> Health {
 
 fn verification(compared: u64) -> Verification {
     Verification {
-        scope: Scope::Full,
         began: at(25_200),
         ended: Some(at(48_600)),
         seconds: 23_400.0,
         offset: SIZE,
         compared,
-        differing_bytes: 0,
-        differing: Vec::new(),
-        differing_unlisted: 0,
-        unreadable: Vec::new(),
+        ..Verification::default()
     }
 }
 

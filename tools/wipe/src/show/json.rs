@@ -96,7 +96,7 @@ impl View for Json<'_> {
             bytes_per_second: whole(totals.average()),
             cpu_seconds: totals.cpu_seconds,
             cpu_seconds_per_gb: totals.cpu_per_gb(),
-            drives: drives.map(|(drive, row)| Ending::of(drive, row)).collect(),
+            drives: drives.map(|(drive, row)| Ending::new(drive, row)).collect(),
         };
         self.line(now, event)
     }
@@ -310,7 +310,7 @@ enum EndingOutcome<'a> {
 
 impl<'a> Ending<'a> {
     /// The ending of `drive`, which is shown in `row`.
-    pub fn of(drive: &'a record::Drive, row: &'a Row) -> Ending<'a> {
+    pub fn new(drive: &'a record::Drive, row: &'a Row) -> Ending<'a> {
         let under_way = EndingOutcome::UnderWay { outcome: () };
         Ending {
             drive: row.into(),

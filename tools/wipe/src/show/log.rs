@@ -52,7 +52,7 @@ impl View for Log<'_> {
             EventKind::Verification { number, offset } => {
                 Some(begins(&row.verification(*number), *offset))
             }
-            _ => self.words.of(row, what),
+            _ => self.words.line(row, what),
         };
         match text {
             Some(text) => self.line(now, &format!("{}: {text}", name(row))),
@@ -145,7 +145,7 @@ pub struct Words {
 
 impl Words {
     /// The line about `what`, without the drive's name; `None` for no line, or past the limit.
-    pub fn of(&mut self, row: &Row, what: &EventKind) -> Option<String> {
+    pub fn line(&mut self, row: &Row, what: &EventKind) -> Option<String> {
         let (kind, line) = match what {
             EventKind::Unwritten(extent) => {
                 (Kind::Unwritten, place(extent, "could not be overwritten"))

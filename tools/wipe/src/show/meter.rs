@@ -51,7 +51,7 @@ pub struct Meter {
     best: Option<f64>,
     /// Since when the drive has been slow without a break.
     slow_since: Option<Duration>,
-    is_told: bool,
+    is_noted: bool,
 }
 
 /// How long something will take.
@@ -98,7 +98,7 @@ impl Meter {
             moved_at: at,
             best: None,
             slow_since: None,
-            is_told: false,
+            is_noted: false,
         };
     }
 
@@ -151,22 +151,22 @@ impl Meter {
         !self.samples.is_empty() && self.latest.0.saturating_sub(self.moved_at) >= WINDOW
     }
 
-    /// Tells once that the drive has become slow, and again only after it has recovered.
+    /// Whether the drive has become slow: once, and again only after it has recovered.
     pub fn slowness(&mut self) -> Option<Slowness> {
         let before = self.best.filter(|best| *best >= JUDGED)?;
         let half_minute = self.whole(WINDOW)?;
         if half_minute >= before * RECOVERED {
-            self.is_told = false;
+            self.is_noted = false;
         }
         if self.now()? >= before * SLOW {
             self.slow_since = None;
             return None;
         }
         let since = *self.slow_since.get_or_insert(self.latest.0);
-        if self.is_told || self.latest.0.saturating_sub(since) < WINDOW {
+        if self.is_noted || self.latest.0.saturating_sub(since) < WINDOW {
             return None;
         }
-        self.is_told = true;
+        self.is_noted = true;
         let now = half_minute;
         Some(Slowness { now, before })
     }
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_drive_is_told_once_until_it_recovers() {
+    fn a_slow_drive_is_noted_once_until_it_recovers() {
         let mut drive = Drive::new();
         drive.run(120, 150.0 * MB, 1e6);
         drive.run(30, 10.0 * MB, 1e6);

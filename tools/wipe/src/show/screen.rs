@@ -183,7 +183,7 @@ impl Screen {
 
 impl View for Screen {
     fn event(&mut self, _now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure> {
-        if let Some(line) = self.words.of(row, what) {
+        if let Some(line) = self.words.line(row, what) {
             let serial = row.serial.as_deref().map(|serial| format!(" {serial}"));
             let serial = serial.unwrap_or_default();
             self.say(format!("{}{serial}: {line}", row.name));

@@ -53,7 +53,7 @@ fn flash(job: &Job, terminal: Option<usize>) -> String {
     let mut names = Vec::new();
     let (mut texts, mut commands) = (Vec::new(), Vec::new());
     for drive in &job.drives {
-        let Some(advice) = Advice::on(drive) else {
+        let Some(advice) = Advice::for_drive(drive) else {
             continue;
         };
         names.push(shown(&drive.target.given));

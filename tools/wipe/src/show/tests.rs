@@ -18,7 +18,7 @@ use super::screen::Screen;
 use super::{Show, View, fixture, table};
 use crate::choice::{Choice, LeftOut};
 use crate::event::{Event, EventKind};
-use crate::plan::Planned;
+use crate::plan::TargetPlan;
 use crate::progress::{Phase, Progress};
 use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome, OwnErase};
 use crate::report;
@@ -366,7 +366,7 @@ fn beside_the_run() -> Vec<String> {
         means: EraseMethod::NvmeSanitizeBlock,
         targets: vec!["/dev/nvme0n1".into()],
     });
-    let planned = Planned {
+    let planned = TargetPlan {
         targets: &[target],
         plan: &job.plan,
         purge: Some(EraseChoice::Auto),

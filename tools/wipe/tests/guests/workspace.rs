@@ -29,15 +29,15 @@ pub struct Workspace {
 impl Workspace {
     /// Its guests run in QEMU.
     pub fn emulated() -> Workspace {
-        Workspace::of(fixture::Workspace::emulated())
+        Workspace::new(fixture::Workspace::emulated())
     }
 
     /// Its guests are processes: user-mode Linux.
     pub fn user_mode() -> Workspace {
-        Workspace::of(fixture::Workspace::user_mode())
+        Workspace::new(fixture::Workspace::user_mode())
     }
 
-    fn of(guests: fixture::Workspace) -> Workspace {
+    fn new(guests: fixture::Workspace) -> Workspace {
         let terminal = guests.path("terminal");
         c_program("terminal", &terminal).expect("a program");
         Workspace { guests, terminal }

@@ -7,15 +7,17 @@ use crate::erase::method::ACTIONS;
 use crate::erase::nvme::Subsystem;
 use crate::erase::sanitize::{Actions, End, Sanitizer, State};
 use crate::erase::scsi::LogicalUnit;
-use crate::erase::{Action, CommandSet, EraseChoice, EraseMethod, Sanitizing, SupportedErases};
+use crate::erase::{
+    Action, CommandSet, EraseChoice, EraseMethod, SanitizeSupport, SupportedErases,
+};
 
 use Action::{BlockErase, CryptoErase, Overwrite};
 
 /// An idle drive on flash that tells `actions`, and has another way perhaps.
 fn supported(actions: &[Action], other: Option<EraseMethod>) -> SupportedErases {
-    let sanitizing = Sanitizing {
+    let sanitizing = SanitizeSupport {
         set: CommandSet::Ata,
-        actions: Actions::told(actions.to_vec()),
+        actions: Actions::known(actions.to_vec()),
         state: State::Idle {
             last: None,
             succeeded: None,
@@ -34,7 +36,7 @@ fn supported(actions: &[Action], other: Option<EraseMethod>) -> SupportedErases 
 /// What `drive`, a model, tells.
 fn told(set: CommandSet, drive: &dyn Sanitizer, flash: Option<bool>) -> SupportedErases {
     SupportedErases {
-        sanitize: Some(Sanitizing::of(set, drive)),
+        sanitize: Some(SanitizeSupport::new(set, drive)),
         other: Err("no other".into()),
         flash,
     }

@@ -79,7 +79,7 @@ fn actions_are_those_that_the_drive_reports() {
     let expected = [Action::CryptoErase, Action::Overwrite];
     assert_eq!(
         LogicalUnit(&drive).actions(),
-        Ok(Actions::told(expected.into()))
+        Ok(Actions::known(expected.into()))
     );
     for (word59, expected) in [
         (0x9000, vec![Action::BlockErase]),
@@ -91,7 +91,7 @@ fn actions_are_those_that_the_drive_reports() {
         };
         assert_eq!(
             Disk::behind(&disk).unwrap().actions(),
-            Ok(Actions::told(expected))
+            Ok(Actions::known(expected))
         );
     }
 }
