@@ -82,7 +82,7 @@ fn work(
         count.add(answer);
         output::print(&answer.text(options.json))?;
     }
-    let mut screen = Screen::new(&opened);
+    let mut screen = Screen::new(opened.iter().map(|(target, _)| target));
     let (sender, answers) = channel();
     let mut readers = Vec::new();
     for one in opened {
@@ -93,7 +93,11 @@ fn work(
     while printed.is_ok() && readers.iter().any(|reader| !reader.has_ended) {
         let answered = answers.recv_timeout(TICK);
         if answered.is_err() {
-            let progress = readers.iter().map(|reader| &*reader.worker.progress);
+            let under_way = readers
+                .iter()
+                .enumerate()
+                .filter(|(_, reader)| !reader.has_ended);
+            let progress = under_way.map(|(number, reader)| (number, &*reader.worker.progress));
             screen.show(progress, inquiry.take());
         }
         let readers_and_numbers = readers.iter_mut().enumerate();
@@ -106,9 +110,8 @@ fn work(
                 continue;
             }
             count.add(&answer);
-            screen.end(number);
             let text = answer.text(options.json);
-            printed = printed.and(screen.all.suspend(|| output::print(&text)));
+            printed = printed.and(screen.bars.suspend(|| output::print(&text)));
         }
     }
     let mut is_stuck = false;

@@ -1,6 +1,7 @@
 //! Shows a run while it goes on: as bars on a terminal, as plain lines in a log, or as events for a
 //! program. All show the same, and no drive waits for them.
 
+pub mod bars;
 #[cfg(test)]
 pub mod fixture;
 pub mod json;

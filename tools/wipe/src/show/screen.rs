@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressDrawTarget;
 use jiff::Timestamp;
 use squall_tools::columns::{columns, hanging, lines};
 use squall_tools::text::in_a_line;
@@ -18,6 +18,7 @@ use squall_tools::{Failure, output, units};
 use crate::event::EventKind;
 use crate::record::Job;
 
+use super::bars::{Bars, Line};
 use super::log::Words;
 use super::row::Row;
 use super::run::Run;
@@ -40,11 +41,8 @@ const NAME: usize = 24;
 
 /// The view that shows bars.
 pub struct Screen {
-    all: MultiProgress,
-    characters: &'static str,
-    /// The lines of drives, which not all may have.
-    bars: Vec<ProgressBar>,
-    totals: ProgressBar,
+    /// The lines of drives, which not all may have, and that of the totals.
+    bars: Bars,
     words: Words,
     /// The size for which the bars were drawn.
     size: Option<(usize, usize)>,
@@ -56,13 +54,8 @@ pub struct Screen {
 impl Screen {
     /// Bars of these characters on `target`.
     pub fn on(target: ProgressDrawTarget, characters: &'static str) -> Screen {
-        let all = MultiProgress::with_draw_target(target);
-        let totals = ProgressBar::no_length().with_style(style("{wide_msg}"));
         Screen {
-            bars: Vec::new(),
-            totals: all.add(totals),
-            all,
-            characters,
+            bars: Bars::on(target, characters),
             words: Words::default(),
             size: None,
             said: VecDeque::new(),
@@ -78,39 +71,19 @@ impl Screen {
         shown.sort_by_key(|row| (row.outcome.is_some(), row.number));
         shown.truncate(room);
         shown.sort_by_key(|row| row.number);
-        while self.bars.len() > shown.len() {
-            self.bars
-                .pop()
-                .into_iter()
-                .for_each(|bar| self.all.remove(&bar));
-        }
-        while self.bars.len() < shown.len() {
-            let bar = self
-                .all
-                .insert_before(&self.totals, ProgressBar::no_length());
-            self.bars.push(bar);
-        }
-        let template = if columns < WIDE {
-            "{wide_msg}"
-        } else {
-            "{bar:10}  {wide_msg}"
-        };
-        let style = style(template).progress_chars(self.characters);
-        for ((bar, row), line) in self
-            .bars
-            .iter()
-            .zip(&shown)
-            .zip(drives(&shown, self.prompt.question.is_some()).lines())
-        {
-            bar.set_style(style.clone());
-            bar.set_length(row.reading.total.max(1));
-            bar.set_position(row.reading.done);
-            bar.set_message(line.to_owned());
-        }
         let hidden = run.rows.len() - shown.len();
         let totals = || self.line_of_totals(run, hidden, columns);
-        self.totals
-            .set_message(self.prompt.question.clone().unwrap_or_else(totals));
+        let totals = self.prompt.question.clone().unwrap_or_else(totals);
+        let texts = drives(&shown, self.prompt.question.is_some());
+        let drives = shown.iter().zip(texts.lines()).map(|(row, text)| Line {
+            text: text.into(),
+            progress: (columns >= WIDE).then_some((row.reading.done, row.reading.total)),
+        });
+        let totals = Line {
+            text: totals,
+            progress: None,
+        };
+        self.bars.show(drives.chain([totals]));
     }
 
     /// The totals of `run`, of which so many rows are hidden, and the keys. What matters least is left out first, if it
@@ -150,34 +123,27 @@ impl Screen {
 
     /// Draws the last events anew, on a terminal that had `before` so many columns, and has this size now.
     fn begin_anew(&mut self, before: usize, (columns, lines): (usize, usize)) {
-        let (first, then) = erase(self.bars.len() + 1, before, columns);
+        let (first, then) = erase(self.bars.len().max(1), before, columns);
         let _ = tell(&first);
-        let _ = self.all.clear();
+        self.bars.hide();
         let _ = tell(&then);
-        let room = lines.saturating_sub(self.bars.len() + 2);
+        let room = lines.saturating_sub(self.bars.len() + 1);
         let said = self.said.iter();
         let said: String = said.map(|line| fitted(line, columns)).collect();
         let lines: Vec<_> = said.lines().collect();
         for line in &lines[lines.len().saturating_sub(room)..] {
-            let _ = self.all.println(line);
+            self.bars.print(line);
         }
     }
 
     /// Prints a line above the bars.
     fn say(&mut self, line: String) {
         let (columns, _) = self.fit();
-        let _ = self.all.println(fitted(&line, columns).trim_end());
+        self.bars.print(fitted(&line, columns).trim_end());
         if self.said.len() == KEPT {
             self.said.pop_front();
         }
         self.said.push_back(line);
-    }
-
-    fn clear(&self) {
-        self.bars
-            .iter()
-            .chain([&self.totals])
-            .for_each(ProgressBar::finish_and_clear);
     }
 }
 
@@ -206,7 +172,7 @@ impl View for Screen {
     }
 
     fn hide(&mut self) {
-        let _ = self.all.clear();
+        self.bars.hide();
     }
 
     fn tick(&mut self, _now: Timestamp, _age: Duration, run: &Run) -> Result<(), Failure> {
@@ -221,15 +187,8 @@ impl View for Screen {
     }
 
     fn end(&mut self, _now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure> {
-        self.clear();
+        self.bars.clear();
         tell(&table::table(job, &run.totals(), output::error_width()))
-    }
-}
-
-impl Drop for Screen {
-    /// Removes the bars, so that messages can follow.
-    fn drop(&mut self) {
-        self.clear();
     }
 }
 
@@ -255,10 +214,6 @@ fn erase(bars: usize, before: usize, now: usize) -> (String, String) {
 /// An event in lines that fit.
 fn fitted(line: &str, columns: usize) -> String {
     hanging(line, 2, Some(columns))
-}
-
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the template is valid")
 }
 
 /// Drives in a line each; what matters least comes last, where a narrow terminal cuts it off.
