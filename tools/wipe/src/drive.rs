@@ -15,11 +15,11 @@ use squall_drives::{Health, Target};
 use squall_tools::failure::cause;
 
 use crate::args::TransferArguments;
-use crate::clocks::Clocks;
 use crate::content::Content;
 use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::{Key, Keys};
+use crate::machine::Clocks;
 use crate::pass::{self, Found};
 use crate::pipeline::Pipeline;
 use crate::progress::{Phase, Progress};
@@ -300,7 +300,11 @@ impl Worker {
         let offset = begun.offset;
         let left: Vec<_> = regions
             .iter()
-            .filter_map(|region| rest_from(*region, offset))
+            .filter(|region| region.end() > offset)
+            .map(|region| {
+                let from = region.offset.max(offset);
+                Extent::new(from, region.end() - from)
+            })
             .collect();
         let total: u64 = regions.iter().map(|region| region.length).sum();
         let to_do: u64 = left.iter().map(|region| region.length).sum();
@@ -390,13 +394,6 @@ impl Worker {
             self.events.send(EventKind::Note { text });
         }
     }
-}
-
-/// The part of `region` from `offset` on, if there is one.
-fn rest_from(region: Extent, offset: u64) -> Option<Extent> {
-    let end = region.end();
-    let from = region.offset.max(offset);
-    (from < end).then(|| Extent::new(from, end - from))
 }
 
 fn new_pass(content: ContentKind) -> Pass {

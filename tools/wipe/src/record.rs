@@ -19,7 +19,7 @@ use squall_drives::{Health, Hidden, Identity, Kind, Target};
 pub use outcome::{Level, Outcome};
 pub use squall_drives::erase::EraseMethod;
 
-use crate::{content, filesystem};
+use crate::{content, machine};
 
 pub use crate::content::ContentKind;
 pub use crate::machine::Machine;
@@ -258,7 +258,7 @@ impl Drive {
         }
         let path = &target.identity.path;
         if let Some(name) =
-            filesystem::copy_on_write_name(path).filter(|_| target.identity.kind == Kind::File)
+            machine::copy_on_write_name(path).filter(|_| target.identity.kind == Kind::File)
         {
             drive.note(format!(
             "the file is on {name}, which does not overwrite in place: the old contents may still \

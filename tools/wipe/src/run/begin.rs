@@ -14,7 +14,7 @@ use crate::journal::{self, Journal};
 use crate::keys;
 use crate::plan::TargetPlan;
 use crate::record::{Drive, Job, Plan, Scope};
-use crate::{PURPOSE, filesystem, purge};
+use crate::{PURPOSE, machine, purge};
 
 /// Prepares a new job; `None` for a dry run.
 pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> {
@@ -84,7 +84,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> 
         ..new_job(plan.clone(), drives)
     };
     let journal = Journal::create(&directory, job);
-    if filesystem::is_in_memory(&directory) {
+    if machine::is_in_memory(&directory) {
         let directory = directory.display();
         say(&format!(
             "note: {directory} is in memory: after a power cut the job cannot be resumed"

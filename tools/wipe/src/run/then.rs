@@ -15,7 +15,7 @@ use squall_tools::{Failure, Interrupt, is_in_path, output};
 use super::say;
 use crate::show::OutputStyle;
 use crate::show::json::{Event, Line};
-use crate::{filesystem, journal};
+use crate::{journal, machine};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -39,7 +39,7 @@ impl fmt::Display for Then {
 pub fn check(then: Option<Then>, targets: &[Target], directory: &Path) -> Result<(), Failure> {
     let why = match then {
         None => None,
-        Some(Then::Poweroff) if filesystem::is_in_memory(journal::existing_folder(directory)) => Some(format!(
+        Some(Then::Poweroff) if machine::is_in_memory(journal::existing_folder(directory)) => Some(format!(
             "reports in {} are in memory and would be lost: nothing was written: choose a directory on a disk with \
              --report DIR",
             directory.display()
