@@ -120,7 +120,7 @@ fn work(
             // The answers could not be printed.
             reader.worker.control.give_up();
         }
-        is_stuck |= reader.is_stuck();
+        is_stuck |= !reader.join();
     }
     let result = printed.and(match count.text(options.targets.len()) {
         None => Ok(()),

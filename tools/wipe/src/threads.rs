@@ -54,16 +54,16 @@ impl<T> DriveThread<T> {
         is_over.then(|| stall.reason())
     }
 
-    /// Waits for the thread, unless its drive was given up. Then tells whether it still waits for that.
-    pub fn is_stuck(self) -> bool {
+    /// Waits for the end of the thread, unless its drive was given up. Returns whether it has ended.
+    pub fn join(self) -> bool {
         match self.handle {
-            // A panic was recorded.
-            Ok(handle) if !self.control.is_given_up() => {
+            Ok(handle) if self.control.is_given_up() => handle.is_finished(),
+            Ok(handle) => {
+                // A panic was recorded.
                 let _ = handle.join();
-                false
+                true
             }
-            Ok(handle) => !handle.is_finished(),
-            Err(_) => false,
+            Err(_) => true,
         }
     }
 }

@@ -153,7 +153,7 @@ impl Supervisor<'_> {
         let mut stuck = Vec::new();
         for thread in self.threads {
             let number = thread.worker.drive.number;
-            stuck.extend(thread.is_stuck().then_some(number));
+            stuck.extend((!thread.join()).then_some(number));
         }
         RunEnd {
             shown: shown.and(ended),
