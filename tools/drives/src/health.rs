@@ -268,8 +268,8 @@ mod tests {
                     lba,
                     is_fixed,
                 };
-                let told = ata_health(&drive).expect("its attributes");
-                assert_eq!((told.healthy, told.celsius), (healthy, Some(36)));
+                let health = ata_health(&drive).expect("its attributes");
+                assert_eq!((health.healthy, health.celsius), (healthy, Some(36)));
             }
         }
     }

@@ -84,8 +84,8 @@ fn read(drive: &dyn Scsi, command: Command) -> Option<[u8; 512]> {
 fn address(drive: &dyn Scsi, command: Command) -> Option<u64> {
     let reply = send(drive, &command.non_data(), Data::None, TIMEOUT).ok()?;
     let registers = reply.sense?.registers?;
-    let is_told = registers.is_whole && !registers.is_error();
-    is_told.then(|| match command.is_extended {
+    let is_answer = registers.is_whole && !registers.is_error();
+    is_answer.then(|| match command.is_extended {
         true => registers.lba,
         false => registers.short_address(),
     })
@@ -338,7 +338,7 @@ mod tests {
                 ),
                 hidden(46_080, Some(5120)),
             ),
-            // An overlay that is frozen is not told.
+            // An overlay that is frozen is not known.
             (
                 model(
                     [SECTORS, SECTORS, SECTORS + 1],

@@ -17,7 +17,7 @@ pub struct Advice {
 }
 
 /// What overwriting cannot reach on flash, and what to run instead, in one line. `None` if the
-/// target is not flash. `erase` is what it told of its own erase.
+/// target is not flash. `erase` is what it said of its own erase.
 pub fn flash_advice(identity: &Identity, erase: Option<&OwnErase>) -> Option<String> {
     let Advice { text, commands } = Advice::for_target(identity, erase)?;
     let commands = commands
@@ -66,7 +66,7 @@ impl Advice {
         Some(Advice { text, commands })
     }
 
-    /// Advice on a target that is only overwritten; `None` if it is not flash. `erase` is what it told of its own erase.
+    /// Advice on a target that is only overwritten; `None` if it is not flash. `erase` is what it said of its own erase.
     pub fn for_target(identity: &Identity, erase: Option<&OwnErase>) -> Option<Advice> {
         if identity.flash != Some(true) {
             return None;

@@ -12,14 +12,14 @@ use crate::record::{EraseMethod, OwnErase, Plan};
 use crate::run::Then;
 use crate::show::json::{Event, FORMAT, Line};
 
-/// Targets, what is done with them, and what they told of themselves: each was asked once.
+/// Targets, what is done with them, and what they answered about themselves: each was asked once.
 #[derive(Clone, Copy)]
 pub struct TargetPlan<'a> {
     pub targets: &'a [Target],
     pub plan: &'a Plan,
     /// Whether and how they erase themselves first.
     pub purge: Option<EraseChoice>,
-    /// What each of them told of its own erase; `None` if it cannot be asked.
+    /// What each of them answered about its own erase; `None` if it cannot be asked.
     pub erases: &'a [Option<SupportedErases>],
     /// What is done at the end.
     pub then: Option<Then>,
@@ -62,9 +62,9 @@ impl TargetPlan<'_> {
     fn with_erases(&self) -> impl Iterator<Item = (&Target, Option<Result<String, String>>)> {
         let choice = self.choice();
         let all = self.targets.iter().zip(self.erases);
-        all.map(move |(target, told)| {
-            let told = told.as_ref().map(|told| told.words(choice));
-            (target, erase(&target.identity, told))
+        all.map(move |(target, answer)| {
+            let answer = answer.as_ref().map(|answer| answer.words(choice));
+            (target, erase(&target.identity, answer))
         })
     }
 
@@ -162,17 +162,17 @@ fn block(text: &mut String, identity: &Identity) {
     );
 }
 
-/// What is known about a target's own erase, of which the drive has `told` this.
+/// What is known about a target's own erase, of which this is the drive's `answer`.
 fn erase(
     identity: &Identity,
-    told: Option<Result<String, String>>,
+    answer: Option<Result<String, String>>,
 ) -> Option<Result<String, String>> {
     let is_memory_card = || {
         let name = identity.path.file_name().unwrap_or_default();
         identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
     };
-    match told {
-        Some(told) => Some(told.map_err(|why| format!("not supported: {why}"))),
+    match answer {
+        Some(answer) => Some(answer.map_err(|why| format!("not supported: {why}"))),
         None => is_memory_card().then(|| {
             let name = EraseMethod::SecureDiscard.name();
             Ok(format!("perhaps supported: {name} (--purge)"))

@@ -189,8 +189,8 @@ fn protect_memory() {
     }
 }
 
-/// Tells the user something on standard error.
+/// Prints a line on standard error.
 fn say(text: &str) {
-    // If standard error is closed, nobody can be told.
+    // If standard error is closed, nobody reads it.
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }

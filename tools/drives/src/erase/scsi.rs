@@ -175,7 +175,7 @@ impl Sanitizer for LogicalUnit<'_> {
             let reply = send(self.0, &block, Data::None)?;
             (asked, sense) = match (reply.is_good(), reply.sense) {
                 (true, _) => (asked, IDLE),
-                (false, Some(told)) => ("TEST UNIT READY", told),
+                (false, Some(sense)) => ("TEST UNIT READY", sense),
                 (false, None) => return Err(format!("TEST UNIT READY: {}", reply.text())),
             };
         }

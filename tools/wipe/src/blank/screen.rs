@@ -75,7 +75,7 @@ impl Screen {
                 progress: Some((reading.done, reading.total)),
             });
         }
-        self.bars.show(bars.into_iter());
+        self.bars.show(&bars);
         let is_due = self.next.is_some_and(|next| age >= next);
         if is_due {
             self.next = Some(age + INTERVAL);

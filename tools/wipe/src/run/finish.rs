@@ -113,18 +113,18 @@ mod tests {
         assert_eq!(job.drives[0].outcome, Some(Outcome::Interrupted));
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::create(directory.path(), job);
-        let told = || {
+        let refusal = || {
             let ended = finish(&journal, OutputStyle::Json).result;
             ended.expect_err("it is not done").into_text()
         };
-        let text = told();
+        let text = refusal();
         assert!(text.contains("--resume"), "{text}");
         assert!(!text.contains("standard output"), "{text}");
 
         let place = journal.report_path(0);
         fs::remove_file(&place).unwrap();
         fs::create_dir(&place).unwrap();
-        let text = told();
+        let text = refusal();
         assert!(text.contains("--resume"), "{text}");
         assert!(text.contains("the report is on standard output"), "{text}");
     }

@@ -31,27 +31,25 @@ impl Bars {
     }
 
     /// Shows these lines in place of those before.
-    pub fn show(&mut self, lines: impl Iterator<Item = Line>) {
-        let mut shown = 0;
-        for Line { text, progress } in lines {
-            if shown == self.lines.len() {
-                self.lines.push(self.all.add(ProgressBar::no_length()));
-            }
+    pub fn show(&mut self, lines: &[Line]) {
+        while self.lines.len() > lines.len() {
+            let last = self.lines.pop();
+            last.iter().for_each(|bar| self.all.remove(bar));
+        }
+        while self.lines.len() < lines.len() {
+            self.lines.push(self.all.add(ProgressBar::no_length()));
+        }
+        for (bar, Line { text, progress }) in self.lines.iter().zip(lines) {
             let template = match progress {
                 Some(_) => "{bar:10}  {wide_msg}",
                 None => "{wide_msg}",
             };
             let style = ProgressStyle::with_template(template).expect("the template is valid");
             let (done, total) = progress.unwrap_or_default();
-            let bar = &self.lines[shown];
             bar.set_style(style.progress_chars(self.characters));
             bar.set_length(total.max(1));
             bar.set_position(done);
-            bar.set_message(text);
-            shown += 1;
-        }
-        for bar in self.lines.drain(shown..) {
-            self.all.remove(&bar);
+            bar.set_message(text.clone());
         }
     }
 

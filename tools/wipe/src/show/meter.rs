@@ -206,19 +206,19 @@ mod tests {
         meter: Meter,
         tenths: u32,
         moved: f64,
-        told: Vec<Slowness>,
+        noted: Vec<Slowness>,
     }
 
     impl Drive {
         fn new() -> Drive {
             let mut meter = Meter::default();
             meter.begin(Duration::ZERO, 0);
-            let (tenths, moved, told) = (0, 0.0, Vec::new());
+            let (tenths, moved, noted) = (0, 0.0, Vec::new());
             Drive {
                 meter,
                 tenths,
                 moved,
-                told,
+                noted,
             }
         }
 
@@ -233,7 +233,7 @@ mod tests {
                 self.moved += rate / 10.0;
                 let moved = (self.moved / step).floor() * step;
                 self.meter.feed(self.at(), moved as u64);
-                self.told.extend(self.meter.slowness());
+                self.noted.extend(self.meter.slowness());
             }
         }
     }
@@ -278,20 +278,20 @@ mod tests {
         let mut drive = Drive::new();
         drive.run(120, 150.0 * MB, 1e6);
         drive.run(30, 10.0 * MB, 1e6);
-        assert!(drive.told.is_empty(), "half a minute is waited");
+        assert!(drive.noted.is_empty(), "half a minute is waited");
         drive.run(60, 10.0 * MB, 1e6);
-        let [told] = drive.told[..] else {
-            panic!("{:?}", drive.told)
+        let [noted] = drive.noted[..] else {
+            panic!("{:?}", drive.noted)
         };
-        assert!(told.now < 12.0 * MB && is_about(Some(told.before), 150.0 * MB));
+        assert!(noted.now < 12.0 * MB && is_about(Some(noted.before), 150.0 * MB));
         drive.run(600, 10.0 * MB, 1e6);
-        assert_eq!(drive.told.len(), 1);
+        assert_eq!(drive.noted.len(), 1);
         drive.run(8, 150.0 * MB, 1e6);
         drive.run(60, 10.0 * MB, 1e6);
-        assert_eq!(drive.told.len(), 1, "a burst is no recovery");
+        assert_eq!(drive.noted.len(), 1, "a burst is no recovery");
         drive.run(60, 120.0 * MB, 1e6);
         drive.run(60, 10.0 * MB, 1e6);
-        assert_eq!(drive.told.len(), 2);
+        assert_eq!(drive.noted.len(), 2);
     }
 
     #[test]
@@ -302,7 +302,7 @@ mod tests {
         }
         drive.meter.begin(drive.at(), drive.moved as u64);
         drive.run(120, 20.0 * MB, 1e6);
-        assert!(drive.told.is_empty(), "{:?}", drive.told);
+        assert!(drive.noted.is_empty(), "{:?}", drive.noted);
     }
 
     /// A low rate limit is not slowness, whatever the length of transfers.
@@ -311,7 +311,7 @@ mod tests {
         for (rate, step) in [(100.0 * MB, 1e6), (1.0 * MB, 8e6), (0.03 * MB, 4e6)] {
             let mut drive = Drive::new();
             drive.run(900, rate, step);
-            assert!(drive.told.is_empty(), "{rate}: {:?}", drive.told);
+            assert!(drive.noted.is_empty(), "{rate}: {:?}", drive.noted);
         }
     }
 }

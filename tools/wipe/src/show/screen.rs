@@ -83,7 +83,8 @@ impl Screen {
             text: totals,
             progress: None,
         };
-        self.bars.show(drives.chain([totals]));
+        let lines: Vec<_> = drives.chain([totals]).collect();
+        self.bars.show(&lines);
     }
 
     /// The totals of `run`, of which so many rows are hidden, and the keys. What matters least is left out first, if it
