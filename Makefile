@@ -92,7 +92,7 @@ lab: lab-deps
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario go
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
-		--scenario doors
+		--scenario programs
 	cargo run --release -p squall-lab -- reset --output docs/records/module $(WITH_MODULE) \
 		--scenario ticks --scenario threads
 	cargo run --release -p squall-lab -- reset --output docs/records/module $(WITH_MODULE) \

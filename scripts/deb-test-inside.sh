@@ -19,11 +19,11 @@ prints() {
     echo "packages: $*"
 }
 
-# check_drawn DOOR FILE: checks that squall served requests by this door.
+# check_drawn INTERFACE FILE: checks that squall served requests by this interface.
 check_drawn() {
-    prints "\"door\": \"$1\"" squall status --json --counters "$2"
+    prints "\"interface\": \"$1\"" squall status --json --counters "$2"
     squall status --json --counters "$2" | tr -d ' \n' \
-        | grep -q "\"door\":\"$1\",\"requests\":[1-9]" || { squall status --counters "$2" >&2; return 1; }
+        | grep -q "\"interface\":\"$1\",\"requests\":[1-9]" || { squall status --counters "$2" >&2; return 1; }
 }
 
 # Headers have no index of modules; the first module that is installed creates one, which remains.

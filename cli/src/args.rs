@@ -192,14 +192,14 @@ pub struct StatusArguments {
     /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, has_vmgenid_page,
     /// counter_shows_stops, has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds,
     /// bootstraps, bytes_discarded, and warnings and notes: lists of objects with code, problem and
-    /// advice. New keys may be added. With --counters: loads, and doors, a list of objects with door,
+    /// advice. New keys may be added. With --counters: loads, and interfaces, a list of objects with interface,
     /// requests, bytes and forwarded.
     #[arg(long)]
     pub json: bool,
 
     /// Show the counters in this file, which squall run --counters made
     ///
-    /// For each door (a way in which programs reach squall): the requests that squall served, their
+    /// For each interface (a way in which programs reach squall): the requests that squall served, their
     /// bytes, and the requests that were left to the kernel.
     ///
     /// Other programs with libsquall or OpenSSL's provider also count in the file, if the environment

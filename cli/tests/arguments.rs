@@ -164,7 +164,7 @@ fn missing_files_are_wrong_arguments() {
         crate::common::refused(&output, 2, &["/etc/passwd: "]);
     }
     // `squall run` looks for its library first.
-    squall_testing::doors::preload();
+    squall_testing::artifacts::preload();
     let output = run("run --counters /nonexistent/file -- true");
     crate::common::refused(&output, 2, &["there is no folder /nonexistent\n"]);
     let output = run("stream --size 1 --output /dev/null/folder/file");

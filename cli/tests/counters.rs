@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -22,9 +22,9 @@ pub fn is_asked_to_count() -> bool {
 /// Counts in the file that the environment names.
 pub fn count() {
     counters::attach();
-    counters::served(Door::Getrandom, 16);
-    counters::served(Door::Getrandom, 1_999_984);
-    counters::forwarded(Door::Device);
+    counters::served(Interface::Getrandom, 16);
+    counters::served(Interface::Getrandom, 1_999_984);
+    counters::forwarded(Interface::Device);
 }
 
 /// Creates a file of counters and runs a process that counts in it.
@@ -35,7 +35,7 @@ fn counted(path: &Path) {
     assert!(counting.status().expect("it runs").success());
 }
 
-fn people_see_the_doors_that_were_used() {
+fn people_see_the_interfaces_that_were_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a file");
     counted(&file);
@@ -48,19 +48,19 @@ fn people_see_the_doors_that_were_used() {
     let expected = "\
 squall's libraries were loaded 1 time.
 
-door                requests     bytes    left to kernel
+interface                requests     bytes    left to kernel
 getrandom                  2   2.00 MB                 0
 device                     0       0 B                 1
 ";
     assert_eq!(show(&[]), expected);
     let json: Value = serde_json::from_str(&show(&["--json"])).expect("JSON");
     assert_eq!(json["loads"], 1);
-    let doors = json["doors"].as_array().expect("a list");
-    assert_eq!(doors.len(), Door::ALL.len());
+    let interfaces = json["interfaces"].as_array().expect("a list");
+    assert_eq!(interfaces.len(), Interface::ALL.len());
     assert_eq!(
-        doors[0],
+        interfaces[0],
         serde_json::json!({
-            "door": "getrandom", "requests": 2, "bytes": 2_000_000, "forwarded": 0
+            "interface": "getrandom", "requests": 2, "bytes": 2_000_000, "forwarded": 0
         })
     );
 }
@@ -98,7 +98,7 @@ fn files_that_are_not_counters_are_refused() {
 }
 
 pub const TESTS: &[Test] = tests![
-    people_see_the_doors_that_were_used,
+    people_see_the_interfaces_that_were_used,
     nothing_was_drawn,
     files_that_are_not_counters_are_refused,
 ];

@@ -25,7 +25,11 @@ const LIBCRYPTO: Need = Need {
 fn write_lines(change: impl Fn(&str) -> String) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("openssl.cnf");
-    fs::write(&file, change(&lines(&squall_testing::doors::provider()))).expect("a file");
+    fs::write(
+        &file,
+        change(&lines(&squall_testing::artifacts::provider())),
+    )
+    .expect("a file");
     (folder, file)
 }
 
@@ -99,7 +103,7 @@ fn the_reason_is_reported() {
     assert_ineffective(Some(&file), &["OPENSSL_CONF names", &name, "No such file"]);
     fs::write(&file, "# nothing\n").expect("a file");
     assert_ineffective(Some(&file), &[&name, "does not mention squall"]);
-    let module = squall_testing::doors::provider().display().to_string();
+    let module = squall_testing::artifacts::provider().display().to_string();
     let (_folder, file) = write_lines(|lines| lines.replace(&module, "/nonexistent/squall.so"));
     assert_ineffective(
         Some(&file),
@@ -119,7 +123,7 @@ fn openssls_own_generators_are_shown() {
 fn paths_that_openssl_cnf_has_to_quote() {
     let folder = tempfile::tempdir().expect("a folder");
     let module = folder.path().join("a $b #c 'd.so");
-    fs::copy(squall_testing::doors::provider(), &module).expect("a copy");
+    fs::copy(squall_testing::artifacts::provider(), &module).expect("a copy");
     let file = folder.path().join("openssl.cnf");
     fs::write(&file, lines(&module)).expect("a file");
     assert_effective(&file, &["Random bytes are squall's."]);
@@ -145,9 +149,9 @@ fn missing_modules_are_refused() {
 }
 
 fn the_installed_module_is_found() {
-    let mut command = std::process::Command::new(squall_testing::doors::command());
+    let mut command = std::process::Command::new(squall_testing::artifacts::command());
     let output = command.arg("openssl-conf").output().expect("it runs");
-    let module = squall_testing::doors::provider();
+    let module = squall_testing::artifacts::provider();
     let line = format!("\nmodule = {}\n", module.display());
     assert!(
         text(&output.stdout).contains(&line),

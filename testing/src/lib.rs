@@ -1,7 +1,7 @@
 //! Tools that the tests of several crates share.
 //!
 //! - [`loops`]: loop devices, mounts and swap, undone on drop.
-//! - [`doors`]: squall's libraries and command, built and installed once.
+//! - [`interfaces`]: squall's libraries and command, built and installed once.
 //! - [`workspace`]: a folder in which programs run with or without squall, and its counters.
 //! - [`server`]: server processes that end with their owner.
 //! - [`programs`]: Chromium, Python, OpenSSL, SSH, nginx and PostgreSQL.
@@ -14,9 +14,9 @@
 //!
 //! The program `programs` measures how squall changes the speed of real programs.
 
+pub mod artifacts;
 pub mod browser;
 pub mod compiler;
-pub mod doors;
 pub mod loops;
 pub mod needs;
 pub mod programs;

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use squall_bindings::counters::{self, Totals};
 use tempfile::TempDir;
 
-use crate::doors;
+use crate::artifacts;
 
 /// How a program gets its randomness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ impl Workspace {
         fs::set_permissions(workspace.folder.path(), open).expect("its permissions");
         // Copies, because servers without privileges may not be able to read the build directory.
         for (name, file) in [
-            ("preload.so", doors::preload()),
-            ("squall.so", doors::provider()),
+            ("preload.so", artifacts::preload()),
+            ("squall.so", artifacts::provider()),
         ] {
             fs::copy(file, workspace.path(name)).expect("a copy");
         }
@@ -88,7 +88,7 @@ impl Workspace {
     pub fn command(&self, way: Way, program: impl AsRef<OsStr>) -> Command {
         let mut command = match way {
             Way::Preloaded => {
-                let mut command = Command::new(doors::command());
+                let mut command = Command::new(artifacts::command());
                 command
                     .args(["run", "--library"])
                     .arg(self.path("preload.so"));

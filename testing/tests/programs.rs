@@ -1,9 +1,9 @@
 //! Real programs draw from squall, by preloading or by OpenSSL's provider, and work as before. Counters show
-//! that squall served them; as a control, the same program without a door counts nothing.
+//! that squall served them; as a control, the same program without an interface counts nothing.
 
 use std::collections::BTreeSet;
 
-use squall_bindings::counters::{Door, Totals};
+use squall_bindings::counters::{Interface, Totals};
 use squall_testing::needs::TEST_ALL;
 use squall_testing::programs::nginx::Nginx;
 use squall_testing::programs::postgres::{self, Postgres};
@@ -31,19 +31,19 @@ program!(NGINX: || installed("nginx", "nginx-light").map(drop));
 program!(POSTGRES: postgres::available);
 
 /// Requests that squall served, and that were left to the kernel.
-fn requests(totals: &Totals, door: Door) -> (u64, u64) {
-    let total = totals.of(door);
+fn requests(totals: &Totals, interface: Interface) -> (u64, u64) {
+    let total = totals.count(interface);
     (total.requests, total.forwarded)
 }
 
-/// Checks that no door served a request.
+/// Checks that no interface served a request.
 #[track_caller]
 fn assert_nothing_counted(workspace: &Workspace) {
     let totals = workspace.counted();
     let counted = totals
-        .doors
+        .interfaces
         .iter()
-        .any(|door| door.requests + door.forwarded > 0);
+        .any(|interface| interface.requests + interface.forwarded > 0);
     assert!(totals.loads == 0 && !counted, "{totals:?}");
 }
 
@@ -58,9 +58,12 @@ fn python_draws() {
     assert_eq!(before, "1000 16\n".repeat(4));
     let totals = workspace.counted();
     // os.urandom, secrets and uuid, by getrandom(3); and the device.
-    let (getrandom, forwarded) = requests(&totals, Door::Getrandom);
+    let (getrandom, forwarded) = requests(&totals, Interface::Getrandom);
     assert!(getrandom >= 3 * COUNT && forwarded == 0, "{totals:?}");
-    assert!(requests(&totals, Door::Device).0 >= COUNT, "{totals:?}");
+    assert!(
+        requests(&totals, Interface::Device).0 >= COUNT,
+        "{totals:?}"
+    );
 }
 
 /// The browser's pages are in a sandbox, where the kernel serves them; its other processes draw from squall.
@@ -73,7 +76,7 @@ fn a_browser_draws_in_its_sandbox() {
     let after = chromium::page(&workspace, Way::Preloaded);
     assert_eq!(after, Ok(before));
     let totals = workspace.counted();
-    let (served, forwarded) = requests(&totals, Door::Getrandom);
+    let (served, forwarded) = requests(&totals, Interface::Getrandom);
     assert!(served > 0 && forwarded > 0, "{totals:?}");
 }
 
@@ -86,7 +89,7 @@ fn openssl_draws_keys_and_bytes() {
     let bytes = openssl::random(&workspace, Way::Provided, LEN).expect("openssl");
     assert_eq!(bytes.len() as u64, LEN);
     let drawn = workspace.counted();
-    assert!(drawn.of(Door::Openssl).bytes >= LEN, "{drawn:?}");
+    assert!(drawn.count(Interface::Openssl).bytes >= LEN, "{drawn:?}");
     let keys: BTreeSet<_> = (0..5)
         .map(|_| openssl::key(&workspace, Way::Provided).expect("openssl"))
         .collect();
@@ -96,7 +99,7 @@ fn openssl_draws_keys_and_bytes() {
             .all(|key| key.starts_with("-----BEGIN PRIVATE KEY-----"))
     );
     let made = workspace.counted();
-    let more = made.of(Door::Openssl).bytes - drawn.of(Door::Openssl).bytes;
+    let more = made.count(Interface::Openssl).bytes - drawn.count(Interface::Openssl).bytes;
     assert!(more >= 5 * 32, "{made:?}");
 }
 
@@ -108,12 +111,12 @@ fn openssl_serves_tls() {
     assert_nothing_counted(&plain);
     let workspace = Workspace::new();
     let (_server, port) = openssl::serve(&workspace, Way::Provided).expect("openssl");
-    let before = workspace.counted().of(Door::Openssl).requests;
+    let before = workspace.counted().count(Interface::Openssl).requests;
     for _ in 0..5 {
         let output = openssl::connect(&workspace, port).expect("openssl");
         assert!(output.contains("Verify return code: 0 (ok)"), "{output}");
     }
-    let after = workspace.counted().of(Door::Openssl).requests;
+    let after = workspace.counted().count(Interface::Openssl).requests;
     // Each handshake draws at least a random and a key share.
     assert!(after - before >= 10, "{before} {after}");
 }
@@ -122,9 +125,9 @@ fn ssh_keygen_makes_keys() {
     let plain = Workspace::new();
     ssh::key(&plain, Way::Plain, "ed25519", "key").expect("ssh-keygen");
     assert_nothing_counted(&plain);
-    for (way, door) in [
-        (Way::Preloaded, Door::Arc4random),
-        (Way::Provided, Door::Openssl),
+    for (way, interface) in [
+        (Way::Preloaded, Interface::Arc4random),
+        (Way::Provided, Interface::Openssl),
     ] {
         let workspace = Workspace::new();
         let mut prints = BTreeSet::new();
@@ -134,7 +137,7 @@ fn ssh_keygen_makes_keys() {
         }
         assert_eq!(prints.len(), 3, "{prints:?}");
         let totals = workspace.counted();
-        assert!(totals.of(door).bytes >= 32, "{way:?}: {totals:?}");
+        assert!(totals.count(interface).bytes >= 32, "{way:?}: {totals:?}");
     }
 }
 
@@ -144,9 +147,9 @@ fn sshd_lets_its_user_in() {
     assert_eq!(server.run("echo squall; exit 0"), "squall\n");
     drop(server);
     assert_nothing_counted(&plain);
-    for (way, door) in [
-        (Way::Preloaded, Door::Arc4random),
-        (Way::Provided, Door::Openssl),
+    for (way, interface) in [
+        (Way::Preloaded, Interface::Arc4random),
+        (Way::Provided, Interface::Openssl),
     ] {
         let workspace = Workspace::new();
         let server = ssh::Ssh::start(&workspace, way).expect("sshd");
@@ -156,7 +159,7 @@ fn sshd_lets_its_user_in() {
         }
         let after = workspace.counted();
         assert!(
-            after.of(door).bytes > before.of(door).bytes,
+            after.count(interface).bytes > before.count(interface).bytes,
             "{way:?}: {before:?} {after:?} {}",
             server.log()
         );
@@ -174,12 +177,12 @@ fn nginx_shakes_hands() {
     assert_nothing_counted(&plain);
     let workspace = Workspace::new();
     let server = Nginx::start(&workspace, Way::Provided, 2).expect("nginx");
-    let before = workspace.counted().of(Door::Openssl).requests;
+    let before = workspace.counted().count(Interface::Openssl).requests;
     for _ in 0..HANDSHAKES {
         let output = openssl::connect(&workspace, server.port()).expect("openssl");
         assert!(output.contains("Verify return code: 0 (ok)"), "{output}");
     }
-    let drawn = workspace.counted().of(Door::Openssl).requests - before;
+    let drawn = workspace.counted().count(Interface::Openssl).requests - before;
     assert!(drawn >= 2 * HANDSHAKES, "{drawn}: {}", server.log());
 }
 
@@ -200,7 +203,7 @@ fn postgres_makes_a_million_uuids() {
     assert_eq!(server.query(&query), right);
     drop(server);
     let totals = workspace.counted();
-    let drawn = totals.of(Door::Openssl);
+    let drawn = totals.count(Interface::Openssl);
     assert!(
         drawn.requests >= COUNT && drawn.bytes >= 16 * COUNT,
         "{totals:?}"

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use squall_testing::doors;
+use squall_testing::artifacts;
 use squall_tools::measure::{Effort, Peer, Spread, in_turns};
 
 /// A process of `cost.c`.
@@ -25,7 +25,7 @@ struct CProgram {
 impl CProgram {
     fn start(folder: &Path) -> CProgram {
         let program = folder.join("cost");
-        let prefix = doors::prefix();
+        let prefix = artifacts::prefix();
         let compiled = Command::new("cc")
             .args(["-std=c11", "-O2", "-o"])
             .arg(&program)

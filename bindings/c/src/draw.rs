@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 
 use crate::buffer;
 use crate::error::{SQUALL_OK, code};
@@ -60,7 +60,7 @@ fn fill_and_count(
     match out {
         Ok(out) => match fill(out) {
             Ok(()) => {
-                counters::served(Door::Library, out.len());
+                counters::served(Interface::Library, out.len());
                 SQUALL_OK
             }
             Err(error) => code(error),
@@ -75,14 +75,14 @@ fn fill_and_count(
 /// `squall_fill` returns an error. Everything else is as with `squall_fill`.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_u32() -> u32 {
-    counters::served(Door::Library, size_of::<u32>());
+    counters::served(Interface::Library, size_of::<u32>());
     squall::u32()
 }
 
 /// A random number below 2^64. Everything else is as with `squall_u32`.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_u64() -> u64 {
-    counters::served(Door::Library, size_of::<u64>());
+    counters::served(Interface::Library, size_of::<u64>());
     squall::u64()
 }
 
@@ -96,7 +96,7 @@ pub extern "C" fn squall_u64() -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_uniform(bound: u64) -> u64 {
     let draw = || {
-        counters::served(Door::Library, size_of::<u64>());
+        counters::served(Interface::Library, size_of::<u64>());
         Ok::<_, core::convert::Infallible>(u64::from_ne_bytes(squall::array()))
     };
     let Ok(number) = squall::internal::below_u64(bound, draw);

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use squall_testing::artifacts;
 use squall_testing::compiler::compile;
-use squall_testing::doors;
 use squall_testing::suite::{self, Need};
 use tempfile::TempDir;
 
@@ -88,7 +88,7 @@ pub fn source_path(source: &str) -> PathBuf {
 
 /// The linker flags for a program that uses the installed library.
 pub fn libraries(linked: Linked) -> Vec<String> {
-    let libraries = doors::prefix().join("lib");
+    let libraries = artifacts::prefix().join("lib");
     match linked {
         Linked::Dynamic => {
             let mut flags = pkg_config(&["--libs"]);
@@ -118,7 +118,10 @@ pub fn pkg_config(arguments: &[&str]) -> Vec<String> {
     command
         .args(arguments)
         .arg("squall")
-        .env("PKG_CONFIG_LIBDIR", doors::prefix().join("lib/pkgconfig"))
+        .env(
+            "PKG_CONFIG_LIBDIR",
+            artifacts::prefix().join("lib/pkgconfig"),
+        )
         .env_remove("PKG_CONFIG_PATH");
     let output = text(&succeed(&mut command).stdout);
     output.split_whitespace().map(str::to_owned).collect()

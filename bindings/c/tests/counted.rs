@@ -1,6 +1,6 @@
 //! The library counts its requests and bytes if the environment asks for it.
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -16,7 +16,7 @@ fn requests_and_bytes_are_counted() {
         // The library makes the file.
         succeed(program.command().env(counters::VARIABLE, &path));
         let totals = counters::read(&path).expect("counters");
-        let library = totals.of(Door::Library);
+        let library = totals.count(Interface::Library);
         // 100 and 200 bytes, numbers of 4 and 8, and one below 2, for which no number is rejected.
         assert_eq!(totals.loads, 1, "{linked:?}");
         assert_eq!(

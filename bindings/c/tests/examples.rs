@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use squall_testing::doors;
+use squall_testing::artifacts;
 use squall_testing::needs::{CXX_COMPILER, TEST_ALL, VALGRIND};
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -55,7 +55,7 @@ fn shuffle() {
 
 /// The command gives the same bytes.
 fn stream() {
-    let mut command = Command::new(doors::command());
+    let mut command = Command::new(artifacts::command());
     command.args(["stream", "--seed", KEY, "--size", "200005"]);
     let expected = succeed(&mut command).stdout.split_off(5);
     for linked in ALL_LINKS {

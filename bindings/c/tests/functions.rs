@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use squall_testing::doors;
+use squall_testing::artifacts;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -26,7 +26,7 @@ fn functions_return_what_the_header_promises() {
         panic!("{output}");
     };
     assert_eq!(version, env!("CARGO_PKG_VERSION"));
-    let command = succeed(Command::new(doors::command()).args(["status", "--json"]));
+    let command = succeed(Command::new(artifacts::command()).args(["status", "--json"]));
     let missing = &keys(status) - &keys(&text(&command.stdout));
     assert!(
         missing.is_empty(),

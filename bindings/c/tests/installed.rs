@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use squall_testing::doors;
+use squall_testing::artifacts;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use crate::compile::{PKG_CONFIG, pkg_config, source_path, succeed, text};
 
 pub fn library() -> PathBuf {
-    doors::prefix().join("lib/libsquall.so")
+    artifacts::prefix().join("lib/libsquall.so")
 }
 
 /// The output of `program` about the installed library.
@@ -60,7 +60,7 @@ fn the_soname_has_the_major_version() {
     let dynamic = inspect_library("readelf", &["--dynamic", "--wide"]);
     let soname = format!("Library soname: [libsquall.so.{major}]");
     assert!(dynamic.contains(&soname), "{dynamic}");
-    let libraries = doors::prefix().join("lib");
+    let libraries = artifacts::prefix().join("lib");
     let links = |name: &str| std::fs::read_link(libraries.join(name)).expect("a link");
     let versioned = concat!("libsquall.so.", env!("CARGO_PKG_VERSION"));
     assert_eq!(
@@ -72,7 +72,7 @@ fn the_soname_has_the_major_version() {
 
 fn pkg_config_finds_the_library() {
     assert_eq!(pkg_config(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
-    let prefix = doors::prefix().display();
+    let prefix = artifacts::prefix().display();
     assert_eq!(pkg_config(&["--cflags"]), [format!("-I{prefix}/include")]);
     assert_eq!(
         pkg_config(&["--libs"]),

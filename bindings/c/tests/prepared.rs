@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use squall_testing::doors;
+use squall_testing::artifacts;
 use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -53,7 +53,7 @@ fn check_program(program: &Program, library: &str) {
 
 /// Builds the archive with this profile in a target directory of its own.
 fn build(profile: &str, configuration: &[&str]) -> PathBuf {
-    let target = doors::target().join("archives");
+    let target = artifacts::target().join("archives");
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args(["rustc", "--quiet", "--lib", "--crate-type", "staticlib"])

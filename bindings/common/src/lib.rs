@@ -1,7 +1,7 @@
-//! Code that squall's doors share. The doors are the libraries through which C programs, existing
+//! Code that squall's interfaces share. The interfaces are the libraries through which C programs, existing
 //! programs, OpenSSL and Rust's crates reach the generator.
 //!
-//! - [`counters`]: counts of requests and bytes for each door, in a file that anyone may watch.
+//! - [`counters`]: counts of requests and bytes for each interface, in a file that anyone may watch.
 //! - [`facts`]: the status of `squall::status`, with names for programs.
 //! - [`request`]: which requests of getrandom(2) squall may serve in the kernel's place.
 //!

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -23,8 +23,8 @@ pub fn count_and_die() -> ! {
     counters::attach();
     let count = || {
         for _ in 0..REQUESTS {
-            counters::served(Door::Getrandom, 16);
-            counters::forwarded(Door::Device);
+            counters::served(Interface::Getrandom, 16);
+            counters::forwarded(Interface::Device);
         }
     };
     std::thread::scope(|scope| {
@@ -55,14 +55,14 @@ fn counts_of_killed_processes_stay() {
         run_counting_child(Some(&file));
         let totals = counters::read(&file).expect("counters");
         assert_eq!(totals.loads, processes);
-        let served = totals.of(Door::Getrandom);
+        let served = totals.count(Interface::Getrandom);
         let all = processes * 2 * REQUESTS;
         assert_eq!(
             (served.requests, served.bytes, served.forwarded),
             (all, 16 * all, 0)
         );
-        assert_eq!(totals.of(Door::Device).forwarded, all);
-        assert_eq!(totals.of(Door::Openssl).requests, 0);
+        assert_eq!(totals.count(Interface::Device).forwarded, all);
+        assert_eq!(totals.count(Interface::Openssl).requests, 0);
     }
     // Without the variable nothing is counted, and the file keeps its counts.
     run_counting_child(None);

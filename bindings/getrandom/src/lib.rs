@@ -75,7 +75,7 @@ use core::ffi::{c_uint, c_void};
 use core::mem;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_bindings::request;
 
 /// A bit for each combination of flags that the kernel has accepted.
@@ -95,13 +95,13 @@ unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint
         && let Some(out) = unsafe { request::slice_of_request(buffer, length) }
         && squall::try_fill(out).is_ok()
     {
-        counters::served(Door::Getrandom, length);
+        counters::served(Interface::Getrandom, length);
         return length as isize;
     }
     if question() == (buffer, length, flags) {
         return ANSWER;
     }
-    counters::forwarded(Door::Getrandom);
+    counters::forwarded(Interface::Getrandom);
     // SAFETY: the caller's promise.
     unsafe { request::getrandom_of_kernel(buffer, length, flags) }
 }

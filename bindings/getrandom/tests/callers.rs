@@ -8,8 +8,8 @@ use std::process::Command;
 
 use rand::TryRng as _;
 use rand_09::TryRngCore as _;
-use squall_bindings::counters::{self, Door};
-use squall_testing::doors;
+use squall_bindings::counters::{self, Interface};
+use squall_testing::artifacts;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -90,7 +90,7 @@ pub fn draw_and_count() {
 fn counted(file: &Path, work: impl FnOnce()) -> u64 {
     let requests = || {
         let totals = counters::read(file).expect("counters");
-        totals.of(Door::Getrandom).requests
+        totals.count(Interface::Getrandom).requests
     };
     let before = requests();
     work();
@@ -141,7 +141,7 @@ fn crates_are_reached_as_documented() {
 
 /// It replaces syscall(2) too, by which getrandom 0.2 draws. Only squall goes past both.
 fn the_preload_library_serves_what_is_left() {
-    for (name, count) in served(Some(doors::preload())) {
+    for (name, count) in served(Some(artifacts::preload())) {
         assert_served(&name, count, name != "squall");
     }
 }

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use squall_bindings::counters::{self, Door};
-use squall_testing::doors;
+use squall_bindings::counters::{self, Interface};
+use squall_testing::artifacts;
 use squall_testing::needs::{STATIC_LIBC, TEST_ALL};
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -40,7 +40,7 @@ fn cargo(command: &str, target: &str, flags: &str) -> Command {
 }
 
 fn folder(target: &str) -> PathBuf {
-    doors::target().join("getrandom-programs").join(target)
+    artifacts::target().join("getrandom-programs").join(target)
 }
 
 fn text(output: &[u8]) -> String {
@@ -68,7 +68,7 @@ fn served(program: &Path) -> (String, u64) {
     counters::create(&file).expect("counters");
     let printed = printed(Command::new(program).env(counters::VARIABLE, &file));
     let totals = counters::read(&file).expect("counters");
-    (printed, totals.of(Door::Getrandom).bytes)
+    (printed, totals.count(Interface::Getrandom).bytes)
 }
 
 fn a_static_program_is_reached_with_the_flag() {

@@ -13,7 +13,7 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 
 use crate::abi::reason;
 use crate::params::Answer;
@@ -119,7 +119,7 @@ impl Generator {
     /// There is no source.
     pub fn nonce(&self, out: &mut [u8]) -> Result<(), ErrorReason> {
         draw(out, false)?;
-        counters::served(Door::OpensslSeed, out.len());
+        counters::served(Interface::OpensslSeed, out.len());
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Generator {
     /// There is no source.
     pub fn seed(&self, out: &mut [u8]) -> Result<(), ErrorReason> {
         draw(out, true)?;
-        counters::served(Door::OpensslSeed, out.len());
+        counters::served(Interface::OpensslSeed, out.len());
         Ok(())
     }
 
@@ -214,7 +214,7 @@ impl Generator {
 pub fn fill_and_count(out: &mut [u8], strength: u32, fresh: bool) -> Result<(), ErrorReason> {
     check_strength(strength)?;
     draw(out, fresh)?;
-    counters::served(Door::Openssl, out.len());
+    counters::served(Interface::Openssl, out.len());
     Ok(())
 }
 

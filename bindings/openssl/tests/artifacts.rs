@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use squall_testing::artifacts;
 use squall_testing::compiler::compile as run_compiler;
-use squall_testing::doors;
 
 /// The crate's folder.
 pub const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
 static MODULES: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = doors::prefix().join("tested-modules");
+    let folder = artifacts::prefix().join("tested-modules");
     std::fs::create_dir_all(&folder).expect("a folder");
     replace(&folder.join("squall.so"), |new| {
-        std::fs::copy(doors::provider(), new).expect("a copy");
+        std::fs::copy(artifacts::provider(), new).expect("a copy");
     });
     replace(&folder.join("control.so"), |new| {
         compile("control", new, &["-shared", "-fPIC"]);

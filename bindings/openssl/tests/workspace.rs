@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use squall_bindings::counters::{self, Door, Total, Totals};
+use squall_bindings::counters::{self, Interface, Total, Totals};
 use squall_testing::suite::{self, Need};
 use tempfile::TempDir;
 
@@ -110,7 +110,8 @@ impl Workspace {
     /// The counts of random bytes and of seeds that the provider served.
     pub fn drawn(&self) -> [Total; 2] {
         let totals = self.totals();
-        [Door::Openssl, Door::OpensslSeed].map(|door| totals.of(door).clone())
+        [Interface::Openssl, Interface::OpensslSeed]
+            .map(|interface| totals.count(interface).clone())
     }
 }
 

@@ -5,7 +5,7 @@
 
 use core::ffi::c_void;
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 
 use crate::{agreement, draw, gate, getrandom, real, sandbox};
 
@@ -49,9 +49,9 @@ unsafe extern "C-unwind" fn arc4random_uniform(bound: u32) -> u32 {
 #[inline(always)]
 fn count(is_served: bool, length: usize) {
     if is_served {
-        counters::served(Door::Arc4random, length)
+        counters::served(Interface::Arc4random, length)
     } else {
-        counters::forwarded(Door::Arc4random)
+        counters::forwarded(Interface::Arc4random)
     }
 }
 

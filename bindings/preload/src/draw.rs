@@ -1,14 +1,14 @@
 //! Fills a request's buffer from squall.
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 
 /// Fills `out` from squall and counts the request. Returns false if squall cannot, and the kernel must
 /// serve the request. Keeps `errno`.
 #[inline(always)]
-pub(crate) fn serve(door: Door, out: &mut [u8]) -> bool {
+pub(crate) fn serve(interface: Interface, out: &mut [u8]) -> bool {
     let is_served = fill(out);
     if is_served {
-        counters::served(door, out.len());
+        counters::served(interface, out.len());
     }
     is_served
 }

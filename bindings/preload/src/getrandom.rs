@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use squall::internal::keep_errno;
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_bindings::request;
 
 use crate::{draw, gate, real};
@@ -38,11 +38,11 @@ pub(crate) unsafe fn serve(buffer: *mut c_void, length: usize, flags: c_uint) ->
     if gate::may_serve(flags)
         // SAFETY: the caller's promise.
         && let Some(out) = unsafe { request::slice_of_request(buffer, length) }
-        && draw::serve(Door::Getrandom, out)
+        && draw::serve(Interface::Getrandom, out)
     {
         return Some(length);
     }
-    counters::forwarded(Door::Getrandom);
+    counters::forwarded(Interface::Getrandom);
     None
 }
 
@@ -60,11 +60,11 @@ unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_
     if gate::may_serve(0)
         // SAFETY: the caller's promise.
         && let Some(out) = unsafe { request::slice_of_request(buffer, length) }
-        && draw::serve(Door::Getentropy, out)
+        && draw::serve(Interface::Getentropy, out)
     {
         return 0;
     }
-    counters::forwarded(Door::Getentropy);
+    counters::forwarded(Interface::Getentropy);
     // SAFETY: the caller's promise.
     unsafe {
         match real::GETENTROPY.get_unless_kernel_only() {

@@ -6,7 +6,7 @@ mod scattered;
 use core::ffi::{c_int, c_void};
 
 use libc::off_t;
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_bindings::request;
 
 use crate::{device, draw, gate, real};
@@ -132,11 +132,11 @@ unsafe fn read_device(fd: c_int, buffer: *mut c_void, count: usize) -> Option<is
     if may_serve_device(fd)
         // SAFETY: the caller's promise.
         && let Some(out) = unsafe { request::slice_of_request(buffer, count) }
-        && draw::serve(Door::Device, out)
+        && draw::serve(Interface::Device, out)
     {
         return Some(out.len() as isize);
     }
-    counters::forwarded(Door::Device);
+    counters::forwarded(Interface::Device);
     None
 }
 

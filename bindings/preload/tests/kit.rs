@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use squall_bindings::counters::{self, Door, Totals};
+use squall_bindings::counters::{self, Interface, Totals};
+use squall_testing::artifacts;
 use squall_testing::compiler::compile;
-use squall_testing::doors;
 use tempfile::TempDir;
 
 /// A compiled program of `tests/programs`.
@@ -80,16 +80,16 @@ impl Program {
         let run = self.run(arguments, None);
         let none = run
             .totals
-            .doors
+            .interfaces
             .iter()
-            .all(|door| door.requests + door.forwarded == 0);
+            .all(|interface| interface.requests + interface.forwarded == 0);
         assert!(run.totals.loads == 0 && none, "{run:?}");
         run
     }
 
     /// Runs the program with the library preloaded.
     pub fn run_preloaded(&self, arguments: &[&str]) -> Run {
-        self.run(arguments, Some(&doors::preload()))
+        self.run(arguments, Some(&artifacts::preload()))
     }
 
     fn run(&self, arguments: &[&str], preload: Option<&Path>) -> Run {
@@ -120,8 +120,10 @@ impl Run {
     /// The counts for the function of this name: requests served, and requests left to the kernel.
     #[track_caller]
     pub fn counted(&self, name: &str) -> (u64, u64) {
-        let door = Door::ALL.into_iter().find(|door| door.name() == name);
-        let total = self.totals.of(door.expect("a door's name"));
+        let interface = Interface::ALL
+            .into_iter()
+            .find(|interface| interface.name() == name);
+        let total = self.totals.count(interface.expect("an interface's name"));
         (total.requests, total.forwarded)
     }
 }

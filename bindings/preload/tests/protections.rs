@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use squall::Engine;
-use squall_bindings::counters::{self, Door};
-use squall_testing::doors;
+use squall_bindings::counters::{self, Interface};
+use squall_testing::artifacts;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -15,8 +15,8 @@ fn no_block_comes_twice_in_a_storm_of_forks() {
     let preloaded = program.run_preloaded(&[]);
     assert!(preloaded.status.success(), "{preloaded:?}");
     assert_eq!(preloaded.output, "repeats none\n");
-    for door in ["getrandom", "getentropy", "device"] {
-        let (served, forwarded) = preloaded.counted(door);
+    for interface in ["getrandom", "getentropy", "device"] {
+        let (served, forwarded) = preloaded.counted(interface);
         assert!(served > 5000 && forwarded == 0, "{preloaded:?}");
     }
     // The control: a naive generator's repeats are found.
@@ -58,7 +58,7 @@ fn the_squall_crate_in_a_program_seeds_from_the_kernel() {
     let output = program
         .args(["--exact", "protections::fresh_draws"])
         .env(counters::VARIABLE, &file)
-        .env("LD_PRELOAD", doors::preload())
+        .env("LD_PRELOAD", artifacts::preload())
         .output()
         .expect("it runs");
     assert!(output.status.success(), "{output:?}");
@@ -66,7 +66,7 @@ fn the_squall_crate_in_a_program_seeds_from_the_kernel() {
     assert!(output.contains("1 passed"), "{output}");
     let totals = counters::read(&file).expect("counters");
     // The standard library's requests for its hash tables are served here.
-    let served = totals.of(Door::Getrandom).requests;
+    let served = totals.count(Interface::Getrandom).requests;
     assert!(totals.loads == 1 && served < DRAWS / 2, "{totals:?}");
 }
 

@@ -2,14 +2,14 @@
 
 use std::process::Command;
 
-use squall_testing::doors;
+use squall_testing::artifacts;
 use squall_testing::needs::NM;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 fn only_the_replaced_functions_are_exported() {
     let mut nm = Command::new("nm");
-    nm.args(["-D", "--defined-only"]).arg(doors::preload());
+    nm.args(["-D", "--defined-only"]).arg(artifacts::preload());
     let output = nm.output().expect("nm runs");
     assert!(output.status.success(), "{output:?}");
     let output = String::from_utf8(output.stdout).expect("text");

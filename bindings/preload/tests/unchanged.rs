@@ -32,13 +32,13 @@ fn assert_counted(run: &Run) {
         let words: Vec<_> = expected.split(' ').collect();
         let number = |word: &str| word.parse::<u64>().expect("a number");
         match words[..] {
-            ["at", "least", door, served] => {
-                let (counted, _) = run.counted(door);
+            ["at", "least", interface, served] => {
+                let (counted, _) = run.counted(interface);
                 assert!(counted >= number(served), "{line}: {counted}");
             }
-            [door, served, forwarded] => {
+            [interface, served, forwarded] => {
                 assert_eq!(
-                    run.counted(door),
+                    run.counted(interface),
                     (number(served), number(forwarded)),
                     "{line}"
                 );

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustls::crypto::{CryptoProvider, GetRandomFailed, SecureRandom, ring};
 use rustls::version::{TLS12, TLS13};
-use squall_bindings::counters::{self, Door};
-use squall_testing::doors;
+use squall_bindings::counters::{self, Interface};
+use squall_testing::artifacts;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -77,13 +77,13 @@ fn drawn_with(provider: &str) -> (u64, u64) {
     let output = child
         .env(CHILD, provider)
         .env(counters::VARIABLE, &file)
-        .env("LD_PRELOAD", doors::preload())
+        .env("LD_PRELOAD", artifacts::preload())
         .output()
         .expect("it runs");
     assert!(output.status.success(), "{output:?}");
     let by_rustls = String::from_utf8_lossy(&output.stdout).trim().parse();
     let by_call = counters::read(&file).expect("counters");
-    let by_call = by_call.of(Door::Getrandom).bytes;
+    let by_call = by_call.count(Interface::Getrandom).bytes;
     (by_rustls.expect("a number"), by_call)
 }
 

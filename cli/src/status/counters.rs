@@ -34,19 +34,22 @@ fn table(totals: &Totals) -> String {
         totals.loads
     );
     let used = |total: &&counters::Total| total.requests + total.forwarded > 0;
-    let mut doors = totals.doors.iter().filter(used).peekable();
-    if doors.peek().is_none() {
+    let mut interfaces = totals.interfaces.iter().filter(used).peekable();
+    if interfaces.peek().is_none() {
         return text + "Nothing was counted.\n";
     }
     let _ = writeln!(
         text,
         "\n{:14}{:>14}{:>10}{:>18}",
-        "door", "requests", "bytes", "left to kernel"
+        "interface", "requests", "bytes", "left to kernel"
     );
-    for total in doors {
+    for total in interfaces {
         let bytes = units::volume(total.bytes);
-        let (door, requests, forwarded) = (total.door, total.requests, total.forwarded);
-        let _ = writeln!(text, "{door:14}{requests:>14}{bytes:>10}{forwarded:>18}");
+        let (interface, requests, forwarded) = (total.interface, total.requests, total.forwarded);
+        let _ = writeln!(
+            text,
+            "{interface:14}{requests:>14}{bytes:>10}{forwarded:>18}"
+        );
     }
     text
 }

@@ -52,7 +52,7 @@ fn the_library_is_found_below_the_prefix() {
 fn the_installed_library_is_found() {
     let workspace = Workspace::new();
     let probe = workspace.probe();
-    let mut command = Command::new(squall_testing::doors::command());
+    let mut command = Command::new(squall_testing::artifacts::command());
     let output = output(command.args(["run", "--"]).arg(&probe));
     assert_eq!(text(&output.stdout), LOADED);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -31,7 +31,7 @@ fn draws_are_counted_and_shown() {
     }
     let totals = counters::read(&workspace.path("counters")).unwrap();
     assert_eq!(totals.loads, 1);
-    let drawn = totals.of(Door::Getrandom);
+    let drawn = totals.count(Interface::Getrandom);
     assert_eq!((drawn.requests, drawn.bytes, drawn.forwarded), (5, 80, 0));
     let mut show = crate::common::squall("status --counters");
     let shown = text(&output(show.arg(workspace.path("counters"))).stdout);

@@ -128,7 +128,7 @@ fn files_that_are_not_the_library_are_refused() {
         &["--library", "is not a file"],
     );
     let text = workspace.file("text", "text");
-    let provider = squall_testing::doors::provider();
+    let provider = squall_testing::artifacts::provider();
     for other in [text, provider, libc_path()] {
         refused(
             &with(&other),

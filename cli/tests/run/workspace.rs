@@ -99,7 +99,7 @@ impl Public {
 
 /// The path of the installed library.
 pub fn library() -> PathBuf {
-    squall_testing::doors::preload()
+    squall_testing::artifacts::preload()
 }
 
 /// A `squall run` command that names the library.

@@ -91,7 +91,7 @@ Exit codes: 0 for success, 1 if a claim was wrong or something failed, 2 for a w
     /// repeats of each source, how long it takes until it has new state, how many requests it serves
     /// until then, and how much of Whirlwind's input is unpredictable. The controls must repeat in
     /// every clone, or the run is invalid. The controls are a generator without guards, and squall
-    /// with its guards off; in the scenario go, a generator without guards; in the scenario doors, a
+    /// with its guards off; in the scenario go, a generator without guards; in the scenario programs, a
     /// buffer in a program in C, and OpenSSL's own generator in nginx.
     #[command(after_help = "Examples:
   squall-lab reset --machine 6.12+vmgenid --runs 4
@@ -100,7 +100,7 @@ Exit codes: 0 for success, 1 if a claim was wrong or something failed, 2 for a w
       snapshots in the middle of heavy drawing, and with forked children
   squall-lab reset --scenario go --runs 20
       a program in Go, which needs Go 1.26 to build
-  squall-lab reset --scenario doors --runs 20
+  squall-lab reset --scenario programs --runs 20
       a program in C that preloads squall, and nginx with OpenSSL's provider
 
 Needs what `scripts/lab-deps.sh` fetches.

@@ -18,7 +18,7 @@ use squall_probe::Mode;
 use squall_tools::{Failure, Interrupt};
 
 use crate::analysis::{Campaign, Experiment, Setup, Validity};
-use crate::vm::{self, Accelerator, Contents, Cpu, Doors, Host, Page, Platform, Signals, Spec};
+use crate::vm::{self, Accelerator, Contents, Cpu, Host, Page, Platform, Programs, Signals, Spec};
 use args::LabArguments;
 
 pub use args::{BootArguments, ResetArguments, Scenario};
@@ -64,7 +64,7 @@ struct Lab<'a> {
     /// The Go program. None unless a scenario uses it.
     go: Option<PathBuf>,
     /// Unmodified programs and squall's libraries for them. None unless a scenario uses them.
-    doors: Option<Doors>,
+    programs: Option<Programs>,
 }
 
 impl<'a> Lab<'a> {
@@ -94,7 +94,7 @@ impl<'a> Lab<'a> {
             .map(|architecture| Platform::open(architecture, &cache, &interrupt, timeout))
             .collect::<Result<Vec<_>, _>>()?;
         let host = &platforms[0].host;
-        let (go, doors) = (go_probe(host, scenarios), doors(host, &cache, scenarios));
+        let (go, programs) = (go_probe(host, scenarios), programs(host, &cache, scenarios));
         // Ctrl-C on the terminal also ends the compilers.
         interrupt.check()?;
         Ok(Lab {
@@ -102,7 +102,7 @@ impl<'a> Lab<'a> {
             cache,
             platforms,
             go: go?,
-            doors: doors?,
+            programs: programs?,
         })
     }
 
@@ -163,7 +163,7 @@ impl<'a> Lab<'a> {
         let contents = Contents {
             probe: &platform.probe,
             go: self.go.as_deref().filter(|_| mode.is_go()),
-            doors: self.doors.as_ref().filter(|_| mode == Mode::Doors),
+            programs: self.programs.as_ref().filter(|_| mode == Mode::Programs),
             modules: &modules,
         };
         vm::initramfs(&initramfs, &contents)?;
@@ -228,7 +228,7 @@ impl<'a> Lab<'a> {
 
     /// Versions of the programs that take part, by name.
     fn versions(&self) -> BTreeMap<String, String> {
-        let nginx = self.doors.as_ref().map(Doors::version);
+        let nginx = self.programs.as_ref().map(Programs::version);
         let known = [
             ("nginx", nginx),
             ("qemu", Some(self.platforms[0].qemu.version.as_str())),
@@ -336,9 +336,13 @@ fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Fail
 }
 
 /// Prepares the unmodified programs if a scenario uses them.
-fn doors(host: &Host, cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Doors>, Failure> {
-    if any_scenario(scenarios, |mode| mode == Mode::Doors) {
-        Doors::build(host, cache.nginx()?).map(Some)
+fn programs(
+    host: &Host,
+    cache: &Cache,
+    scenarios: &[Scenario],
+) -> Result<Option<Programs>, Failure> {
+    if any_scenario(scenarios, |mode| mode == Mode::Programs) {
+        Programs::build(host, cache.nginx()?).map(Some)
     } else {
         Ok(None)
     }

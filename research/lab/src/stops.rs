@@ -44,7 +44,7 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
     let contents = Contents {
         probe: &platform.probe,
         go: None,
-        doors: None,
+        programs: None,
         modules: &[],
     };
     vm::initramfs(&initramfs, &contents)?;

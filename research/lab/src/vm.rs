@@ -16,7 +16,7 @@ use squall_guests::emulator::{self, Artifact};
 use squall_tools::{Failure, Interrupt};
 
 pub use guest::{Guest, Snapshot};
-pub use initramfs::{Contents, Doors, initramfs};
+pub use initramfs::{Contents, Programs, initramfs};
 pub use memory::{Counts, Name, Resets, SharedMemory, Trace};
 pub use spec::{Accelerator, Cpu, Page, Signals, Spec};
 pub use squall_guests::emulator::Host;

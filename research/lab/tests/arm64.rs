@@ -26,7 +26,7 @@ pub const TESTS: &[Test] = tests![
     guards_of_linux_6_12_with_64k_pages: [ARM64, ARM64_64K],
     guards_of_the_newest_linux: [ARM64],
     guards_of_the_newest_linux_with_large_pages: [ARM64],
-    doors_of_the_newest_linux_with_large_pages: [ARM64],
+    programs_of_the_newest_linux_with_large_pages: [ARM64],
     go_of_linux_6_12: [ARM64, GO_MODULE],
     go_of_the_newest_linux_with_large_pages: [ARM64, GO_MODULE],
     clones_repeat_only_without_guards: [ARM64],
@@ -106,9 +106,9 @@ fn guards_of_the_newest_linux_with_large_pages() {
 
 /// Draws by the preload library, by OpenSSL's provider and by the command, and checks the counters of what
 /// squall served.
-const DOORS: &str = r#"
+const INTERFACES: &str = r#"
 set -e
-served() { squall status --json --counters "$2" | tr -d ' \n' | grep -q "\"door\":\"$1\",\"requests\":[1-9]"; }
+served() { squall status --json --counters "$2" | tr -d ' \n' | grep -q "\"interface\":\"$1\",\"requests\":[1-9]"; }
 for asked in g=getrandom a=arc4random d=device n=getrandom; do
     letter=${asked%=*}
     [ "$(printf $letter$letter | squall run --counters /tmp/drawn-$letter -- draws | wc -c)" = 128 ]
@@ -119,10 +119,10 @@ export OPENSSL_CONF=/tmp/squall.cnf
 [ "$(squall run --counters /tmp/provided -- openssl rand 32 | wc -c)" = 32 ]
 served openssl /tmp/provided
 [ "$(squall stream --size 1000 | wc -c)" = 1000 ]
-echo all doors served
+echo all programs served
 "#;
 
-fn doors_of_the_newest_linux_with_large_pages() {
+fn programs_of_the_newest_linux_with_large_pages() {
     let _turn = turn();
     let runner = runner(KernelName::Arm64NewestPages16K);
     let squall = required(Artifact::Program("squall-cli", "squall").build());
@@ -135,8 +135,8 @@ fn doors_of_the_newest_linux_with_large_pages() {
         ("usr/lib/libsquall-preload.so", &preload),
         ("usr/lib/ossl-modules/squall.so", &provider),
     ];
-    let output = run(&runner, &files, DOORS);
-    contains(&output.console, &["all doors served"]);
+    let output = run(&runner, &files, INTERFACES);
+    contains(&output.console, &["all programs served"]);
 }
 
 /// Runs the tests of the Go module, and prints what they say, but for the names of those that passed.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_guests::emulator::library;
 use squall_guests::{Guest, Setup};
 
@@ -92,6 +92,9 @@ fn preloaded(
     fs::write(&here, counted).expect("a file");
     let totals = counters::read(&here).expect("counters");
     assert_eq!(totals.loads, 1);
-    let doors = [Door::Getrandom, Door::Device].map(|door| totals.of(door));
-    (output, doors.map(|door| (door.requests, door.forwarded)))
+    let counts = [Interface::Getrandom, Interface::Device].map(|interface| totals.count(interface));
+    (
+        output,
+        counts.map(|count| (count.requests, count.forwarded)),
+    )
 }

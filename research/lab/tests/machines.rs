@@ -37,7 +37,7 @@ impl Workspace {
         let contents = Contents {
             probe: &probe().unwrap(),
             go: None,
-            doors: None,
+            programs: None,
             modules: &[],
         };
         initramfs(&path, &contents).unwrap();
@@ -90,7 +90,7 @@ fn a_program_that_cannot_be_started_is_reported() {
     for (mode, reason) in [
         (Mode::Go, "/go-probe: No such file"),
         (Mode::GoBursts, "/go-probe: No such file"),
-        (Mode::Doors, "/usr/sbin/nginx (squall): No such file"),
+        (Mode::Programs, "/usr/sbin/nginx (squall): No such file"),
     ] {
         workspace.spec.mode = mode;
         let line = message(workspace.spec.boot(&workspace.host).unwrap_err());

@@ -1,4 +1,4 @@
-//! Runs `squall-lab reset` with the scenarios go and doors: clones of a Go program, and of unmodified programs, on
+//! Runs `squall-lab reset` with the scenarios go and programs: clones of a Go program, and of unmodified programs, on
 //! a real machine.
 
 use std::process::Command;
@@ -56,10 +56,12 @@ fn clones_of_a_go_program_repeat_only_what_it_buffers() {
     workspace.has_written("reset-go", &printed, "| go_squall ");
 }
 
-/// How many requests squall counted at `door` after every source was asked once.
-fn served(facts: &Value, door: &str) -> Option<u64> {
-    let doors = facts["served"]["doors"].as_array()?;
-    let found = doors.iter().find(|entry| entry["door"] == door)?;
+/// How many requests squall counted at `interface` after every source was asked once.
+fn served(facts: &Value, interface: &str) -> Option<u64> {
+    let interfaces = facts["served"]["interfaces"].as_array()?;
+    let found = interfaces
+        .iter()
+        .find(|entry| entry["interface"] == interface)?;
     found["requests"].as_u64()
 }
 
@@ -71,11 +73,11 @@ fn clones_of_programs_repeat_only_output_that_squall_did_not_serve() {
         library(package).expect("squall's libraries");
     }
     let (printed, report) =
-        workspace.report("reset --scenario doors --machine 6.12+vmgenid --runs 3");
+        workspace.report("reset --scenario programs --machine 6.12+vmgenid --runs 3");
     let experiment = &report["experiments"][0];
-    assert_eq!(experiment["mode"], "doors");
+    assert_eq!(experiment["mode"], "programs");
     assert_eq!(experiment["runs"], 3);
-    for (control, outputs) in [("door_naive", 1000), ("nginx_openssl", 200)] {
+    for (control, outputs) in [("preloaded_naive", 1000), ("nginx_openssl", 200)] {
         let repeats = &source(&report, control, outputs)["repeats"];
         assert_eq!(repeats["machines_with_repeats"], 3, "{repeats}");
         assert!(
@@ -83,19 +85,19 @@ fn clones_of_programs_repeat_only_output_that_squall_did_not_serve() {
             "{repeats}"
         );
     }
-    for (guarded, outputs, door) in [
-        ("door_getrandom", 1000, "getrandom"),
-        ("door_arc4random", 1000, "arc4random"),
-        ("door_device", 1000, "device"),
+    for (guarded, outputs, interface) in [
+        ("preloaded_getrandom", 1000, "getrandom"),
+        ("preloaded_arc4random", 1000, "arc4random"),
+        ("preloaded_device", 1000, "device"),
         ("nginx_squall", 200, "openssl"),
     ] {
         let found = source(&report, guarded, outputs);
         assert_eq!(found["repeats"]["repeated_words"], 0, "{found}");
         assert_eq!(found["window"]["clones_without_notice"], 0, "{found}");
         let facts = &experiment["facts"];
-        assert!(served(facts, door) > Some(0), "{door}: {facts}");
+        assert!(served(facts, interface) > Some(0), "{interface}: {facts}");
     }
-    source(&report, "door_kernel", 1000);
+    source(&report, "libc_kernel", 1000);
 
-    workspace.has_written("reset-doors", &printed, "| nginx_squall ");
+    workspace.has_written("reset-programs", &printed, "| nginx_squall ");
 }

@@ -124,7 +124,7 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Capacity)> {
         Mode::Forks => [ticking(), forked()].concat(),
         Mode::Go => go(),
         Mode::GoBursts => go_bursts(),
-        Mode::Doors => doors(),
+        Mode::Programs => programs(),
         Mode::Bursts => threads(&[Source::Getrandom, Source::Naive], &BURSTS),
         Mode::Stops => vec![(Source::CycleCounter, 0, Capacity::Share(1))],
     }
@@ -201,13 +201,13 @@ fn go_bursts() -> Vec<(Source, u64, Capacity)> {
 }
 
 /// One channel per source; a program has one thread.
-fn doors() -> Vec<(Source, u64, Capacity)> {
+fn programs() -> Vec<(Source, u64, Capacity)> {
     [
-        Source::DoorGetrandom,
-        Source::DoorArc4random,
-        Source::DoorDevice,
-        Source::DoorNaive,
-        Source::DoorKernel,
+        Source::PreloadedGetrandom,
+        Source::PreloadedArc4random,
+        Source::PreloadedDevice,
+        Source::PreloadedNaive,
+        Source::LibcKernel,
         Source::NginxSquall,
         Source::NginxOpenssl,
     ]

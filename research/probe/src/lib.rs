@@ -117,7 +117,7 @@ source::named! {
         Go => "go",
         /// Unmodified programs, one in C and nginx, whose sources draw every 500 µs or as often as they
         /// can.
-        Doors => "doors",
+        Programs => "programs",
         /// Threads draw without pause, on a machine with the random instruction, so that squall serves
         /// them in bursts.
         Bursts => "bursts",
@@ -134,7 +134,7 @@ impl Mode {
         match self {
             Mode::Ticks | Mode::Threads | Mode::Forks => Source::Squall,
             Mode::Go => Source::GoSquall,
-            Mode::Doors => Source::DoorGetrandom,
+            Mode::Programs => Source::PreloadedGetrandom,
             Mode::Bursts => Source::SquallBursts,
             Mode::GoBursts => Source::GoSquallBursts,
             Mode::Stops => Source::CycleCounter,
@@ -162,7 +162,7 @@ impl Mode {
         match self {
             Mode::Ticks | Mode::Threads | Mode::Forks => &[Source::Naive, Source::SquallUnguarded],
             Mode::Go => &[Source::GoNaive],
-            Mode::Doors => &[Source::DoorNaive, Source::NginxOpenssl],
+            Mode::Programs => &[Source::PreloadedNaive, Source::NginxOpenssl],
             Mode::Bursts => &[Source::Naive, Source::SquallEndlessBursts],
             Mode::GoBursts => &[Source::GoNaive, Source::GoSquallEndlessBursts],
             Mode::Stops => &[],

@@ -7,7 +7,7 @@
 //! lab, draws until the lab stops it, and switches the machine off.
 //!
 //! In [`Mode::Go`] and [`Mode::GoBursts`] it starts programs that draw, describes the machine, and watches. In
-//! [`Mode::Doors`] it starts programs and asks them for what they draw. In [`Mode::Stops`] it only reads
+//! [`Mode::Programs`] it starts programs and asks them for what they draw. In [`Mode::Stops`] it only reads
 //! the cycle counter.
 //!
 //! Failures are written to the shared memory for the lab. Only a failure to map that memory goes to the
@@ -18,13 +18,13 @@
 mod accumulator;
 mod bar;
 mod cycle_counter;
-mod doors;
 mod facts;
 mod generator;
 mod go;
 mod layout;
 mod memory;
 mod process;
+mod programs;
 mod schedule;
 mod system;
 mod tick;
@@ -69,7 +69,7 @@ fn probe(memory: Memory) -> Result<()> {
     let channels = Channels::lay_out(memory, mode);
     match mode {
         Mode::Go | Mode::GoBursts => watch_programs(&channels, mode),
-        Mode::Doors => ask_programs(&channels),
+        Mode::Programs => ask_programs(&channels),
         Mode::Stops => read_counter(&channels),
         _ => draw(&channels, mode),
     }
@@ -88,9 +88,9 @@ fn watch_programs(channels: &Channels, mode: Mode) -> Result<()> {
 fn ask_programs(channels: &Channels) -> Result<()> {
     generator::wait_for_kernel();
     let status = facts::status();
-    let mut programs = doors::start(channels)?;
+    let mut programs = programs::start(channels)?;
     let served = programs.warm_up()?;
-    describe(channels.memory, Mode::Doors, status, served)?;
+    describe(channels.memory, Mode::Programs, status, served)?;
     programs.run();
     channels.memory.set_ready();
     process::watch(channels.memory)

@@ -68,15 +68,15 @@ named! {
         /// In the Go program: squall's Go module, eight `Uint64`.
         GoSquallWords = 15 => "go_squall_words",
         /// In a C program that preloads squall: a buffer of the kernel's bytes, without guards.
-        DoorNaive = 16 => "door_naive",
+        PreloadedNaive = 16 => "preloaded_naive",
         /// In the same C program, started without squall: getrandom(2).
-        DoorKernel = 17 => "door_kernel",
+        LibcKernel = 17 => "libc_kernel",
         /// In the C program that preloads squall: getrandom(2).
-        DoorGetrandom = 18 => "door_getrandom",
+        PreloadedGetrandom = 18 => "preloaded_getrandom",
         /// In the C program that preloads squall: arc4random_buf(3).
-        DoorArc4random = 19 => "door_arc4random",
+        PreloadedArc4random = 19 => "preloaded_arc4random",
         /// In the C program that preloads squall: reads of /dev/urandom.
-        DoorDevice = 20 => "door_device",
+        PreloadedDevice = 20 => "preloaded_device",
         /// nginx with squall's OpenSSL provider: a handshake's server random and key exchange public key.
         NginxSquall = 21 => "nginx_squall",
         /// nginx with OpenSSL's own generator: the same values.
@@ -114,9 +114,9 @@ impl Source {
                 | Source::SquallChildren
                 | Source::GoSquall
                 | Source::GoSquallWords
-                | Source::DoorGetrandom
-                | Source::DoorArc4random
-                | Source::DoorDevice
+                | Source::PreloadedGetrandom
+                | Source::PreloadedArc4random
+                | Source::PreloadedDevice
                 | Source::NginxSquall
                 | Source::SquallBursts
                 | Source::SquallU32

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use squall_testing::doors;
+use squall_testing::artifacts;
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
@@ -17,11 +17,11 @@ use crate::{Guest, GuestFactory};
 /// memory. The guest's C library must be at least as new as this machine's.
 pub fn squall() -> &'static Path {
     static SQUALL: LazyLock<PathBuf> = LazyLock::new(|| {
-        let directory = doors::target().join("guests");
+        let directory = artifacts::target().join("guests");
         fs::create_dir_all(&directory).expect("a directory");
         let squall = directory.join("squall");
         let mut strip = Command::new("strip");
-        strip.arg("-o").arg(&squall).arg(doors::command());
+        strip.arg("-o").arg(&squall).arg(artifacts::command());
         assert!(strip.status().expect("strip").success());
         squall
     });

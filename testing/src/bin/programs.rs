@@ -74,9 +74,9 @@ fn show(title: &str, [mut without, mut with]: Pair, rounds: usize) {
     let _ = std::io::stdout().flush();
 }
 
-/// Measures without squall and with `door`.
+/// Measures without squall and with `interface`.
 fn both<'a, T>(
-    door: Way,
+    interface: Way,
     mut begin: impl FnMut(Way) -> Result<T, String>,
     measure: impl Fn(&mut T, Way) -> Result<f64, String> + Copy + 'a,
 ) -> Result<Pair<'a>, String>
@@ -84,12 +84,12 @@ where
     T: 'a,
 {
     let mut without = begin(Way::Plain)?;
-    let mut with = begin(door)?;
+    let mut with = begin(interface)?;
     measure(&mut without, Way::Plain)?;
-    measure(&mut with, door)?;
+    measure(&mut with, interface)?;
     Ok([
         Box::new(move || measure(&mut without, Way::Plain)),
-        Box::new(move || measure(&mut with, door)),
+        Box::new(move || measure(&mut with, interface)),
     ])
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use squall_testing::doors;
+use squall_testing::artifacts;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -22,7 +22,7 @@ fn command(root: &Path, name: &str) -> Command {
     let mut command = Command::new(root.join("scripts").join(name));
     command
         .env("PROFILE", profile)
-        .env("CARGO_TARGET_DIR", doors::target())
+        .env("CARGO_TARGET_DIR", artifacts::target())
         .env_remove("DESTDIR")
         .env_remove("LIBDIR")
         .env_remove("SUDO")
@@ -128,7 +128,7 @@ fn what_is_installed_is_where_cargo_says() {
     let cargo = format!(
         "cd '{}' && CARGO_BUILD_TARGET_DIR='{}' exec '{}' \"$@\"",
         root().display(),
-        doors::target().display(),
+        artifacts::target().display(),
         env!("CARGO"),
     );
     let prefix = tempfile::tempdir().expect("a folder");

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::layout::{Contents, Count, Door, LEN, MAGIC, THREAD_GROUPS, ThreadGroup};
+use super::layout::{Contents, Count, Interface, LEN, MAGIC, THREAD_GROUPS, ThreadGroup};
 
 /// The content of a file of counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,16 +14,16 @@ pub struct Totals {
     /// How often one of squall's libraries was loaded: once by each program that a process executed.
     /// Forked children use what their parents loaded, and are not counted.
     pub loads: u64,
-    /// The counts of each door.
-    pub doors: Vec<Total>,
+    /// The counts of each interface.
+    pub interfaces: Vec<Total>,
 }
 
-/// The counts of a door.
+/// The counts of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Total {
-    /// The door's name.
-    pub door: &'static str,
+    /// The interface's name.
+    pub interface: &'static str,
     /// Requests that squall served.
     pub requests: u64,
     /// Bytes of these requests.
@@ -33,9 +33,9 @@ pub struct Total {
 }
 
 impl Totals {
-    /// The counts of `door`.
-    pub fn of(&self, door: Door) -> &Total {
-        &self.doors[door as usize]
+    /// The counts of `interface`.
+    pub fn count(&self, interface: Interface) -> &Total {
+        &self.interfaces[interface as usize]
     }
 }
 
@@ -86,23 +86,25 @@ pub fn read(path: &Path) -> io::Result<Totals> {
     }
     Ok(Totals {
         loads: words[std::mem::offset_of!(Contents, loads) / size_of::<u64>()],
-        doors: Door::ALL.map(|door| total(&words, door)).into(),
+        interfaces: Interface::ALL
+            .map(|interface| total(&words, interface))
+            .into(),
     })
 }
 
-fn total(words: &[u64], door: Door) -> Total {
+fn total(words: &[u64], interface: Interface) -> Total {
     let sum = |field: usize| {
         let of_thread_group = |thread_group: usize| {
             let offset = std::mem::offset_of!(Contents, thread_groups)
                 + thread_group * size_of::<ThreadGroup>()
-                + door as usize * size_of::<Count>()
+                + interface as usize * size_of::<Count>()
                 + field;
             words[offset / size_of::<u64>()]
         };
         (0..THREAD_GROUPS).map(of_thread_group).sum()
     };
     Total {
-        door: door.name(),
+        interface: interface.name(),
         requests: sum(std::mem::offset_of!(Count, requests)),
         bytes: sum(std::mem::offset_of!(Count, bytes)),
         forwarded: sum(std::mem::offset_of!(Count, forwarded)),

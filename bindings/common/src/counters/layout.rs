@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicU64;
 /// A way in which programs reach squall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Door {
+pub enum Interface {
     /// getrandom(2) of a preloaded program, or of one in Rust with squall-getrandom.
     Getrandom,
     /// getentropy(3) of a preloaded program.
@@ -22,28 +22,28 @@ pub enum Door {
     Library,
 }
 
-impl Door {
-    /// All doors.
-    pub const ALL: [Door; 7] = [
-        Door::Getrandom,
-        Door::Getentropy,
-        Door::Arc4random,
-        Door::Device,
-        Door::Openssl,
-        Door::OpensslSeed,
-        Door::Library,
+impl Interface {
+    /// All interfaces.
+    pub const ALL: [Interface; 7] = [
+        Interface::Getrandom,
+        Interface::Getentropy,
+        Interface::Arc4random,
+        Interface::Device,
+        Interface::Openssl,
+        Interface::OpensslSeed,
+        Interface::Library,
     ];
 
-    /// The door's name in reports.
+    /// The interface's name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Door::Getrandom => "getrandom",
-            Door::Getentropy => "getentropy",
-            Door::Arc4random => "arc4random",
-            Door::Device => "device",
-            Door::Openssl => "openssl",
-            Door::OpensslSeed => "openssl-seed",
-            Door::Library => "library",
+            Interface::Getrandom => "getrandom",
+            Interface::Getentropy => "getentropy",
+            Interface::Arc4random => "arc4random",
+            Interface::Device => "device",
+            Interface::Openssl => "openssl",
+            Interface::OpensslSeed => "openssl-seed",
+            Interface::Library => "library",
         }
     }
 }
@@ -66,10 +66,10 @@ pub(super) struct Contents {
 /// The counts of some of the threads.
 #[repr(C, align(64))]
 pub(super) struct ThreadGroup {
-    pub doors: [Count; Door::ALL.len()],
+    pub interfaces: [Count; Interface::ALL.len()],
 }
 
-/// The counts of a door.
+/// The counts of an interface.
 #[repr(C)]
 pub(super) struct Count {
     /// Requests that squall served.

@@ -5,15 +5,15 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::io::Write;
 
-use super::layout::{Contents, Count, Door, LEN, MAGIC, THREAD_GROUPS};
+use super::layout::{Contents, Count, Interface, LEN, MAGIC, THREAD_GROUPS};
 
 /// The mapped file; null if nothing is counted.
 static CONTENTS: AtomicPtr<Contents> = AtomicPtr::new(ptr::null_mut());
 
 /// Counts a request of `bytes` bytes that squall served.
 #[inline]
-pub fn served(door: Door, bytes: usize) {
-    if let Some(count) = count_of(door) {
+pub fn served(interface: Interface, bytes: usize) {
+    if let Some(count) = count_of(interface) {
         count.requests.fetch_add(1, Ordering::Relaxed);
         count.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -21,27 +21,27 @@ pub fn served(door: Door, bytes: usize) {
 
 /// Counts a request that was left to the kernel.
 #[inline]
-pub fn forwarded(door: Door) {
-    if let Some(count) = count_of(door) {
+pub fn forwarded(interface: Interface) {
+    if let Some(count) = count_of(interface) {
         count.forwarded.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 #[inline]
-fn count_of(door: Door) -> Option<&'static Count> {
+fn count_of(interface: Interface) -> Option<&'static Count> {
     let contents = CONTENTS.load(Ordering::Relaxed);
     // SAFETY: null, or mapped for ever and made of atomics.
     let contents = unsafe { contents.as_ref() }?;
     // Stacks lie apart, usually by megabytes, and often enough by at least 64 KiB.
     let stack = (&raw const contents).addr() as u64 >> 16;
     let thread_group = (stack.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % THREAD_GROUPS;
-    Some(&contents.thread_groups[thread_group].doors[door as usize])
+    Some(&contents.thread_groups[thread_group].interfaces[interface as usize])
 }
 
 /// Starts to count if the environment names a file of counters, or one that does not exist yet; once per process. Any
 /// other file is left alone.
 ///
-/// Doors call this when they are loaded, before the process gives up rights or descriptors.
+/// Interfaces call this when they are loaded, before the process gives up rights or descriptors.
 pub fn attach() {
     if !CONTENTS.load(Ordering::Relaxed).is_null() {
         return;
@@ -94,7 +94,7 @@ fn map(path: &CStr) -> Option<&'static Contents> {
     (contents.magic.load(Ordering::Relaxed) == MAGIC).then_some(contents)
 }
 
-/// Opens a file, which only its owner may use if it is new. Raw calls here, because a door replaces `open` and `close`.
+/// Opens a file, which only its owner may use if it is new. Raw calls here, because an interface replaces `open` and `close`.
 fn open(path: &CStr, flags: i32) -> i32 {
     let flags = flags | libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     // SAFETY: the path ends with a null byte.

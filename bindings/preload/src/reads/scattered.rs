@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 
 use libc::{iovec, off_t};
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_bindings::request;
 
 use super::{is_offset, may_serve_device};
@@ -117,8 +117,8 @@ unsafe fn read_device(fd: c_int, buffers: *const iovec, count: c_int) -> Option<
         None
     };
     match served {
-        Some(length) => counters::served(Door::Device, length),
-        None => counters::forwarded(Door::Device),
+        Some(length) => counters::served(Interface::Device, length),
+        None => counters::forwarded(Interface::Device),
     }
     served.map(|length| length as isize)
 }

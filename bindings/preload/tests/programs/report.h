@@ -57,16 +57,16 @@ __attribute__((constructor)) static void end_in_time(void) { alarm(600); }
         }                                                                                          \
     } while (0)
 
-/* Prints the expected counts of a door: requests that squall serves when it is preloaded, and requests
+/* Prints the expected counts of an interface: requests that squall serves when it is preloaded, and requests
    that the kernel serves in either case. */
-static inline void counted(const char *door, long served, long forwarded) {
-    printf("counted %s %ld %ld\n", door, served, forwarded);
+static inline void counted(const char *interface, long served, long forwarded) {
+    printf("counted %s %ld %ld\n", interface, served, forwarded);
     fflush(stdout);
 }
 
 /* Prints the least number of requests that squall serves, if the exact number is not known. */
-static inline void counted_at_least(const char *door, long served) {
-    printf("counted at least %s %ld\n", door, served);
+static inline void counted_at_least(const char *interface, long served) {
+    printf("counted at least %s %ld\n", interface, served);
     fflush(stdout);
 }
 

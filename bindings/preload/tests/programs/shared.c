@@ -94,7 +94,7 @@ int main(int count, char **arguments) {
     if (!DRAWS_IN_VDSO || getenv("LD_PRELOAD")) {
         CHECK(repeats((unsigned char(*)[16])drawn, 2 * DRAWS) == 0);
     }
-    /* After that child was made, the kernel serves the requests of every door. */
+    /* After that child was made, the kernel serves the requests of every interface. */
     CHECK(syscall(SYS_getrandom, drawn[0][0], 16, 0) == 16);
     counted("getrandom", 4, 2 * DRAWS + 1);
     CHECK(getentropy(drawn[0][0], 16) == 0);

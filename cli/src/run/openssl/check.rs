@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_tools::failure::at;
 use squall_tools::{Failure, output};
 
@@ -69,9 +69,14 @@ fn draw(libcrypto: &Libcrypto, role: Role, file: &Path) -> Result<Origin, Failur
     let before = read()?;
     libcrypto.draw(role).map_err(Failure::Runtime)?;
     let after = read()?;
-    let requests = |door| (before.of(door).requests, after.of(door).requests);
-    let (before, now) = requests(Door::Openssl);
-    Ok(match requests(Door::OpensslSeed) {
+    let requests = |interface| {
+        (
+            before.count(interface).requests,
+            after.count(interface).requests,
+        )
+    };
+    let (before, now) = requests(Interface::Openssl);
+    Ok(match requests(Interface::OpensslSeed) {
         _ if now > before => Origin::Squall,
         // The primary generator is seeded only once, so any earlier seeding counts.
         (_, 1..) => Origin::SeededBySquall,

@@ -108,7 +108,7 @@ pub enum Scenario {
     /// A program in Go draws from squall's Go module, and from a buffer beside it; needs Go to build
     Go,
     /// A program in C preloads squall, and nginx has it as OpenSSL's provider; needs a C compiler
-    Doors,
+    Programs,
     /// Like threads, on a CPU with the random instruction: squall serves bursts, and only the machine's
     /// stop reveals clones
     Bursts,
@@ -124,7 +124,7 @@ impl Scenario {
             Scenario::Threads => Mode::Threads,
             Scenario::Forks => Mode::Forks,
             Scenario::Go => Mode::Go,
-            Scenario::Doors => Mode::Doors,
+            Scenario::Programs => Mode::Programs,
             Scenario::Bursts => Mode::Bursts,
             Scenario::GoBursts => Mode::GoBursts,
         }

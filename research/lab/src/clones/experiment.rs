@@ -128,7 +128,7 @@ fn batch_of_clones(
     }
     let requests = match spec.mode {
         Mode::Forks => REQUESTS_AFTER_RESET_WITH_FORKS,
-        Mode::Doors => REQUESTS_AFTER_RESET_OF_PROGRAMS,
+        Mode::Programs => REQUESTS_AFTER_RESET_OF_PROGRAMS,
         _ => REQUESTS_AFTER_RESET,
     };
     for guest in &mut guests {

@@ -11,7 +11,7 @@ use squall_tools::Failure;
 use squall_tools::failure::at;
 
 /// The guest's directory for files that are not Debian's.
-const DIRECTORY: &str = "doors";
+const DIRECTORY: &str = "programs";
 
 /// OpenSSL's configuration with the provider, and the word in it that stands for the provider's path.
 const FRAGMENT: &str = include_str!("../../../../bindings/openssl/fragment.cnf");
@@ -30,16 +30,16 @@ const BODIES_DIRECTORY: &str = "var/lib/nginx";
 
 /// The files for the guest, and the tree with nginx.
 #[derive(Debug)]
-pub struct Doors {
+pub struct Programs {
     nginx: Nginx,
     /// The files for [`DIRECTORY`], by name. They are read once, so that every machine has the same even if
     /// something is rebuilt.
     files: Vec<(&'static str, Vec<u8>)>,
 }
 
-impl Doors {
+impl Programs {
     /// Builds squall's libraries and the C program, and makes a certificate for nginx.
-    pub fn build(host: &Host, nginx: Nginx) -> Result<Doors, Failure> {
+    pub fn build(host: &Host, nginx: Nginx) -> Result<Programs, Failure> {
         let draws = host.file("draws");
         c_program("draws", &draws)?;
         let (preload, provider) = (library("squall-preload")?, library("squall-openssl")?);
@@ -57,7 +57,7 @@ impl Doors {
             .into_iter()
             .map(read)
             .collect::<Result<_, Failure>>()?;
-        Ok(Doors { nginx, files })
+        Ok(Programs { nginx, files })
     }
 
     /// nginx's version.
@@ -97,7 +97,7 @@ pub struct Contents<'a> {
     /// The Go program that the probe starts, if any.
     pub go: Option<&'a Path>,
     /// The unmodified programs that the probe asks, if any.
-    pub doors: Option<&'a Doors>,
+    pub programs: Option<&'a Programs>,
     /// Kernel modules, in the order in which they are loaded.
     pub modules: &'a [PathBuf],
 }
@@ -109,8 +109,8 @@ pub fn initramfs(path: &Path, contents: &Contents) -> Result<(), Failure> {
     if let Some(go) = contents.go {
         initramfs.program("go-probe", go)?;
     }
-    if let Some(doors) = contents.doors {
-        doors.add(&mut initramfs)?;
+    if let Some(programs) = contents.programs {
+        programs.add(&mut initramfs)?;
     }
     initramfs.directory("modules");
     for (number, module) in contents.modules.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! squall's generator and the same with one thing changed; squall through the doors that existing programs have:
+//! squall's generator and the same with one thing changed; squall through the interfaces that existing programs have:
 //! getrandom(3) with libsquall-preload.so before it, and OpenSSL's RAND_bytes with squall's provider; its
 //! accumulator of entropy; and keystream of its engines, which generators are made of.
 //!
-//! What is changed holds for a whole process, as doors do, so each of these has a process of its own.
+//! What is changed holds for a whole process, as interfaces do, so each of these has a process of its own.
 
 use std::sync::LazyLock;
 
@@ -70,7 +70,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     loaded first, as `squall run` does",
         runs_in: RunsIn::OwnProcess(Setting::Preload),
         open: getrandom,
-        ..DOOR
+        ..INTERFACE
     },
     Entry {
         name: "squall-openssl",
@@ -78,7 +78,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         explained: "RAND_bytes of libcrypto as it is installed, in a process of its own whose \
                     generators are squall's provider's",
         open: libcrypto::open_with_squall,
-        ..DOOR
+        ..INTERFACE
     },
 ];
 
@@ -137,7 +137,7 @@ impl Draw for Fresh {
     }
 }
 
-const DOOR: Entry = Entry {
+const INTERFACE: Entry = Entry {
     group: Group::Variant,
     secure: true,
     runs_in: RunsIn::OwnProcess(Setting::None),

@@ -227,7 +227,12 @@ pub fn stop_in_a_burst() -> Verdict {
 }
 
 fn judge_copies(reports: &[Draw]) -> Verdict {
-    let mut reports: Vec<Report> = reports.as_chunks().0.iter().map(Report::from_draws).collect();
+    let mut reports: Vec<Report> = reports
+        .as_chunks()
+        .0
+        .iter()
+        .map(Report::from_draws)
+        .collect();
     reports.sort_by_key(|report| report.stop);
     let (copies, []) = reports.as_chunks::<2>() else {
         panic!("{} copies", reports.len())

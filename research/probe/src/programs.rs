@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use serde_json::Value;
-use squall_bindings::counters::{self, Door};
+use squall_bindings::counters::{self, Interface};
 use squall_probe::Source;
 use squall_probe::hello::{client_hello, read_drawn_values};
 
@@ -32,18 +32,18 @@ const RUN: &str = "/run";
 const COUNTERS: &str = "/run/counters";
 
 /// The environment variable that preloads the library.
-const PRELOAD: (&str, &str) = ("LD_PRELOAD", "/doors/libsquall-preload.so");
+const PRELOAD: (&str, &str) = ("LD_PRELOAD", "/programs/libsquall-preload.so");
 
 /// OpenSSL's configuration with squall's provider, and an empty one.
-const PROVIDER: (&str, &str) = ("OPENSSL_CONF", "/doors/openssl.cnf");
+const PROVIDER: (&str, &str) = ("OPENSSL_CONF", "/programs/openssl.cnf");
 const NO_PROVIDER: (&str, &str) = ("OPENSSL_CONF", "/dev/null");
 
 /// The sources in the C program that squall serves: the source, the letter that asks for it, and the
-/// door at which squall counts it.
-const DOORS: [(Source, u8, Door); 3] = [
-    (Source::DoorGetrandom, b'g', Door::Getrandom),
-    (Source::DoorArc4random, b'a', Door::Arc4random),
-    (Source::DoorDevice, b'd', Door::Device),
+/// interface at which squall counts it.
+const INTERFACES: [(Source, u8, Interface); 3] = [
+    (Source::PreloadedGetrandom, b'g', Interface::Getrandom),
+    (Source::PreloadedArc4random, b'a', Interface::Arc4random),
+    (Source::PreloadedDevice, b'd', Interface::Device),
 ];
 
 /// The running programs, and the drawers that ask each.
@@ -58,7 +58,7 @@ pub fn start(channels: &Channels) -> Result<Programs> {
     fs::create_dir_all(RUN).map_err(failed)?;
     counters::create(Path::new(COUNTERS)).map_err(failed)?;
     let guarded = Nginx::start("squall", &[PROVIDER, (counters::VARIABLE, COUNTERS)])?;
-    let guarded = Served::new(guarded, Door::Openssl, COUNTERS);
+    let guarded = Served::new(guarded, Interface::Openssl, COUNTERS);
     let own = Nginx::start("openssl", &[NO_PROVIDER])?;
     Ok(Programs {
         memory: channels.memory,
@@ -74,19 +74,23 @@ pub fn start(channels: &Channels) -> Result<Programs> {
 /// The C program with the preload library. It also has a buffer of its own.
 fn preloaded(channels: &Channels) -> Result<Vec<Drawer>> {
     let program = Program::start(&[PRELOAD, (counters::VARIABLE, COUNTERS)])?;
-    let door = |(source, letter, door)| {
-        let served = Served::new(program.source(letter), door, COUNTERS);
+    let interface = |(source, letter, interface)| {
+        let served = Served::new(program.source(letter), interface, COUNTERS);
         drawer(channels, source, served)
     };
-    let mut drawers: Vec<_> = DOORS.into_iter().map(door).collect();
-    drawers.push(drawer(channels, Source::DoorNaive, program.source(b'n')));
+    let mut drawers: Vec<_> = INTERFACES.into_iter().map(interface).collect();
+    drawers.push(drawer(
+        channels,
+        Source::PreloadedNaive,
+        program.source(b'n'),
+    ));
     Ok(drawers)
 }
 
 /// The C program without squall.
 fn plain(channels: &Channels) -> Result<Drawer> {
     let program = Program::start(&[])?;
-    Ok(drawer(channels, Source::DoorKernel, program.source(b'g')))
+    Ok(drawer(channels, Source::LibcKernel, program.source(b'g')))
 }
 
 fn drawer(channels: &Channels, source: Source, generator: impl Generator + 'static) -> Drawer {
@@ -122,7 +126,7 @@ impl Programs {
 }
 
 /// The program's path in the initramfs.
-const PATH: &str = "/doors/draws";
+const PATH: &str = "/programs/draws";
 
 /// The running program, which ends with the last of its sources.
 #[derive(Clone)]
@@ -194,7 +198,7 @@ impl Generator for Letter {
 /// The server's path in the initramfs, and its configuration, which names the socket and the PID file
 /// relative to the directory in which the server starts.
 const PROGRAM: &str = "/usr/sbin/nginx";
-const CONFIGURATION: &str = "/doors/nginx.conf";
+const CONFIGURATION: &str = "/programs/nginx.conf";
 const SOCKET: &str = "socket";
 
 /// Longest time for its start and for an answer, on an emulated machine that others share.
@@ -271,17 +275,17 @@ const CHECK_INTERVAL: u64 = 16;
 /// contains them.
 pub struct Served<G> {
     inner: G,
-    door: Door,
+    interface: Interface,
     counters: &'static str,
     outputs: u64,
 }
 
 impl<G> Served<G> {
-    /// Wraps `inner`, which alone is served at `door`. The counters are in the file `counters`.
-    pub fn new(inner: G, door: Door, counters: &'static str) -> Served<G> {
+    /// Wraps `inner`, which alone is served at `interface`. The counters are in the file `counters`.
+    pub fn new(inner: G, interface: Interface, counters: &'static str) -> Served<G> {
         Served {
             inner,
-            door,
+            interface,
             counters,
             outputs: 0,
         }
@@ -290,14 +294,14 @@ impl<G> Served<G> {
     /// Fails unless squall has counted at least one request for each output.
     fn check(&self) {
         let counted = match counters::read(Path::new(self.counters)) {
-            Ok(totals) => totals.of(self.door).requests,
+            Ok(totals) => totals.count(self.interface).requests,
             Err(error) => panic!("{}: {error}", self.counters),
         };
         assert!(
             counted >= self.outputs,
-            "the source returned {} outputs, but squall has served {counted} requests at the door {}",
+            "the source returned {} outputs, but squall has served {counted} requests at the interface {}",
             self.outputs,
-            self.door.name()
+            self.interface.name()
         );
     }
 }
@@ -340,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "/doors/draws: ")]
+    #[should_panic(expected = "/programs/draws: ")]
     fn a_program_that_ended_is_a_failure() {
         let program = Program::start_at("/bin/true", &[]).expect("true");
         program.source(b'x').draw();
@@ -355,12 +359,12 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "squall has served 0 requests at the door arc4random")]
+    #[should_panic(expected = "squall has served 0 requests at the interface arc4random")]
     fn output_that_squall_did_not_serve_is_a_failure() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("counters");
         counters::create(&file).expect("counters");
         let file = file.to_str().expect("a path").to_owned().leak();
-        Served::new(Constant, Door::Arc4random, file).draw();
+        Served::new(Constant, Interface::Arc4random, file).draw();
     }
 }
