@@ -14,51 +14,12 @@ use zeroize::Zeroize as _;
 #[cfg(target_arch = "x86_64")]
 use super::pclmul;
 use super::portable;
-
-/// Words of the largest field's elements.
-pub(super) const MAX_WORDS: usize = 12;
-
-/// The coefficients of an element. Fields use as many as they need, the rest are zeros.
-pub(super) type Words = [u64; MAX_WORDS];
-
-/// The coefficients of a product before it is reduced.
-pub(super) type DoubleWords = [u64; 2 * MAX_WORDS];
+use super::sealed;
+use super::sealed::{DoubleWords, MAX_WORDS, Words};
 
 /// A field F_2^n, and with n a level of security: see [the table](super). Sealed: these three
 /// and no others.
 pub trait Field: sealed::Field {}
-
-pub(super) mod sealed {
-    use super::MAX_WORDS;
-
-    pub trait Field: Send + Sync + 'static {
-        /// n. No multiple of 64.
-        const DEGREE: usize;
-
-        /// Exponents of the polynomial's terms below x^n.
-        const TAPS: &'static [usize];
-
-        /// m: bits of X'·S that key the generator.
-        const KEY_BITS: usize = 128;
-
-        /// Words of an element: an even number, so that a vector holds two.
-        const WORDS: usize = 2 * Self::DEGREE.div_ceil(128);
-
-        /// Number of folds of a product. One is enough if a word's replacement lies wholly below it.
-        const PASSES: usize = match Self::DEGREE - Self::TAPS[0] {
-            64.. => 1,
-            gap => (Self::DEGREE - 1).div_ceil(gap),
-        };
-
-        /// Compile-time checks of the constants.
-        const IS_SOUND: () = {
-            assert!(Self::WORDS <= MAX_WORDS);
-            assert!(!Self::DEGREE.is_multiple_of(64));
-            assert!(Self::PASSES == 1 || Self::DEGREE <= 32);
-            assert!(Self::KEY_BITS <= 128 && Self::KEY_BITS < Self::DEGREE);
-        };
-    }
-}
 
 /// F_2^489 modulo x^489 + x^83 + 1: security of 40 bits.
 #[derive(Clone, Copy, Debug)]

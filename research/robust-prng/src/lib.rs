@@ -41,6 +41,7 @@ mod field;
 #[cfg(target_arch = "x86_64")]
 mod pclmul;
 mod portable;
+mod sealed;
 #[cfg(test)]
 mod tests;
 

@@ -10,8 +10,7 @@
 
 use core::arch::x86_64::*;
 
-use super::field::sealed::Field;
-use super::field::{DoubleWords, Words};
+use super::sealed::{DoubleWords, Field, Words};
 
 /// Whether this CPU has PCLMULQDQ.
 #[inline]

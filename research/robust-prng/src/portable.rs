@@ -15,8 +15,7 @@
 //! for n = 489, 579 and 705 takes 0.49, 0.76 and 1.07 µs; shifting and masking, which multiplies
 //! nothing, took 3.4, 4.3 and 5.2.
 
-use super::field::sealed::Field;
-use super::field::{DoubleWords, MAX_WORDS, Words};
+use super::sealed::{DoubleWords, Field, MAX_WORDS, Words};
 use zeroize::Zeroize as _;
 
 /// Distance of the bits used together.

@@ -5,7 +5,7 @@ mod game;
 mod interface;
 mod reference;
 
-use super::field::sealed::Field as Sealed;
+use super::sealed::Field as Sealed;
 use super::*;
 use reference::{Parameters, SlowRobust};
 use squall_testing::suite::{self, Test};

@@ -9,7 +9,7 @@ use std::hash::Hash;
 use serde::Serialize;
 use squall_probe::{Output, Source};
 
-use super::runs::Runs;
+use super::runs::{Owner, Runs};
 
 /// Repeats in an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,15 +52,6 @@ impl Repeats {
     pub fn any(&self) -> bool {
         self.repeated_words > 0
     }
-}
-
-/// The machine that gave an output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Owner {
-    /// The original machine, before the snapshot.
-    Before,
-    /// A clone or a boot, by its index.
-    Machine(u32),
 }
 
 /// How often a repeated item was returned.

@@ -6,14 +6,11 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use squall_probe::{Mode, Source};
 
-use super::repeats::Recurrences;
-use super::repeats::Repeats;
+use super::repeats::{Recurrences, Repeats};
 use super::runs::Runs;
 use super::uncertainty::Uncertainty;
-use super::verdict::verdict;
 use super::window::Window;
 use crate::vm::Page;
-use crate::vm::{Resets, Trace};
 
 /// Experiments that were run together.
 #[derive(Clone, Debug, Serialize)]
@@ -144,21 +141,12 @@ fn name<S: Serializer>(source: &Source, serializer: S) -> Result<S::Ok, S::Error
 }
 
 impl Experiment {
-    /// Analyses boots of one machine.
-    pub fn of_boots(setup: Setup, boots: &[Trace]) -> Experiment {
-        Experiment::of(Kind::Boot, setup, &Runs::of_boots(boots))
-    }
-
-    /// Analyses clones of one snapshot.
-    pub fn of_resets(setup: Setup, resets: &Resets) -> Experiment {
-        Experiment::of(Kind::Reset, setup, &Runs::of_resets(resets))
-    }
-
-    fn of(kind: Kind, setup: Setup, runs: &Runs) -> Experiment {
+    /// The results without a verdict.
+    pub(super) fn without_verdict(kind: Kind, setup: Setup, runs: &Runs) -> Experiment {
         let sources = runs.sources().into_iter();
         let is_guarded = |source| setup.is_guarded(source);
         let guarded = Recurrences::of(runs.given(is_guarded));
-        let mut experiment = Experiment {
+        Experiment {
             kind,
             runs: runs.traces.len(),
             verdict: Verdict::default(),
@@ -168,9 +156,7 @@ impl Experiment {
             uncertainty: Uncertainty::of(runs),
             notes: notes(kind, &setup),
             setup,
-        };
-        experiment.verdict = verdict(&experiment);
-        experiment
+        }
     }
 }
 

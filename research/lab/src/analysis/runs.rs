@@ -4,8 +4,16 @@ use std::collections::BTreeSet;
 
 use squall_probe::{Input, Output, Source};
 
-use super::repeats::Owner;
 use crate::vm::{Counts, Name, Resets, Trace};
+
+/// The machine that gave an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Owner {
+    /// The original machine, before the snapshot.
+    Before,
+    /// A clone or a boot, by its index.
+    Machine(u32),
+}
 
 /// Machines. Boots have no records from before a snapshot.
 #[derive(Debug)]

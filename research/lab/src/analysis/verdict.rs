@@ -2,11 +2,33 @@
 
 use squall_probe::Source;
 
-use super::report::{Experiment, Kind, SourceReport, Validity, Verdict};
+use super::report::{Experiment, Kind, Setup, SourceReport, Validity, Verdict};
+use super::runs::Runs;
+use crate::vm::{Resets, Trace};
+
+impl Experiment {
+    /// Analyses boots of one machine.
+    pub fn of_boots(setup: Setup, boots: &[Trace]) -> Experiment {
+        Experiment::judged(Kind::Boot, setup, &Runs::of_boots(boots))
+    }
+
+    /// Analyses clones of one snapshot.
+    pub fn of_resets(setup: Setup, resets: &Resets) -> Experiment {
+        Experiment::judged(Kind::Reset, setup, &Runs::of_resets(resets))
+    }
+
+    fn judged(kind: Kind, setup: Setup, runs: &Runs) -> Experiment {
+        let experiment = Experiment::without_verdict(kind, setup, runs);
+        Experiment {
+            verdict: verdict(&experiment),
+            ..experiment
+        }
+    }
+}
 
 /// Judges `experiment`. After resets, all controls must repeat in every clone; otherwise the clones may
 /// not have been clones.
-pub(super) fn verdict(experiment: &Experiment) -> Verdict {
+fn verdict(experiment: &Experiment) -> Verdict {
     let objection = missing_output(experiment).or_else(|| match experiment.kind {
         Kind::Boot => None,
         Kind::Reset => different_pasts(experiment).or_else(|| control_without_repeats(experiment)),

@@ -7,7 +7,7 @@ use squall::entropy::{Accumulator, HARDWARE_LEN, Machine};
 use squall_legacy_rng::Legacy;
 use squall_robust_prng::{Gf489, Robust};
 
-use super::scenario::Event;
+use super::event::Event;
 
 /// A random number generator that takes input.
 pub trait System {

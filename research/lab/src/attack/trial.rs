@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::scenario::{Event, SECRET_BITS};
+use super::event::{Event, SECRET_BITS};
 use super::system::Subject;
 
 /// A number of predicted bytes whose probability is below this is not attributed to chance.

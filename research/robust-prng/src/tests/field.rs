@@ -1,7 +1,7 @@
 //! The fields: all ways to multiply against a slow one, and the polynomials.
 
-use super::super::field::{DoubleWords, MAX_WORDS, Words};
 use super::super::portable;
+use super::super::sealed::{DoubleWords, MAX_WORDS, Words};
 use super::*;
 #[cfg(target_arch = "x86_64")]
 use squall_testing::suite::{NOTHING, Need};

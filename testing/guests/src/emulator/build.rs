@@ -10,12 +10,9 @@ use serde_json::Value;
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 
-use super::compiler::{C_FLAGS, c_source};
+use super::compiler::{C_FLAGS, ROOT, c_source};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
-
-/// The repository's root directory.
-pub(super) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Builds the program `name` of `package` if necessary, and returns its path.
 pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {

@@ -9,8 +9,10 @@ use squall_tools::Failure;
 use squall_tools::failure::{at, cause};
 use tempfile::TempDir;
 
-use super::build::ROOT;
 use crate::debian::{Cache, KernelName};
+
+/// The repository's root directory.
+pub(super) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Builds `name` with `compiler`. `missing` is the message if there is no compiler; `is_error` finds
 /// the line of its output that says what is wrong.
