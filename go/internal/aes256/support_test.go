@@ -94,14 +94,3 @@ func (g guarded) isIntact() bool {
 	}
 	return true
 }
-
-// waitForCounter waits until the counter has advanced, which may take some dozens of nanoseconds on arm64.
-func waitForCounter() {
-	count := func() uint64 {
-		var out [3]uint64
-		XORNoise(&out, 0)
-		return out[0]
-	}
-	for first := count(); count() == first; {
-	}
-}
