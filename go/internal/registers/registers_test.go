@@ -5,8 +5,11 @@ package registers
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"os"
+	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 )
@@ -55,4 +58,55 @@ func TestWordsOfSecretsAreFound(t *testing.T) {
 	if found := new(File).Words(make([]byte, 16)); found != nil {
 		t.Errorf("zeros are no secret: %v", found)
 	}
+}
+
+// assembly is what is built without what erases registers.
+const assembly = "../aes256/aes256_" + runtime.GOARCH + ".s"
+
+var (
+	// erasing is what the assembly marks as such.
+	erasing = regexp.MustCompile(`(?m)^\t// erase\n(?:\t(?:ZERO|VZEROALL).*\n)+`)
+	// alsoPasses are trials that have nothing to find: what comes out of the buffer by general registers.
+	alsoPasses = regexp.MustCompile(`/(word/(unpadded|pad_after_pause|simulation)|bytes/(1|8|16)/(unpadded|pad_after_pause)|` +
+		`simulation/(1|8|16)/\w+|take_and_look/(\d|1[0-5]))$`)
+	trial = regexp.MustCompile(`(?m)^ +--- (PASS|FAIL): (\S+/\S+)`)
+)
+
+// The control of the tests that look into registers: without what erases them each of their trials fails.
+func TestWithoutErasingSecretsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short tests build nothing")
+	}
+	output, err := testedWithout(t)
+	if err == nil {
+		t.Errorf("the tests pass without what erases registers")
+	}
+	failed := 0
+	for _, found := range trial.FindAllStringSubmatch(output, -1) {
+		switch result, name := found[1], found[2]; {
+		case result == "FAIL":
+			failed++
+		case !alsoPasses.MatchString(name):
+			t.Errorf("%s finds nothing", name)
+		}
+	}
+	secrets := strings.Count(output, "words of a secret: [")
+	if failed < 500 || secrets < 100 {
+		t.Errorf("only %d trials fail, and %d find words of a secret:\n%.10000s", failed, secrets, output)
+	}
+	t.Logf("%d trials fail, %d find words of a secret", failed, secrets)
+}
+
+// testedWithout is what those tests say without what erases registers.
+func testedWithout(t *testing.T) (output string, err error) {
+	t.Helper()
+	whole, err := os.ReadFile(assembly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := erasing.ReplaceAll(whole, nil)
+	if erasing.Match(without) || len(without) == len(whole) || strings.Contains(string(without), "// erase") {
+		t.Fatal("what erases registers is not found in the assembly")
+	}
+	return TestReplacing(t, assembly, without, "-v", "-run=^TestRegistersAreErased$", "../aes256", "../generator")
 }
