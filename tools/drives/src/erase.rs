@@ -22,7 +22,8 @@ use crate::{Kind, Target};
 use method::NO_DISCARD;
 use sanitize::{Sanitizer, State};
 
-pub use method::{Action, CommandSet, EraseChoice, EraseMethod, SanitizeSupport, SupportedErases};
+pub use method::{CommandSet, EraseChoice, EraseMethod, SanitizeSupport, SupportedErases};
+pub use sanitize::Action;
 
 /// How `target`, open as `file`, can erase itself. Nothing but `named` targets may be erased. Asking changes nothing.
 pub fn supported(target: &Target, file: &File, named: &[Target]) -> SupportedErases {

@@ -1,19 +1,20 @@
 //! Arguments of `squall wipe` and `squall verify`.
 
+use std::fmt;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
 use squall_drives::confirm::Consent;
 use squall_drives::erase::EraseChoice;
 use squall_drives::io::Direct;
-use squall_tools::{number, size};
+use squall_tools::{Failure, number, size};
 
-use crate::choice::ChoiceArguments;
 use crate::record::{ContentKind, Scope};
-use crate::run::Then;
 
 /// Most passes that may be requested, more than any drive needs.
 pub(crate) const MAX_PASSES: usize = 35;
@@ -310,5 +311,111 @@ pub mod tests {
     pub fn blank_arguments(line: &str) -> BlankArguments {
         let words = ["blank"].into_iter().chain(line.split_whitespace());
         Blank::parse_from(words).arguments
+    }
+}
+
+/// The most drives that `--count` takes, more than a machine has.
+const MAX_COUNT: usize = 100_000;
+
+/// Options that choose drives instead of naming them.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ChoiceArguments {
+    /// Wipe every unused drive, after one confirmation
+    ///
+    /// These are whole drives on a bus of this machine, as `squall drives` shows them; never partitions, loop
+    /// devices, mapped devices, optical drives or drives reached over a network. Drives that are left out are
+    /// listed with the reason.
+    /// With --yes, --bus and --count are needed too.
+    #[arg(long, conflicts_with_all = ["targets", "resume"])]
+    pub all: bool,
+
+    /// With --all: leave out these drives, given by a name in /dev or by serial number
+    #[arg(long, value_name = "DRIVE", num_args = 1..)]
+    pub except: Vec<String>,
+
+    /// With --all: only drives on this bus; may be given more than once
+    #[arg(long, value_name = "BUS", value_enum)]
+    pub bus: Vec<Bus>,
+
+    /// With --all and --bus: also wipe drives that are plugged in later, without another question
+    ///
+    /// One question at the beginning covers all of them. The key q ends the watch, and the run ends with its last
+    /// drive; an interrupt ends both. squall checks a drive once, when you plug it in. It skips a drive that something
+    /// mounts at that moment, that this run has wiped, or that was left out before, whatever its name is now.
+    #[arg(long)]
+    pub watch: bool,
+
+    /// With --all: refuse unless exactly so many drives would be wiped
+    #[arg(long, value_name = "N", value_parser = number::of("drives", 1..=MAX_COUNT))]
+    pub count: Option<usize>,
+}
+
+impl ChoiceArguments {
+    /// The names of the chosen buses, for a sentence.
+    pub fn bus_names(&self) -> String {
+        names(&self.bus)
+    }
+
+    /// Fails if drives are named and chosen at once.
+    pub fn check(&self) -> Result<(), Failure> {
+        let given = [
+            ("--except", !self.except.is_empty()),
+            ("--bus", !self.bus.is_empty()),
+            ("--watch", self.watch),
+            ("--count", self.count.is_some()),
+        ];
+        if self.all && self.watch && self.bus.is_empty() {
+            return Err(Failure::Usage(
+                "--watch: it would wipe whatever is plugged in: nothing was written: add --bus, such as --bus usb".into(),
+            ));
+        }
+        match given.iter().find(|(_, is_given)| *is_given && !self.all) {
+            Some((option, _)) => Err(Failure::Usage(format!(
+                "{option} goes with --all, which chooses drives: leave it out, or give --all instead of names"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a drive is attached by, as `squall drives` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Bus {
+    Mmc,
+    Nvme,
+    Sata,
+    Scsi,
+    Usb,
+    Virtio,
+}
+
+impl Bus {
+    /// The name in `squall drives`.
+    pub fn name(self) -> String {
+        let name = self.to_possible_value();
+        name.expect("each has a name").get_name().to_owned()
+    }
+}
+
+pub(crate) fn names(buses: &[Bus]) -> String {
+    let names: Vec<_> = buses.iter().map(|bus| bus.name()).collect();
+    names.join(" or ")
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Then {
+    /// Turn the machine off: by `systemctl poweroff`, or by `poweroff` where systemd does not run
+    Poweroff,
+    /// Put each drive into standby, until it is used again; only for drives on SATA, SAS (SCSI) and USB
+    Standby,
+}
+
+impl fmt::Display for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Then::Poweroff => "--then poweroff",
+            Then::Standby => "--then standby",
+        })
     }
 }

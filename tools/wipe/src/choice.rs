@@ -5,101 +5,17 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use jiff::Timestamp;
+use clap::ValueEnum as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 use squall_drives::confirm::Consent;
 use squall_drives::list::{aligned, count, medium, or_none};
 use squall_drives::{Target, guards, shown};
 use squall_tools::text::in_a_line;
-use squall_tools::{Failure, number, units};
+use squall_tools::{Failure, units};
 
 use crate::PURPOSE;
-use crate::show::json::{Event, Line};
-
-/// The most drives that `--count` takes, more than a machine has.
-const MAX_COUNT: usize = 100_000;
-
-/// Options that choose drives instead of naming them.
-#[derive(Args, Clone, Debug, Default)]
-pub struct ChoiceArguments {
-    /// Wipe every unused drive, after one confirmation
-    ///
-    /// These are whole drives on a bus of this machine, as `squall drives` shows them; never partitions, loop
-    /// devices, mapped devices, optical drives or drives reached over a network. Drives that are left out are
-    /// listed with the reason.
-    /// With --yes, --bus and --count are needed too.
-    #[arg(long, conflicts_with_all = ["targets", "resume"])]
-    pub all: bool,
-
-    /// With --all: leave out these drives, given by a name in /dev or by serial number
-    #[arg(long, value_name = "DRIVE", num_args = 1..)]
-    pub except: Vec<String>,
-
-    /// With --all: only drives on this bus; may be given more than once
-    #[arg(long, value_name = "BUS", value_enum)]
-    pub bus: Vec<Bus>,
-
-    /// With --all and --bus: also wipe drives that are plugged in later, without another question
-    ///
-    /// One question at the beginning covers all of them. The key q ends the watch, and the run ends with its last
-    /// drive; an interrupt ends both. squall checks a drive once, when you plug it in. It skips a drive that something
-    /// mounts at that moment, that this run has wiped, or that was left out before, whatever its name is now.
-    #[arg(long)]
-    pub watch: bool,
-
-    /// With --all: refuse unless exactly so many drives would be wiped
-    #[arg(long, value_name = "N", value_parser = number::of("drives", 1..=MAX_COUNT))]
-    pub count: Option<usize>,
-}
-
-impl ChoiceArguments {
-    /// The names of the chosen buses, for a sentence.
-    pub fn bus_names(&self) -> String {
-        names(&self.bus)
-    }
-
-    /// Fails if drives are named and chosen at once.
-    pub fn check(&self) -> Result<(), Failure> {
-        let given = [
-            ("--except", !self.except.is_empty()),
-            ("--bus", !self.bus.is_empty()),
-            ("--watch", self.watch),
-            ("--count", self.count.is_some()),
-        ];
-        if self.all && self.watch && self.bus.is_empty() {
-            return Err(Failure::Usage(
-                "--watch: it would wipe whatever is plugged in: nothing was written: add --bus, such as --bus usb".into(),
-            ));
-        }
-        match given.iter().find(|(_, is_given)| *is_given && !self.all) {
-            Some((option, _)) => Err(Failure::Usage(format!(
-                "{option} goes with --all, which chooses drives: leave it out, or give --all instead of names"
-            ))),
-            None => Ok(()),
-        }
-    }
-}
-
-/// What a drive is attached by, as `squall drives` shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Bus {
-    Mmc,
-    Nvme,
-    Sata,
-    Scsi,
-    Usb,
-    Virtio,
-}
-
-impl Bus {
-    /// The name in `squall drives`.
-    pub fn name(self) -> String {
-        let name = self.to_possible_value();
-        name.expect("each has a name").get_name().to_owned()
-    }
-}
+use crate::args::{Bus, ChoiceArguments, names};
 
 /// The drives to wipe, and those that are left out.
 pub struct Choice {
@@ -260,11 +176,6 @@ fn is_excepted(names: &[String], target: &Target) -> bool {
         })
 }
 
-fn names(buses: &[Bus]) -> String {
-    let names: Vec<_> = buses.iter().map(|bus| bus.name()).collect();
-    names.join(" or ")
-}
-
 impl Choice {
     /// Both tables, for a terminal of this width.
     pub fn text(&self, width: Option<usize>) -> String {
@@ -278,10 +189,9 @@ impl Choice {
         text
     }
 
-    /// What is left out, as an event for programs.
-    pub fn event(&self) -> Result<String, Failure> {
-        let skipped = self.left_out.iter().map(Skipped::from_left_out).collect();
-        Line::new(Timestamp::now(), Event::Choice { skipped }).text()
+    /// What is left out, for programs.
+    pub fn skipped(&self) -> Vec<Skipped> {
+        self.left_out.iter().map(Skipped::from_left_out).collect()
     }
 }
 

@@ -8,8 +8,13 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use squall::Stream;
+use zeroize::Zeroizing;
 
-use crate::keys::Key;
+/// Length of a key, in bytes.
+pub const KEY: usize = 32;
+
+/// A key of a pass's keystream, which is wiped on drop.
+pub type Key = Zeroizing<[u8; KEY]>;
 
 /// The bytes of a pass.
 pub enum Content {

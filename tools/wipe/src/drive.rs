@@ -16,9 +16,10 @@ use squall_tools::failure::cause;
 
 use crate::args::TransferArguments;
 use crate::content::Content;
+use crate::content::Key;
 use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
-use crate::keys::{Key, Keys};
+use crate::keys::Keys;
 use crate::machine::Clocks;
 use crate::pass::{self, Found};
 use crate::pipeline::Pipeline;

@@ -17,16 +17,11 @@ use squall_tools::Failure;
 use squall_tools::failure::at;
 use zeroize::Zeroizing;
 
+use crate::content::{KEY, Key};
 use crate::journal::Journal;
-
-/// Length of a key, in bytes.
-const KEY: usize = 32;
 
 /// Length of a line, in bytes: digits and a newline.
 const LINE: usize = 2 * KEY + 1;
-
-/// A key that is wiped on drop.
-pub type Key = Zeroizing<[u8; KEY]>;
 
 /// The keys of one drive.
 pub struct Keys {

@@ -7,9 +7,9 @@ use squall_tools::columns::hanging;
 use squall_tools::{Failure, text, units};
 
 use crate::advice;
+use crate::args::Then;
 use crate::purge;
 use crate::record::{EraseMethod, OwnErase, Plan};
-use crate::run::Then;
 use crate::show::json::{Event, FORMAT, Line};
 
 /// Targets, what is done with them, and what they answered about themselves: each was asked once.

@@ -33,7 +33,6 @@ use crate::workers::Supervision;
 
 use finish::both;
 
-pub use then::Then;
 pub use verify::verify;
 
 /// A job, those of its drives that are not done yet, and with `--watch` what was there before.

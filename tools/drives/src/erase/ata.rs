@@ -1,9 +1,8 @@
 //! SANITIZE DEVICE of ATA drives (ACS-4, sections 4.17 and 7.34), in the ATA PASS-THROUGH (16) of the
 //! translation that shows them as SCSI drives.
 
-use super::method::Action;
 use super::sanitize::{
-    Actions, Attempt, Exchange, Mode, Sanitizer, State, Status, actions_by_bits,
+    Action, Actions, Attempt, Exchange, Mode, Sanitizer, State, Status, actions_by_bits,
 };
 use super::scsi::{digits, send, vital_product_data};
 use crate::commands::ata::{Command, Registers, text as text_of, words};

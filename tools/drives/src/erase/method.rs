@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::sanitize::{Actions, FROZEN, Sanitizer, State, percent};
+use super::sanitize::{ACTIONS, Action, Actions, FROZEN, Sanitizer, State, percent};
 
 /// How a drive erases itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,31 +47,6 @@ pub enum CommandSet {
     Scsi,
     /// ATA Command Set (ACS-4), through SCSI / ATA Translation (SAT-4).
     Ata,
-}
-
-/// What a drive does to its medium to sanitize itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// It erases every block, as flash does before a block is written again.
-    BlockErase,
-    /// It replaces the key under which everything on its medium is encrypted.
-    CryptoErase,
-    /// It writes zeros over its medium, once.
-    Overwrite,
-}
-
-/// All actions, in the order in which flash is asked for them.
-pub const ACTIONS: [Action; 3] = [Action::BlockErase, Action::CryptoErase, Action::Overwrite];
-
-impl Action {
-    /// The name to use in sentences.
-    pub fn name(self) -> &'static str {
-        match self {
-            Action::BlockErase => "block erase",
-            Action::CryptoErase => "crypto erase",
-            Action::Overwrite => "overwrite",
-        }
-    }
 }
 
 impl EraseMethod {

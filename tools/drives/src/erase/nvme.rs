@@ -6,9 +6,8 @@ use std::fs::File;
 use std::ops::{Deref, Range};
 use std::time::Duration;
 
-use super::method::Action;
 use super::sanitize::{
-    Actions, Attempt, Exchange, Mode, Sanitizer, State, Status, actions_by_bits,
+    Action, Actions, Attempt, Exchange, Mode, Sanitizer, State, Status, actions_by_bits,
 };
 use crate::commands::nvme::{Admin, Command, LOG_PAGE, accepted, log_page, number, status_name};
 use crate::io::Buffer;

@@ -6,7 +6,30 @@
 
 use std::time::Duration;
 
-use super::method::Action;
+/// What a drive does to its medium to sanitize itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It erases every block, as flash does before a block is written again.
+    BlockErase,
+    /// It replaces the key under which everything on its medium is encrypted.
+    CryptoErase,
+    /// It writes zeros over its medium, once.
+    Overwrite,
+}
+
+/// All actions, in the order in which flash is asked for them.
+pub const ACTIONS: [Action; 3] = [Action::BlockErase, Action::CryptoErase, Action::Overwrite];
+
+impl Action {
+    /// The name to use in sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::BlockErase => "block erase",
+            Action::CryptoErase => "crypto erase",
+            Action::Overwrite => "overwrite",
+        }
+    }
+}
 
 /// A fraction of a sanitize operation is reported as a numerator of this.
 pub const WHOLE: u32 = 1 << 16;

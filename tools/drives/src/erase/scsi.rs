@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::method::Action;
-use super::sanitize::{Actions, Attempt, Exchange, Mode, Sanitizer, State, Status};
+use super::sanitize::{Action, Actions, Attempt, Exchange, Mode, Sanitizer, State, Status};
 use crate::commands::scsi::{self, Data, Reply, Scsi};
 use crate::commands::sense::{Sense, code, key};
 

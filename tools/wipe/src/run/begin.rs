@@ -14,6 +14,7 @@ use crate::journal::{self, Journal};
 use crate::keys;
 use crate::plan::TargetPlan;
 use crate::record::{Drive, Job, Plan, Scope};
+use crate::show::json;
 use crate::{PURPOSE, machine, purge};
 
 /// Prepares a new job; `None` for a dry run.
@@ -106,7 +107,7 @@ fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
         choice.leave_out(purge::why_unreadable);
     }
     if options.output.json {
-        output::print(&choice.event()?)?;
+        output::print(&json::left_out(&choice)?)?;
     }
     if let Err(failure) = choice.check(&options.choice) {
         say(choice.text(output::error_width()).trim_end());

@@ -1,39 +1,18 @@
 //! What is done at the end of a wipe (`--then`), once its reports are on the disk.
 
-use std::fmt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use clap::ValueEnum;
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 use squall_drives::{Target, shown};
 use squall_tools::failure::cause;
 use squall_tools::{Failure, Interrupt, is_in_path, output};
 
 use super::say;
+use crate::args::Then;
 use crate::show::OutputStyle;
 use crate::show::json::{Event, Line};
 use crate::{journal, machine};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Then {
-    /// Turn the machine off: by `systemctl poweroff`, or by `poweroff` where systemd does not run
-    Poweroff,
-    /// Put each drive into standby, until it is used again; only for drives on SATA, SAS (SCSI) and USB
-    Standby,
-}
-
-impl fmt::Display for Then {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Then::Poweroff => "--then poweroff",
-            Then::Standby => "--then standby",
-        })
-    }
-}
 
 /// Fails if `then` cannot be done after a run on `targets` whose reports go to `directory`.
 pub fn check(then: Option<Then>, targets: &[Target], directory: &Path) -> Result<(), Failure> {

@@ -10,15 +10,14 @@ use squall_drives::{Hidden, Identity};
 use squall_tools::Failure;
 
 use super::meter::Left;
-use super::row::Row;
-use super::row::bytes_processed;
+use super::row::{Row, bytes_processed};
 use super::run::Run;
 use super::{Out, View};
-use crate::choice::Skipped;
+use crate::args::Then;
+use crate::choice::{Choice, Skipped};
 use crate::event::EventKind;
 use crate::progress::Phase;
 use crate::record::{self, EraseMethod, Job, Outcome, Plan, Tool};
-use crate::run::Then;
 
 /// Time between two progress events of a drive.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -161,6 +160,12 @@ impl Line<'_> {
         let text = text.map_err(|error| Failure::Runtime(format!("event: {error}")))?;
         Ok(text + "\n")
     }
+}
+
+/// The event that says which drives are left out.
+pub fn left_out(choice: &Choice) -> Result<String, Failure> {
+    let skipped = choice.skipped();
+    Line::new(Timestamp::now(), Event::Choice { skipped }).text()
 }
 
 /// What happened.

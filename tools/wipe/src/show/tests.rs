@@ -11,18 +11,18 @@ use squall_drives::erase::EraseChoice;
 use squall_testing::loops::Lab;
 use squall_testing::schema::Schema;
 
-use super::json::{Json, Line};
+use super::json::{self, Json, Line};
 use super::log::Log;
 use super::run::{Run, Totals};
 use super::screen::Screen;
 use super::{Show, View, fixture, table};
+use crate::args::Then;
 use crate::choice::{Choice, LeftOut};
 use crate::event::{Event, EventKind};
 use crate::plan::TargetPlan;
 use crate::progress::{Phase, Progress};
 use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome, OwnErase};
 use crate::report;
-use crate::run::Then;
 
 const MB: u64 = 1_000_000;
 
@@ -383,7 +383,7 @@ fn beside_the_run() -> Vec<String> {
             reason: "left out by --except".into(),
         }],
     };
-    let mut lines = vec![choice.event().expect("a choice"), plan];
+    let mut lines = vec![json::left_out(&choice).expect("a choice"), plan];
     for drive in 0..job.drives.len() {
         let report = report::record(&job, drive);
         lines.push(report::event(&report).expect("a report"));

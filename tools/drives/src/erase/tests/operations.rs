@@ -8,8 +8,8 @@ use super::machine::{Doing, Fate, Machine};
 use super::{World, ata, nvme, sanitize, scsi};
 use crate::erase::Action;
 use crate::erase::ata::Disk;
-use crate::erase::method::ACTIONS;
 use crate::erase::nvme::Subsystem;
+use crate::erase::sanitize::ACTIONS;
 use crate::erase::sanitize::{
     Actions, Attempt, End, Exchange, Mode, NO_ANSWER, NO_PROGRESS, Sanitizer, State, Status,
     Surroundings,

@@ -4,8 +4,8 @@ use super::machine::Doing;
 use super::{World, ata, nvme, sanitize, scsi};
 use crate::erase::Action;
 use crate::erase::ata::Disk;
-use crate::erase::method::ACTIONS;
 use crate::erase::nvme::Subsystem;
+use crate::erase::sanitize::ACTIONS;
 use crate::erase::sanitize::{Actions, End, Sanitizer, State};
 use crate::erase::scsi::LogicalUnit;
 
