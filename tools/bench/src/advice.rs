@@ -78,9 +78,7 @@ fn guard(report: &Report) -> &'static str {
             "If this VM is cloned, nothing notifies the kernel: the clone may get the same bytes from \
              getrandom, but not from squall."
         }
-        "vmclock" | "vmgenid-page" => {
-            "If this VM is cloned, squall notices before it gives the clone a byte."
-        }
-        _ => "",
+        "not-a-vm" => "",
+        _ => "If this VM is cloned, squall notices before it gives the clone a byte.",
     }
 }

@@ -110,10 +110,10 @@ impl Machine {
             "no CPU in particular"
         };
         let when = match self.clone_guard.as_str() {
-            "vmclock" | "vmgenid-page" => " (immediate signal)",
+            "not-a-vm" => "",
             "vmgenid" => " (late notification)",
             "no-signal" => " (no notification)",
-            _ => "",
+            _ => " (immediate signal)",
         };
         vec![
             ("CPU", self.cpu.clone()),
