@@ -12,9 +12,9 @@ source scripts/crates.sh
 source scripts/ignored.sh
 source scripts/phases.sh
 
-quick=(format clippy tests thread_locals)
+quick=(format clippy tests)
 # What uses one CPU runs beside research, and what compiles on all comes last.
-rest=(research first_command python complete wheels go packages uml arm64 sanitizers release documentation)
+rest=(research first_command python complete wheels go packages uml arm64 thread_locals sanitizers release documentation)
 
 format() { cargo fmt --all --check && lock_files; }
 
