@@ -134,11 +134,7 @@ pub struct StreamArguments {
     #[arg(long, value_name = "N", value_parser = number::of("threads", 1..=MAX_THREADS))]
     pub threads: Option<usize>,
 
-    /// Engine to use, of those that squall status lists [default: the best]
-    ///
-    /// All engines but chacha20 compute AES and make the same bytes from a seed; chacha20 accepts no
-    /// seed.
-    #[arg(long, value_name = "NAME", value_parser = parse_engine)]
+    #[arg(long, value_name = "NAME", value_parser = parse_engine, help = engine_help(), long_help = engine_long_help())]
     pub engine: Option<Engine>,
 
     /// Write the reproducible bytes of this seed: 64 hexadecimal digits (32 bytes)
@@ -318,6 +314,18 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
             "{text:?} is not a duration of at least a second: {example}"
         )),
     }
+}
+
+fn engine_help() -> String {
+    let engines = engine_names::list(Engine::ALL.into_iter());
+    format!("Engine to use, one of {engines} [default: the best]")
+}
+
+fn engine_long_help() -> String {
+    format!(
+        "{}\n\nAll engines but chacha20 compute AES and make the same bytes from a seed; chacha20 accepts no seed.",
+        engine_help()
+    )
 }
 
 fn parse_engine(name: &str) -> Result<Engine, String> {

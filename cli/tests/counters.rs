@@ -48,7 +48,7 @@ fn people_see_the_interfaces_that_were_used() {
     let expected = "\
 squall's libraries were loaded 1 time.
 
-interface                requests     bytes    left to kernel
+interface           requests     bytes    left to kernel
 getrandom                  2   2.00 MB                 0
 device                     0       0 B                 1
 ";

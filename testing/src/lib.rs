@@ -1,7 +1,7 @@
 //! Tools that the tests of several crates share.
 //!
 //! - [`loops`]: loop devices, mounts and swap, undone on drop.
-//! - [`interfaces`]: squall's libraries and command, built and installed once.
+//! - [`artifacts`]: squall's libraries and command, built and installed once.
 //! - [`workspace`]: a folder in which programs run with or without squall, and its counters.
 //! - [`server`]: server processes that end with their owner.
 //! - [`programs`]: Chromium, Python, OpenSSL, SSH, nginx and PostgreSQL.

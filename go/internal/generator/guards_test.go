@@ -220,12 +220,6 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// isRace reports whether the race detector is at work.
-var isRace = func() bool {
-	build, isKnown := debug.ReadBuildInfo()
-	return isKnown && slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}()
-
 func word8() (out [16]byte) {
 	binary.NativeEndian.PutUint64(out[:], Word())
 	return out
