@@ -7,7 +7,8 @@ import (
 )
 
 // State describes the protections of this process, and the work of its generators so far. It is meant for
-// people to read; programs should not decide by it. Its keys in JSON are those of `squall status --json`.
+// people to read; programs should not decide by it. Its keys in JSON are among those of
+// `squall status --json`.
 type State struct {
 	// Engine computes the keystream: "aesni", "vaes512", or "none" if the operating system serves all requests.
 	Engine string `json:"engine"`

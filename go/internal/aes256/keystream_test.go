@@ -4,6 +4,7 @@ package aes256
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"os"
 	"slices"
@@ -78,6 +79,47 @@ func TestKeystreamWithACarryInTheCounter(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestPublishedKeystreams(t *testing.T) {
+	requireEngine(t)
+	file, err := os.ReadFile("../../../squall/vectors/aes_ctr.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []struct{ Source, Cipher, Key, Counter, Keystream string }
+	if err := json.Unmarshal(file, &answers); err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, answer := range answers {
+		if answer.Cipher != "AES-256" {
+			continue
+		}
+		checked++
+		keys, expected := roundKeys(t, (*[KeySize]byte)(unhex(answer.Key))), unhex(answer.Keystream)
+		for _, engine := range Available() {
+			counter, dst := predecessor([BlockSize]byte(unhex(answer.Counter))), make([]byte, len(expected))
+			engine.Keystream(keys, &counter, dst)
+			if !bytes.Equal(dst, expected) {
+				t.Errorf("%v: wrong answer to %s", engine, answer.Source)
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("only %d answers for AES-256", checked)
+	}
+}
+
+// predecessor returns the number before block's.
+func predecessor(block [BlockSize]byte) [BlockSize]byte {
+	for i := BlockSize - 1; i >= 0; i-- {
+		block[i]--
+		if block[i] != 0xff {
+			break
+		}
+	}
+	return block
 }
 
 func TestKeystreamNeedsAnEngine(t *testing.T) {

@@ -91,6 +91,47 @@ func TestNothingOfARequestIsLeft(t *testing.T) {
 	}
 }
 
+// What was served from the buffer is no longer in it, whatever function served it.
+func TestServedBytesAreErased(t *testing.T) {
+	needsState(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	// unread returns the P's page, where its unread bytes end, and what the length bytes from there hold.
+	unread := func(length int) (*guard.Page, uint64, []byte) {
+		page := pin()
+		defer guard.Unpin()
+		left := page.Left + page.LeftOffFastPath
+		return page, left, bytes.Clone(page.Buffer[left:min(left+uint64(length), guard.BufferLen)])
+	}
+	out := make([]byte, maxBuffered)
+	for name, rule := range rules() {
+		useRule(t, rule)
+		looked := 0
+		for attempt := range 600 {
+			length := 1 + attempt/3%maxBuffered
+			draw := func() { Fill(out[:length]) }
+			switch attempt % 3 {
+			case 1:
+				length, draw = 8, func() { Word() }
+			case 2:
+				length, draw = 8, func() { SimulationWord() }
+			}
+			pageBefore, before, _ := unread(length)
+			draw()
+			page, after, taken := unread(length)
+			if page != pageBefore || before-uint64(length) != after {
+				continue // it was refilled, or another P's
+			}
+			looked++
+			if !bytes.Equal(taken, make([]byte, length)) {
+				t.Fatalf("%s, %d bytes: they are still in the buffer", name, length)
+			}
+		}
+		if looked < 300 {
+			t.Errorf("%s: only %d requests came from the buffer", name, looked)
+		}
+	}
+}
+
 // A fresh request is served anew until no epoch ends in it: of the kernel so often and no more, of the VM
 // whatever it takes.
 func TestFreshIsServedUnderOneEpoch(t *testing.T) {

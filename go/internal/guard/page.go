@@ -152,6 +152,8 @@ func (p *Page) Wipe() {
 // system call may notify the scheduler.
 //
 // If a test skips it, the goroutine soon runs on another P.
+//
+//go:nosplit
 func Pin() int {
 	number := procPin()
 	if failpoint.IsEnabled && failpoint.SkipPin.IsActive() {
@@ -161,7 +163,9 @@ func Pin() int {
 	return number
 }
 
-// Unpin ends the effect of [Pin].
+// Unpin ends the effect of [Pin]. Its own beginning must be no preemption point.
+//
+//go:nosplit
 func Unpin() {
 	if failpoint.IsEnabled && failpoint.SkipPin.IsActive() {
 		return

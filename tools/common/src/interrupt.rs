@@ -53,7 +53,7 @@ impl Interrupt {
 }
 
 /// Notes SIGUSR1, on which dd(1) reports its progress too, unless it was ignored before. Work that runs
-/// [in_child](crate::in_child) is asked as well, if `watch` was called before it started.
+/// [in_child] is asked as well, if `watch` was called before it started.
 #[derive(Clone, Debug)]
 pub struct Inquiry(Arc<AtomicBool>);
 

@@ -31,7 +31,7 @@ impl Expanded {
     #[inline]
     pub fn empty(engine: Engine) -> Expanded {
         assert!(
-            engine.is_available(),
+            engine.is_aes() && engine.is_available(),
             "this CPU lacks the instructions of engine {engine}"
         );
         // SAFETY: zeros are a valid vector.

@@ -20,7 +20,7 @@ pub struct Hardware<'a> {
     pub kernel: &'a Path,
     /// The initramfs, with the first program.
     pub initramfs: &'a Path,
-    /// Kernel parameters besides [`COMMAND_LINE`].
+    /// Kernel parameters besides those that every machine gets.
     pub command_line: &'a str,
 }
 
