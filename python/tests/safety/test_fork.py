@@ -23,7 +23,7 @@ from helpers import (
     repeated,
 )
 
-CHILDREN = 200
+CHILDREN = 40
 
 
 def shuffled(rng):

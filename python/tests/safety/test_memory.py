@@ -14,7 +14,7 @@ import squall
 from helpers import fork, wait_for
 
 # Fewer than wait in a buffer. One of them may be somewhere by chance.
-WORDS = 20
+WORDS = 10
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -32,12 +32,15 @@ def cluster():
                 yield client
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_schedulers(kind, cluster):
-    expected = array(kind, (300, 40), -1, 5).compute() + array(kind, (40, 300), -1, 6).compute().T
-    for scheduler in ["synchronous", "threads", "processes"]:
-        np.testing.assert_array_equal(pipeline(kind).compute(scheduler=scheduler), expected)
-    np.testing.assert_array_equal(cluster.compute(pipeline(kind)).result(), expected)
+def test_schedulers(cluster):
+    """All kinds at once, because processes take long to start."""
+    expected = [array(kind, (300, 40), -1, 5).compute() + array(kind, (40, 300), -1, 6).compute().T for kind in KINDS]
+    pipelines = [pipeline(kind) for kind in KINDS]
+    results = [dask.compute(*pipelines, scheduler=name) for name in ["synchronous", "threads", "processes"]]
+    results.append(cluster.gather(cluster.compute(pipelines)))
+    for result in results:
+        for kind, found, wanted in zip(KINDS, result, expected, strict=True):
+            np.testing.assert_array_equal(found, wanted, kind)
 
 
 def test_a_permutation_on_a_cluster(cluster):
