@@ -5,12 +5,12 @@
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
 
-# Formatting, clippy, the library, its bindings, the command and the tools: minutes. Needs a C compiler.
+# Formatting, the library, its bindings, the command and the tools: minutes. Needs a C compiler.
 test:
 	scripts/deps.sh quick
 	scripts/test.sh quick
 
-# Virtual machines, a browser, real programs, packages, sanitizers, Go, documentation; installs their
+# Virtual machines, a browser, real programs, packages, clippy, sanitizers, Go, Python, documentation; installs their
 # requirements.
 test-all:
 	scripts/deps.sh rest

@@ -4,7 +4,7 @@
 #
 #     scripts/test.sh quick        what a contributor needs, in minutes
 #     scripts/test.sh rest         all else: README's first command, virtual machines, a browser, real
-#                                  programs, packages, sanitizers, Go, Python, documentation
+#                                  programs, packages, clippy, sanitizers, Go, Python, documentation
 #     scripts/test.sh rest go      only these phases
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -12,9 +12,9 @@ source scripts/crates.sh
 source scripts/ignored.sh
 source scripts/phases.sh
 
-quick=(format clippy tests)
+quick=(format tests)
 # What uses one CPU runs beside research, and what compiles on all comes last.
-rest=(research first_command python complete wheels go packages uml arm64 thread_locals sanitizers release documentation)
+rest=(research first_command python complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
 
 format() { cargo fmt --all --check && lock_files; }
 
@@ -29,8 +29,12 @@ lock_files() {
 
 # Of everything, and of the command as README's first command builds it.
 clippy() {
-    cargo clippy --workspace --all-features --all-targets -- -D warnings &&
-        cargo clippy -- -D warnings
+    local status=0 checked
+    for checked in "${product[*]}" "${research_packages[*]}" "--package squall-python" ""; do
+        # shellcheck disable=SC2086
+        cargo clippy $checked ${checked:+--all-targets} -- -D warnings || status=1
+    done
+    return "$status"
 }
 
 # Everything but research; the guards as a shared library has them.

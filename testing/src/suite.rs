@@ -65,7 +65,7 @@ macro_rules! tests {
 }
 
 /// Number of tests that run at the same time per CPU; they mostly wait for other processes.
-const TESTS_PER_CPU: usize = 4;
+const TESTS_PER_CPU: usize = 12;
 
 /// If this variable is set, only tests that need anything run: the others have run in `make test`.
 const ONLY_WITH_NEEDS: &str = "SQUALL_TEST_NEEDS";
