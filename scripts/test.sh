@@ -18,7 +18,7 @@ rest=(research first_command python complete wheels go packages uml arm64 thread
 
 format() { cargo fmt --all --check && lock_files; }
 
-# Each is what cargo would write: the programs that tests build with --locked have their own.
+# Each is what cargo would write; the fuzz targets have their own.
 lock_files() {
     local lock status=0
     while read -r lock; do

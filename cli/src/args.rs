@@ -6,7 +6,6 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::engine_names;
 use crate::run::args::{OpensslConfArguments, RunArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use squall::Engine;
@@ -15,6 +14,12 @@ use squall_tools::{number, size};
 use zeroize::Zeroizing;
 
 use crate::tools::Tool;
+
+/// The names of `engines`, with commas between them.
+pub fn engine_names(engines: impl Iterator<Item = Engine>) -> String {
+    let names: Vec<_> = engines.map(Engine::name).collect();
+    names.join(", ")
+}
 
 /// Length of a seed, in bytes.
 pub const SEED_LEN: usize = 32;
@@ -317,7 +322,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 }
 
 fn engine_help() -> String {
-    let engines = engine_names::list(Engine::ALL.into_iter());
+    let engines = engine_names(Engine::ALL.into_iter());
     format!("Engine to use, one of {engines} [default: the best]")
 }
 
@@ -332,7 +337,7 @@ fn parse_engine(name: &str) -> Result<Engine, String> {
     let engine: Engine = name.parse().map_err(|_| {
         format!(
             "no engine {name:?}: use one of {}",
-            engine_names::list(Engine::ALL.into_iter())
+            engine_names(Engine::ALL.into_iter())
         )
     })?;
     if engine.is_available() {
@@ -340,7 +345,7 @@ fn parse_engine(name: &str) -> Result<Engine, String> {
     }
     Err(format!(
         "this CPU cannot run {engine}: use one of {}",
-        engine_names::list(Engine::available())
+        engine_names(Engine::available())
     ))
 }
 

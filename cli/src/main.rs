@@ -4,7 +4,6 @@
 
 mod args;
 mod completions;
-mod engine_names;
 mod man;
 mod progress;
 mod run;

@@ -14,8 +14,6 @@ const SCHEMAS: &str = "Write the JSON schemas of the tools' output into a folder
 mod absent;
 #[cfg(feature = "tools")]
 mod present;
-#[cfg(feature = "tools")]
-mod schemas;
 
 #[cfg(not(feature = "tools"))]
 pub use absent::{Tool, run, sources};

@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 
 use squall::Engine;
 
-use crate::engine_names;
+use crate::args::engine_names;
 
 /// The version, followed by a line each for the commit, the engines and the tools.
 pub fn long() -> &'static str {
     static LONG: LazyLock<String> = LazyLock::new(|| {
-        let engines = engine_names::list(Engine::available());
+        let engines = engine_names(Engine::available());
         let tools = if cfg!(feature = "tools") {
             "bench, drives, wipe, verify, blank, dmcrypt"
         } else {

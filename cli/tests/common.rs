@@ -54,6 +54,15 @@ pub fn bytes(arguments: &str) -> Vec<u8> {
     output.stdout
 }
 
+/// Runs a script in a shell, in which the command is `$squall`.
+pub fn by_shell(script: &str) -> Output {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", script])
+        .env("squall", env!("CARGO_BIN_EXE_squall"));
+    shell.output().expect("the shell runs")
+}
+
 /// A program's output, which must be UTF-8.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text is UTF-8")
@@ -70,6 +79,14 @@ pub fn refused(output: &Output, code: i32, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "{part}: {message}");
     }
+}
+
+/// Starts the command with its standard error in a pipe.
+pub fn spawn(command: &mut Command) -> Child {
+    command
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs")
 }
 
 /// Waits for `child`; returns its exit code and its piped standard error.

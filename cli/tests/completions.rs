@@ -1,22 +1,15 @@
 //! `squall completions`: scripts that shells can read, with all commands and options.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use squall_testing::needs::{FISH, ZSH};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-fn squall(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_squall"));
-    let command = command.args(arguments).stdin(Stdio::null());
-    command.output().expect("the command runs")
-}
+use crate::common::{bytes, text};
 
 fn script(shell: &str) -> String {
-    let output = squall(&["completions", shell]);
-    assert!(output.status.success(), "{shell}: {output:?}");
-    assert!(output.stderr.is_empty(), "{shell}: {output:?}");
-    String::from_utf8(output.stdout).expect("text")
+    text(&bytes(&format!("completions {shell}")))
 }
 
 /// What bash offers after these words, the last of which may be incomplete.
@@ -140,28 +133,10 @@ fn bash_offers_commands_and_options() {
     assert_eq!(offered(&["squall", "completions", "f"]), ["fish"]);
 }
 
-fn options_of_wipe_are_there() {
-    let options = offered(&["squall", "wipe", "--"]);
-    for option in ["--dry-run", "--purge", "--resume"] {
-        assert!(options.iter().any(|word| word == option), "{options:?}");
-        for shell in ["zsh", "fish"] {
-            let name = option.trim_start_matches('-');
-            assert!(script(shell).contains(name), "{shell}: {option}");
-        }
-    }
-}
-
 fn each_shell_finds_its_function() {
     assert!(script("zsh").starts_with("#compdef squall\n"));
     assert!(script("fish").contains("complete -c squall "));
     assert!(script("bash").contains("complete -F _squall "));
-}
-
-fn another_shell_is_refused() {
-    let output = squall(&["completions", "tcsh"]);
-    assert_eq!(output.status.code(), Some(2));
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.contains("bash, zsh, fish"), "{message}");
 }
 
 pub const TESTS: &[Test] = tests![
@@ -169,7 +144,5 @@ pub const TESTS: &[Test] = tests![
     fish_offers_values_and_programs: [FISH],
     zsh_offers_values_and_programs: [ZSH],
     bash_offers_commands_and_options,
-    options_of_wipe_are_there,
     each_shell_finds_its_function,
-    another_shell_is_refused,
 ];

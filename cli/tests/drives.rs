@@ -4,14 +4,16 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use squall_testing::loops::{Lab, Loop, diskseq};
 use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{self, SEED, Scratch, run, squall, terminal, text, wait_for_end};
+use crate::common::{
+    self, SEED, Scratch, by_shell, run, spawn, squall, terminal, text, wait_for_end,
+};
 
 const MIB: usize = 1 << 20;
 
@@ -77,15 +79,8 @@ fn a_drive_as_standard_output_is_refused() {
     let lab = Lab::new();
     let device = lab.device(MIB as u64);
     let name = device.path.display();
-    let script = format!(
-        "{} stream --size 4096 > {name}",
-        env!("CARGO_BIN_EXE_squall")
-    );
-    let output = Command::new("sh").args(["-c", &script]).output();
-    refused(
-        &output.expect("the shell runs"),
-        &["standard output is a block device", "--output"],
-    );
+    let output = by_shell(&format!("$squall stream --size 4096 > {name}"));
+    refused(&output, &["standard output is a block device", "--output"]);
     assert!(fs::read(&device.path).unwrap() == vec![0; MIB]);
 }
 
@@ -115,9 +110,9 @@ fn a_terminal_is_asked_for_the_serial_number() {
         let (mut ours, theirs) = terminal();
         let mut command = squall(&format!("stream --size 4096 --seed {SEED} --output"));
         command.arg(&device.path).stdin(theirs);
-        let child = command.stderr(Stdio::piped()).spawn();
+        let child = spawn(&mut command);
         writeln!(ours, "{answer}").expect("a terminal");
-        wait_for_end(child.expect("the command runs"))
+        wait_for_end(child)
     };
     let (code, message) = asked("yes");
     assert_eq!(code, Some(2), "{message}");
@@ -144,16 +139,11 @@ fn a_file_that_is_in_use_is_refused() {
         &stream(&image, ""),
         &["is attached to /dev/loop", "losetup"],
     );
-    let script = format!(
-        "{} stream --size 4096 >> {}",
-        env!("CARGO_BIN_EXE_squall"),
+    let appended = by_shell(&format!(
+        "$squall stream --size 4096 >> {}",
         image.display()
-    );
-    let appended = Command::new("sh").args(["-c", &script]).output();
-    refused(
-        &appended.expect("the shell runs"),
-        &["standard output: is attached"],
-    );
+    ));
+    refused(&appended, &["standard output: is attached"]);
     assert!(fs::read(&image).unwrap() == vec![0; MIB]);
     drop(attached);
     assert_written(&stream(&image, ""), &image);

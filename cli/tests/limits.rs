@@ -6,31 +6,22 @@ use squall_testing::refuse::{Refusal, refusing};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{SEED, Scratch, bytes, run, squall, text};
+use crate::common::{SEED, Scratch, by_shell, bytes, refused, run, squall, text};
 
 /// Runs the command with at most `kib` KiB of address space.
 fn limited(kib: u32, arguments: &str) -> Output {
-    let script = format!(
-        "ulimit -v {kib}; exec {} {arguments}",
-        env!("CARGO_BIN_EXE_squall")
-    );
-    let output = Command::new("sh").args(["-c", &script]).output();
-    output.expect("the shell runs")
+    by_shell(&format!("ulimit -v {kib}; exec $squall {arguments}"))
 }
 
 fn threads_that_cannot_be_made_are_an_error() {
     let output = limited(60_000, "stream --size 4G --threads 1000 --output /dev/null");
-    let message = text(&output.stderr);
-    assert_eq!(message.lines().count(), 1, "{message}");
-    assert!(message.starts_with("squall: threads: "), "{message}");
-    assert!(message.ends_with("use fewer --threads\n"), "{message}");
-    assert_eq!(output.status.code(), Some(1));
+    refused(&output, 1, &["squall: threads: ", "use fewer --threads\n"]);
 }
 
 /// One thread writes the same, and fewer than were asked for are a failure.
 fn threads_that_nobody_asked_for_are_not_needed() {
     let expected = bytes(&format!("stream --seed {SEED} --size 50MB"));
-    let refused = [libc::SYS_clone3, libc::SYS_clone].map(|call| Refusal {
+    let no_threads = [libc::SYS_clone3, libc::SYS_clone].map(|call| Refusal {
         call,
         when: None,
         errno: libc::EAGAIN,
@@ -39,7 +30,7 @@ fn threads_that_nobody_asked_for_are_not_needed() {
     for options in ["", "--format hex"] {
         let file = Scratch::new();
         let command = squall(&format!("{seeded} {} {options}", file.path().display()));
-        let output = refusing(command, &refused).output();
+        let output = refusing(command, &no_threads).output();
         let output = output.expect("the command runs");
         assert_eq!(text(&output.stderr), "", "{options}");
         assert_eq!(output.status.code(), Some(0));
@@ -50,11 +41,10 @@ fn threads_that_nobody_asked_for_are_not_needed() {
         }
     }
     let asked = squall("stream --size 50MB --threads 2 --output /dev/null");
-    let output = refusing(asked, &refused)
+    let output = refusing(asked, &no_threads)
         .output()
         .expect("the command runs");
-    assert!(text(&output.stderr).ends_with("use fewer --threads\n"));
-    assert_eq!(output.status.code(), Some(1));
+    refused(&output, 1, &["use fewer --threads\n"]);
 }
 
 fn missing_memory_is_an_error() {
@@ -62,11 +52,8 @@ fn missing_memory_is_an_error() {
         let arguments =
             format!("stream --size 4G --threads 1000 --format {format} --output /dev/null");
         let output = limited(100_000, &arguments);
-        assert_eq!(
-            text(&output.stderr),
-            "squall: memory: Cannot allocate memory: raise the limit or use fewer --threads\n"
-        );
-        assert_eq!(output.status.code(), Some(1));
+        let why = "memory: Cannot allocate memory: raise the limit or use fewer --threads\n";
+        refused(&output, 1, &[why]);
     }
 }
 
@@ -82,16 +69,10 @@ fn the_seed_file_is_never_the_output() {
     ] {
         let arguments = format!("stream --size 1 --seed-file {input} --output {output}");
         let stdin = std::fs::File::open(seed.path()).expect("the seed is there");
-        let refused = squall(&arguments).stdin(stdin).output();
-        let refused = refused.expect("the command runs");
-        assert_eq!(
-            text(&refused.stderr),
-            format!(
-                "squall: --output: {output} is the seed file, which would be lost: write to \
-                 another file\n"
-            )
-        );
-        assert_eq!(refused.status.code(), Some(2));
+        let lost = squall(&arguments).stdin(stdin).output();
+        let why = "is the seed file, which would be lost: write to another file\n";
+        let why = format!("squall: --output: {output} {why}");
+        refused(&lost.expect("the command runs"), 2, &[&why]);
         let content = std::fs::read(seed.path()).expect("the seed is there");
         assert_eq!(text(&content), SEED);
     }
@@ -122,18 +103,17 @@ fn a_disk_that_fails_late_is_an_error() {
 
     let to_file = || squall(&format!("stream --size 9 --output {name}"));
     let failed = with_failing_disk(to_file(), libc::EIO);
-    assert_eq!(text(&failed.stderr), format!("squall: {name}: {message}"));
-    assert_eq!(failed.status.code(), Some(1));
+    refused(&failed, 1, &[&format!("squall: {name}: {message}")]);
 
     let script = format!("{} stream --size 9 > {name}", env!("CARGO_BIN_EXE_squall"));
     let mut to_stdout = Command::new("sh");
     to_stdout.args(["-c", &script]);
     let failed = with_failing_disk(to_stdout, libc::EIO);
-    assert_eq!(
-        text(&failed.stderr),
-        format!("squall: standard output: {message}")
+    refused(
+        &failed,
+        1,
+        &[&format!("squall: standard output: {message}")],
     );
-    assert_eq!(failed.status.code(), Some(1));
 
     let odd = with_failing_disk(to_file(), libc::EINVAL);
     assert_eq!(

@@ -4,7 +4,6 @@ mod arguments;
 mod bench;
 mod common;
 mod completions;
-mod counters;
 mod dmcrypt;
 mod drives;
 mod limits;
@@ -12,7 +11,6 @@ mod man;
 mod openssl_conf;
 mod outputs;
 mod run;
-mod schemas;
 mod seed;
 mod status;
 mod stream;
@@ -23,10 +21,6 @@ use std::process::ExitCode;
 use squall_testing::suite;
 
 fn main() -> ExitCode {
-    if counters::is_asked_to_count() {
-        counters::count();
-        return ExitCode::SUCCESS;
-    }
     wipe::terminal::silence_if_asked();
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
@@ -38,7 +32,6 @@ fn main() -> ExitCode {
         arguments::TESTS,
         bench::TESTS,
         completions::TESTS,
-        counters::TESTS,
         dmcrypt::TESTS,
         drives::TESTS,
         limits::TESTS,
@@ -49,13 +42,8 @@ fn main() -> ExitCode {
         stream::TESTS,
         run::installed::TESTS,
         run::passed::TESTS,
-        run::reached::TESTS,
         run::refused::TESTS,
-        run::search::TESTS,
-        run::secure::TESTS,
-        schemas::TESTS,
         seed::TESTS,
-        seed::units::TESTS,
         wipe::blank::TESTS,
         wipe::contents::TESTS,
         wipe::errors::TESTS,

@@ -1,15 +1,17 @@
-//! Every command has a manual page, which is reproducible and which man(1) accepts without warnings.
+//! Files for packages: every command has a manual page, which is reproducible and which man(1) accepts without warnings;
+//! and everything that the tools write as JSON has its schema.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
 use squall_testing::needs::GROFF;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{bytes, run, text};
+use crate::common::{bytes, refused, run, text};
 
 fn pages(folder: &Path) -> BTreeSet<String> {
     bytes(&format!("man {}", folder.display()));
@@ -104,14 +106,42 @@ fn synopses_have_the_values_of_options() {
     }
 }
 
-fn a_folder_that_cannot_be_made() {
-    let output = run("man /dev/null/pages");
-    assert_eq!(output.status.code(), Some(2));
-    let message = text(&output.stderr);
-    assert!(
-        message.starts_with("squall: /dev/null/pages: "),
-        "{message}"
-    );
+fn every_schema_is_written_to_its_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = folder.path().join("made");
+    assert_eq!(bytes(&format!("schemas {}", made.display())), b"");
+    let written: BTreeMap<String, Value> = fs::read_dir(made)
+        .expect("a folder")
+        .map(|entry| {
+            let entry = entry.expect("an entry");
+            let text = fs::read_to_string(entry.path()).expect("a schema");
+            let schema: Value = serde_json::from_str(&text).expect("JSON");
+            let name = entry.file_name().into_string().expect("text");
+            (name, schema["title"].clone())
+        })
+        .collect();
+    let expected = [
+        ("bench", "Report"),
+        ("blank", "Answer"),
+        ("dmcrypt-bench", "Bench"),
+        ("dmcrypt-list", "List"),
+        ("wipe-events", "Line"),
+        ("wipe-report", "Job"),
+    ];
+    let expected = expected.map(|(name, title)| (format!("{name}.schema.json"), title.into()));
+    assert_eq!(written, BTreeMap::from(expected));
+}
+
+fn folders_that_cannot_be_made() {
+    for command in ["man", "schemas"] {
+        refused(
+            &run(&format!("{command} /dev/null/x")),
+            2,
+            &["squall: /dev/null/x: "],
+        );
+        let file = run(&format!("{command} /dev/null"));
+        refused(&file, 2, &["/dev/null is a file: name a folder"]);
+    }
 }
 
 pub const TESTS: &[Test] = tests![
@@ -120,5 +150,6 @@ pub const TESTS: &[Test] = tests![
     groff_has_no_warnings: [GROFF],
     pages_have_their_sections,
     synopses_have_the_values_of_options,
-    a_folder_that_cannot_be_made,
+    every_schema_is_written_to_its_file,
+    folders_that_cannot_be_made,
 ];

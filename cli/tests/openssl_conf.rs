@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use squall_testing::suite::{Need, Test};
-use squall_testing::tests;
+use squall_testing::{artifacts, tests};
 use tempfile::TempDir;
 
-use crate::common::{run, squall, text};
+use crate::common::{refused, run, squall, text};
 
 /// An OpenSSL library that supports providers.
 const LIBCRYPTO: Need = Need {
@@ -25,11 +25,7 @@ const LIBCRYPTO: Need = Need {
 fn write_lines(change: impl Fn(&str) -> String) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("openssl.cnf");
-    fs::write(
-        &file,
-        change(&lines(&squall_testing::artifacts::provider())),
-    )
-    .expect("a file");
+    fs::write(&file, change(&lines(&artifacts::provider()))).expect("a file");
     (folder, file)
 }
 
@@ -103,7 +99,7 @@ fn the_reason_is_reported() {
     assert_ineffective(Some(&file), &["OPENSSL_CONF names", &name, "No such file"]);
     fs::write(&file, "# nothing\n").expect("a file");
     assert_ineffective(Some(&file), &[&name, "does not mention squall"]);
-    let module = squall_testing::artifacts::provider().display().to_string();
+    let module = artifacts::provider().display().to_string();
     let (_folder, file) = write_lines(|lines| lines.replace(&module, "/nonexistent/squall.so"));
     assert_ineffective(
         Some(&file),
@@ -123,7 +119,7 @@ fn openssls_own_generators_are_shown() {
 fn paths_that_openssl_cnf_has_to_quote() {
     let folder = tempfile::tempdir().expect("a folder");
     let module = folder.path().join("a $b #c 'd.so");
-    fs::copy(squall_testing::artifacts::provider(), &module).expect("a copy");
+    fs::copy(artifacts::provider(), &module).expect("a copy");
     let file = folder.path().join("openssl.cnf");
     fs::write(&file, lines(&module)).expect("a file");
     assert_effective(&file, &["Random bytes are squall's."]);
@@ -131,33 +127,30 @@ fn paths_that_openssl_cnf_has_to_quote() {
 
 fn missing_modules_are_refused() {
     let output = run("openssl-conf --module /nonexistent");
-    assert_eq!(output.status.code(), Some(2));
-    let message = text(&output.stderr);
-    assert!(
-        message.starts_with("squall: --module: /nonexistent is not a file"),
-        "{message}"
+    refused(
+        &output,
+        2,
+        &["squall: --module: /nonexistent is not a file"],
     );
     let mut command = squall("openssl-conf --module");
-    let output = command.arg(std::env::current_exe().expect("this program"));
-    let output = output.output().expect("the command runs");
-    assert_eq!(output.status.code(), Some(2));
-    let message = text(&output.stderr);
+    let output = command
+        .arg(std::env::current_exe().expect("this program"))
+        .output();
     let wrong = "is not the expected library: name ossl-modules/squall.so";
-    assert!(message.contains(wrong), "{message}");
-    let output = run("openssl-conf --check --module x");
-    assert_eq!(output.status.code(), Some(2));
+    refused(&output.expect("the command runs"), 2, &[wrong]);
+    refused(
+        &run("openssl-conf --check --module x"),
+        2,
+        &["--check", "--module"],
+    );
 }
 
 fn the_installed_module_is_found() {
-    let mut command = std::process::Command::new(squall_testing::artifacts::command());
+    let mut command = std::process::Command::new(artifacts::command());
     let output = command.arg("openssl-conf").output().expect("it runs");
-    let module = squall_testing::artifacts::provider();
+    let module = artifacts::provider();
     let line = format!("\nmodule = {}\n", module.display());
-    assert!(
-        text(&output.stdout).contains(&line),
-        "{}",
-        text(&output.stderr)
-    );
+    assert!(text(&output.stdout).contains(&line), "{output:?}");
 }
 
 pub const TESTS: &[Test] = tests![

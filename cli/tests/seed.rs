@@ -1,22 +1,21 @@
-//! `squall seed` really reseeds the kernel's generator, and `--watch` hears clone events.
+//! `squall seed` really reseeds the kernel's generator, and `--watch` hears clone events; systemd knows the units.
 //!
 //! Other processes may force reseeds while these tests run. So a test that needs the generation to
 //! stand still tries many times and needs one success.
 
-mod events;
-pub mod units;
 pub mod watch;
 
 use std::os::unix::process::CommandExt;
-use std::process::Output;
+use std::path::Path;
+use std::process::{Command, Output};
 
 use rustix::thread::CapabilitySet;
+use squall_testing::needs::SYSTEMD_ANALYZE;
 use squall_testing::refuse::{Refusal, refusing};
 use squall_testing::suite::{Need, Test};
 use squall_testing::tests;
 
-use crate::arguments::refused;
-use crate::common::{run, squall, text};
+use crate::common::{refused, run, squall, text};
 
 /// The message without CAP_SYS_ADMIN.
 const REFUSED: &str = "squall: seed: /dev/urandom: Operation not permitted: CAP_SYS_ADMIN is \
@@ -64,24 +63,15 @@ fn generations(line: &str) -> (u64, u64) {
 }
 
 fn seeding_reseeds_the_kernel() {
-    for (arguments, start) in [
-        ("seed", "seeded: 512 bits of Whirlwind output, credited 0"),
-        (
-            "seed --credit 0",
-            "seeded: 512 bits of Whirlwind output, credited 0",
-        ),
-        (
-            "seed --credit 512",
-            "seeded: 512 bits of Whirlwind output, credited 512",
-        ),
-    ] {
+    for (arguments, credited) in [("seed", 0), ("seed --credit 512", 512)] {
+        let start = format!("seeded: 512 bits of Whirlwind output, credited {credited}");
         let output = run(arguments);
         let line = text(&output.stdout);
         assert_eq!(
             (text(&output.stderr), output.status.code()),
             (String::new(), Some(0))
         );
-        assert!(line.starts_with(start) && line.ends_with('\n'), "{line}");
+        assert!(line.starts_with(&start) && line.ends_with('\n'), "{line}");
         assert_eq!(line.lines().count(), 1);
         if generation().is_some() {
             let (before, after) = generations(&line);
@@ -115,27 +105,6 @@ fn a_test_of_the_sources_seeds_nothing() {
     assert!(leaves_the_generation(|| drop(test())));
 }
 
-fn an_interval_is_checked() {
-    for interval in ["0s", "10ms", "-1h", "soon", "5"] {
-        refused(
-            &format!("seed --every={interval}"),
-            &format!(
-                "--every: {interval:?} is not a duration of at least a second: use one such as \
-                 10min or 1h"
-            ),
-        );
-    }
-}
-
-fn a_claim_is_checked() {
-    for credit in ["513", "-1", "all", "1.5", ""] {
-        refused(
-            &format!("seed --credit={credit}"),
-            &format!("--credit: {credit:?} is not a number of bits: use one from 0 to 512"),
-        );
-    }
-}
-
 /// Runs the command without CAP_SYS_ADMIN, even if the tests have it.
 fn unprivileged(arguments: &str) -> Output {
     let mut command = squall(arguments);
@@ -151,10 +120,7 @@ fn unprivileged(arguments: &str) -> Output {
 
 fn without_privilege_it_is_one_line_and_nothing_happens() {
     for arguments in ["seed", "seed --watch", "seed --credit 512"] {
-        let refused = unprivileged(arguments);
-        assert_eq!(text(&refused.stderr), REFUSED, "{arguments}");
-        assert!(refused.stdout.is_empty());
-        assert_eq!(refused.status.code(), Some(1));
+        refused(&unprivileged(arguments), 1, &[REFUSED]);
         assert!(leaves_the_generation(|| drop(unprivileged(arguments))));
     }
 }
@@ -189,12 +155,62 @@ fn a_kernel_that_is_not_ready_takes_the_bytes() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// Name and text of each unit.
+fn units() -> [(&'static str, String); 2] {
+    ["squall-seed.service", "squall-seed-watch.service"].map(|name| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../systemd")
+            .join(name);
+        (
+            name,
+            std::fs::read_to_string(path).expect("the unit is there"),
+        )
+    })
+}
+
+fn units_run_what_the_command_knows() {
+    for (name, unit) in units() {
+        let started: Vec<_> = unit
+            .lines()
+            .filter_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/squall "))
+            .collect();
+        assert_eq!(started.len(), 1, "{name}");
+        // Arguments are parsed in order: help appears only if those before it are valid.
+        let known = run(&format!("{} --help", started[0]));
+        assert_eq!(known.status.code(), Some(0), "{name}: {}", started[0]);
+        let unknown = run(&format!("{} --zz --help", started[0]));
+        assert_eq!(unknown.status.code(), Some(2));
+    }
+}
+
+fn units_are_what_systemd_expects() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let paths = units().map(|(name, unit)| {
+        let path = directory.path().join(name);
+        let unit = unit.replace("/usr/local/bin/squall", env!("CARGO_BIN_EXE_squall"));
+        std::fs::write(&path, unit).expect("scratch files can be written");
+        path
+    });
+    let output = Command::new("systemd-analyze")
+        .arg("verify")
+        .args(&paths)
+        .output();
+    let output = output.expect("it runs");
+    // systemd-analyze also complains about the machine's own units.
+    let complaints = text(&output.stderr);
+    let ours: Vec<_> = complaints
+        .lines()
+        .filter(|line| line.contains("squall"))
+        .collect();
+    assert!(ours.is_empty(), "{complaints}");
+}
+
 pub const TESTS: &[Test] = tests![
     seeding_reseeds_the_kernel: [PRIVILEGE],
     seeding_moves_the_generation: [PRIVILEGE, GENERATION],
-    a_claim_is_checked,
-    an_interval_is_checked,
     a_test_of_the_sources_seeds_nothing,
     without_privilege_it_is_one_line_and_nothing_happens,
     a_kernel_that_is_not_ready_takes_the_bytes: [PRIVILEGE],
+    units_run_what_the_command_knows,
+    units_are_what_systemd_expects: [SYSTEMD_ANALYZE],
 ];

@@ -10,7 +10,7 @@ use crate::suite::{NOTHING, Need, command};
 const PROGRAMS: &str = "SQUALL_REQUIRE_PROGRAMS";
 
 /// A need of one of them.
-const fn program(check: fn() -> Result<(), String>) -> Need {
+pub(crate) const fn program(check: fn() -> Result<(), String>) -> Need {
     Need {
         check,
         required_by: PROGRAMS,

@@ -1,4 +1,4 @@
-//! Unmodified programs, and the operations that tests perform with each.
+//! Unmodified programs, the operations that tests perform with each, and what a machine must have for that.
 
 pub mod chromium;
 pub mod nginx;
@@ -9,13 +9,26 @@ pub mod ssh;
 
 use std::path::PathBuf;
 
+use crate::needs::program;
+use crate::suite::Need;
 use crate::workspace;
 
-/// The path of `program`.
-///
-/// # Errors
-/// Names the package to install if the program is missing.
-pub fn installed(program: &str, package: &str) -> Result<PathBuf, String> {
-    workspace::find(program)
-        .ok_or_else(|| format!("{program} is not installed: install the package {package}"))
+pub const CHROMIUM: Need = program(chromium::available);
+pub const NGINX: Need = program(|| has("nginx", "nginx-light"));
+pub const OPENSSL: Need = program(|| has("openssl", "openssl"));
+pub const POSTGRES: Need = program(postgres::available);
+pub const PYTHON: Need = program(|| has("python3", "python3"));
+pub const SSHD: Need = program(|| has("sshd", "openssh-server"));
+pub const SSH_KEYGEN: Need = program(|| has("ssh-keygen", "openssh-client"));
+pub const WRK: Need = program(|| has("wrk", "wrk"));
+
+fn has(program: &str, package: &str) -> Result<(), String> {
+    let missing = || format!("{program} is not installed: install the package {package}");
+    workspace::find(program).map(drop).ok_or_else(missing)
+}
+
+/// The path of a program, which must be installed.
+#[track_caller]
+fn installed(program: &str) -> PathBuf {
+    workspace::find(program).unwrap_or_else(|| panic!("{program} is not installed"))
 }

@@ -128,6 +128,16 @@ pub fn said(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
+/// Runs a program, which must succeed, and returns its standard output, and what squall counted meanwhile.
+#[track_caller]
+pub fn counted(command: &mut Command) -> (String, Totals) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("counters");
+    counters::create(&file).expect("counters");
+    let output = said(command.env(counters::VARIABLE, &file));
+    (output, counters::read(&file).expect("counters"))
+}
+
 /// Runs a program that must succeed.
 #[track_caller]
 pub fn succeeded(command: &mut Command) -> Output {

@@ -6,29 +6,13 @@ use std::collections::BTreeSet;
 use squall_bindings::counters::{Interface, Totals};
 use squall_testing::needs::TEST_ALL;
 use squall_testing::programs::nginx::Nginx;
-use squall_testing::programs::postgres::{self, Postgres};
-use squall_testing::programs::{chromium, installed, openssl, python, ssh};
-use squall_testing::suite::{Need, Test};
+use squall_testing::programs::postgres::Postgres;
+use squall_testing::programs::{
+    CHROMIUM, NGINX, OPENSSL, POSTGRES, PYTHON, SSH_KEYGEN, SSHD, chromium, openssl, python, ssh,
+};
+use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_testing::workspace::{Way, Workspace};
-
-/// A program, which `scripts/deps.sh` installs.
-macro_rules! program {
-    ($name:ident: $check:expr) => {
-        const $name: Need = Need {
-            check: $check,
-            required_by: "SQUALL_REQUIRE_PROGRAMS",
-        };
-    };
-}
-
-program!(PYTHON: || installed("python3", "python3").map(drop));
-program!(CHROMIUM: chromium::available);
-program!(OPENSSL: || installed("openssl", "openssl").map(drop));
-program!(SSH_KEYGEN: || installed("ssh-keygen", "openssh-client").map(drop));
-program!(SSHD: || installed("sshd", "openssh-server").map(drop));
-program!(NGINX: || installed("nginx", "nginx-light").map(drop));
-program!(POSTGRES: postgres::available);
 
 /// Requests that squall served, and that were left to the kernel.
 fn requests(totals: &Totals, interface: Interface) -> (u64, u64) {
@@ -36,25 +20,24 @@ fn requests(totals: &Totals, interface: Interface) -> (u64, u64) {
     (total.requests, total.forwarded)
 }
 
-/// Checks that no interface served a request.
+/// The control: what a program does without an interface, which counts nothing.
 #[track_caller]
-fn assert_nothing_counted(workspace: &Workspace) {
+fn plainly<T>(act: impl FnOnce(&Workspace) -> T) -> T {
+    let workspace = Workspace::new();
+    let result = act(&workspace);
     let totals = workspace.counted();
-    let counted = totals
-        .interfaces
-        .iter()
-        .any(|interface| interface.requests + interface.forwarded > 0);
-    assert!(totals.loads == 0 && !counted, "{totals:?}");
+    let mut interfaces = totals.interfaces.iter();
+    let none = interfaces.all(|interface| interface.requests + interface.forwarded == 0);
+    assert!(totals.loads == 0 && none, "{totals:?}");
+    result
 }
 
 fn python_draws() {
     const COUNT: u64 = 1000;
-    let plain = Workspace::new();
-    let before = python::draws(&plain, Way::Plain, COUNT).expect("the program");
-    assert_nothing_counted(&plain);
+    let before = plainly(|plain| python::draws(plain, Way::Plain, COUNT));
     let workspace = Workspace::new();
     let after = python::draws(&workspace, Way::Preloaded, COUNT);
-    assert_eq!(after.as_ref(), Ok(&before));
+    assert_eq!(after, before);
     assert_eq!(before, "1000 16\n".repeat(4));
     let totals = workspace.counted();
     // os.urandom, secrets and uuid, by getrandom(3); and the device.
@@ -68,13 +51,11 @@ fn python_draws() {
 
 /// The browser's pages are in a sandbox, where the kernel serves them; its other processes draw from squall.
 fn a_browser_draws_in_its_sandbox() {
-    let plain = Workspace::new();
-    let before = chromium::page(&plain, Way::Plain).expect("the program");
+    let before = plainly(|plain| chromium::page(plain, Way::Plain));
     assert!(before.contains("<p>values: 4</p>"), "{before}");
-    assert_nothing_counted(&plain);
     let workspace = Workspace::new();
     let after = chromium::page(&workspace, Way::Preloaded);
-    assert_eq!(after, Ok(before));
+    assert_eq!(after, before);
     let totals = workspace.counted();
     let (served, forwarded) = requests(&totals, Interface::Getrandom);
     assert!(served > 0 && forwarded > 0, "{totals:?}");
@@ -82,16 +63,14 @@ fn a_browser_draws_in_its_sandbox() {
 
 fn openssl_draws_keys_and_bytes() {
     const LEN: u64 = 100_000;
-    let plain = Workspace::new();
-    openssl::key(&plain, Way::Plain).expect("openssl");
-    assert_nothing_counted(&plain);
+    plainly(|plain| openssl::key(plain, Way::Plain));
     let workspace = Workspace::new();
-    let bytes = openssl::random(&workspace, Way::Provided, LEN).expect("openssl");
+    let bytes = openssl::random(&workspace, Way::Provided, LEN);
     assert_eq!(bytes.len() as u64, LEN);
     let drawn = workspace.counted();
     assert!(drawn.count(Interface::Openssl).bytes >= LEN, "{drawn:?}");
     let keys: BTreeSet<_> = (0..5)
-        .map(|_| openssl::key(&workspace, Way::Provided).expect("openssl"))
+        .map(|_| openssl::key(&workspace, Way::Provided))
         .collect();
     assert_eq!(keys.len(), 5);
     assert!(
@@ -104,16 +83,15 @@ fn openssl_draws_keys_and_bytes() {
 }
 
 fn openssl_serves_tls() {
-    let plain = Workspace::new();
-    let (server, port) = openssl::serve(&plain, Way::Plain).expect("the program");
-    openssl::connect(&plain, port).expect("openssl");
-    drop(server);
-    assert_nothing_counted(&plain);
+    plainly(|plain| {
+        let (_server, port) = openssl::serve(plain, Way::Plain);
+        openssl::connect(plain, port);
+    });
     let workspace = Workspace::new();
-    let (_server, port) = openssl::serve(&workspace, Way::Provided).expect("openssl");
+    let (_server, port) = openssl::serve(&workspace, Way::Provided);
     let before = workspace.counted().count(Interface::Openssl).requests;
     for _ in 0..5 {
-        let output = openssl::connect(&workspace, port).expect("openssl");
+        let output = openssl::connect(&workspace, port);
         assert!(output.contains("Verify return code: 0 (ok)"), "{output}");
     }
     let after = workspace.counted().count(Interface::Openssl).requests;
@@ -122,9 +100,7 @@ fn openssl_serves_tls() {
 }
 
 fn ssh_keygen_makes_keys() {
-    let plain = Workspace::new();
-    ssh::key(&plain, Way::Plain, "ed25519", "key").expect("ssh-keygen");
-    assert_nothing_counted(&plain);
+    plainly(|plain| ssh::key(plain, Way::Plain, "ed25519", "key"));
     for (way, interface) in [
         (Way::Preloaded, Interface::Arc4random),
         (Way::Provided, Interface::Openssl),
@@ -132,8 +108,8 @@ fn ssh_keygen_makes_keys() {
         let workspace = Workspace::new();
         let mut prints = BTreeSet::new();
         for kind in ["ed25519", "ecdsa", "rsa"] {
-            let file = ssh::key(&workspace, way, kind, kind).expect("ssh-keygen");
-            prints.insert(ssh::fingerprint(&file).expect("ssh-keygen"));
+            let file = ssh::key(&workspace, way, kind, kind);
+            prints.insert(ssh::fingerprint(&file));
         }
         assert_eq!(prints.len(), 3, "{prints:?}");
         let totals = workspace.counted();
@@ -142,17 +118,16 @@ fn ssh_keygen_makes_keys() {
 }
 
 fn sshd_lets_its_user_in() {
-    let plain = Workspace::new();
-    let server = ssh::Ssh::start(&plain, Way::Plain).expect("the program");
-    assert_eq!(server.run("echo squall; exit 0"), "squall\n");
-    drop(server);
-    assert_nothing_counted(&plain);
+    plainly(|plain| {
+        let server = ssh::Ssh::start(plain, Way::Plain);
+        assert_eq!(server.run("echo squall; exit 0"), "squall\n");
+    });
     for (way, interface) in [
         (Way::Preloaded, Interface::Arc4random),
         (Way::Provided, Interface::Openssl),
     ] {
         let workspace = Workspace::new();
-        let server = ssh::Ssh::start(&workspace, way).expect("sshd");
+        let server = ssh::Ssh::start(&workspace, way);
         let before = workspace.counted();
         for _ in 0..3 {
             assert_eq!(server.run("echo squall"), "squall\n", "{}", server.log());
@@ -170,16 +145,15 @@ fn sshd_lets_its_user_in() {
 
 fn nginx_shakes_hands() {
     const HANDSHAKES: u64 = 20;
-    let plain = Workspace::new();
-    let server = Nginx::start(&plain, Way::Plain, 2).expect("the program");
-    openssl::connect(&plain, server.port()).expect("openssl");
-    drop(server);
-    assert_nothing_counted(&plain);
+    plainly(|plain| {
+        let server = Nginx::start(plain, Way::Plain, 2);
+        openssl::connect(plain, server.port());
+    });
     let workspace = Workspace::new();
-    let server = Nginx::start(&workspace, Way::Provided, 2).expect("nginx");
+    let server = Nginx::start(&workspace, Way::Provided, 2);
     let before = workspace.counted().count(Interface::Openssl).requests;
     for _ in 0..HANDSHAKES {
-        let output = openssl::connect(&workspace, server.port()).expect("openssl");
+        let output = openssl::connect(&workspace, server.port());
         assert!(output.contains("Verify return code: 0 (ok)"), "{output}");
     }
     let drawn = workspace.counted().count(Interface::Openssl).requests - before;
@@ -193,13 +167,12 @@ fn postgres_makes_a_million_uuids() {
          FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, {COUNT})) AS ids"
     );
     let right = format!("{COUNT}|0");
-    let plain = Workspace::new();
-    let server = Postgres::start(&plain, Way::Plain).expect("the program");
-    assert_eq!(server.query("SELECT length(gen_random_uuid()::text)"), "36");
-    drop(server);
-    assert_nothing_counted(&plain);
+    plainly(|plain| {
+        let server = Postgres::start(plain, Way::Plain);
+        assert_eq!(server.query("SELECT length(gen_random_uuid()::text)"), "36");
+    });
     let workspace = Workspace::new();
-    let server = Postgres::start(&workspace, Way::Provided).expect("PostgreSQL");
+    let server = Postgres::start(&workspace, Way::Provided);
     assert_eq!(server.query(&query), right);
     drop(server);
     let totals = workspace.counted();

@@ -1,11 +1,13 @@
 //! Programs in C and C++, compiled against the installed library with every warning an error.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Stdio};
 
 use squall_testing::artifacts;
 use squall_testing::compiler::compile;
 use squall_testing::suite::{self, Need};
+use squall_testing::workspace::said;
 use tempfile::TempDir;
 
 /// pkg-config(1), which gives compilers the flags for the installed library.
@@ -63,13 +65,6 @@ impl Program {
     }
 }
 
-/// Compiles a test program against the shared library, runs it, and returns its standard output. It
-/// must succeed.
-#[track_caller]
-pub fn compile_and_run(source: &str) -> String {
-    text(&succeed(&mut Program::of(source, Linked::Dynamic).command()).stdout)
-}
-
 /// The compiler for the language of `source`, with warnings as errors.
 pub fn compiler(source: &str) -> Command {
     let (compiler, standard) = match Path::new(source).extension().and_then(|name| name.to_str()) {
@@ -111,6 +106,19 @@ pub fn libraries(linked: Linked) -> Vec<String> {
     }
 }
 
+/// What a program prints, which must succeed, with this input.
+#[track_caller]
+pub fn output_with(command: &mut Command, input: &str) -> Vec<u8> {
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = child.expect("it starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(input.as_bytes()).expect("it reads");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    output.stdout
+}
+
 /// The words that pkg-config prints for the installed library.
 #[track_caller]
 pub fn pkg_config(arguments: &[&str]) -> Vec<String> {
@@ -123,26 +131,8 @@ pub fn pkg_config(arguments: &[&str]) -> Vec<String> {
             artifacts::prefix().join("lib/pkgconfig"),
         )
         .env_remove("PKG_CONFIG_PATH");
-    let output = text(&succeed(&mut command).stdout);
-    output.split_whitespace().map(str::to_owned).collect()
-}
-
-/// Runs a command that must succeed.
-#[track_caller]
-pub fn succeed(command: &mut Command) -> Output {
-    let output = command.output();
-    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}: install it"));
-    assert!(
-        output.status.success(),
-        "{command:?}: {}\n{}{}",
-        output.status,
-        text(&output.stdout),
-        text(&output.stderr)
-    );
-    output
-}
-
-/// A program's output, which must be UTF-8.
-pub fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
+    said(&mut command)
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect()
 }

@@ -1,14 +1,14 @@
 //! Compiles the examples with each way of linking, and runs them; one also runs under valgrind.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use squall_testing::artifacts;
 use squall_testing::needs::{CXX_COMPILER, TEST_ALL, VALGRIND};
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_testing::workspace::{said, succeeded};
 
-use crate::compile::{Linked, PKG_CONFIG, Program, succeed, text};
+use crate::compile::{Linked, PKG_CONFIG, Program, output_with};
 
 const ALL_LINKS: [Linked; 3] = [Linked::Dynamic, Linked::Static, Linked::FullyStatic];
 
@@ -17,7 +17,7 @@ const KEY: &str = "6ddfb0ce47cb0617a86f02e36afb68976609ebd71527a1e245f45b5039999
 fn tokens() {
     for linked in ALL_LINKS {
         let program = Program::of("examples/tokens.c", linked);
-        let output = text(&succeed(program.command().arg("9")).stdout);
+        let output = said(program.command().arg("9"));
         let lines: Vec<&str> = output.lines().collect();
         assert_eq!(lines.len(), 10, "{linked:?}: {output}");
         let mut tokens = lines[..9].to_vec();
@@ -36,16 +36,9 @@ fn tokens() {
 fn shuffle() {
     for linked in ALL_LINKS {
         let program = Program::of("examples/shuffle.c", linked);
-        let mut command = program.command();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("it starts");
         let numbers: String = (100..200).map(|number| format!("{number}\n")).collect();
-        let mut input = child.stdin.take().expect("a pipe");
-        input.write_all(numbers.as_bytes()).expect("it reads");
-        drop(input);
-        let output = child.wait_with_output().expect("it ends");
-        assert!(output.status.success());
-        let shuffled = text(&output.stdout);
+        let shuffled = output_with(&mut program.command(), &numbers);
+        let shuffled = String::from_utf8(shuffled).expect("text");
         assert_ne!(shuffled, numbers);
         let mut lines: Vec<&str> = shuffled.lines().collect();
         lines.sort_unstable();
@@ -57,10 +50,10 @@ fn shuffle() {
 fn stream() {
     let mut command = Command::new(artifacts::command());
     command.args(["stream", "--seed", KEY, "--size", "200005"]);
-    let expected = succeed(&mut command).stdout.split_off(5);
+    let expected = succeeded(&mut command).stdout.split_off(5);
     for linked in ALL_LINKS {
         let program = Program::of("examples/stream.c", linked);
-        let output = succeed(program.command().args([KEY, "5", "200000"]));
+        let output = succeeded(program.command().args([KEY, "5", "200000"]));
         assert!(output.stdout == expected, "{linked:?}");
         let usage = program.command().output().expect("it starts");
         assert_eq!(usage.status.code(), Some(2));
@@ -70,7 +63,7 @@ fn stream() {
 fn simulation() {
     for linked in ALL_LINKS {
         let program = Program::of("examples/simulation.cpp", linked);
-        let output = text(&succeed(&mut program.command()).stdout);
+        let output = said(&mut program.command());
         let pi = output
             .lines()
             .next()
@@ -87,19 +80,8 @@ fn simulation() {
 
 fn cost() {
     let program = Program::of("examples/cost.c", Linked::Dynamic);
-    let mut child = program
-        .command()
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut input = child.stdin.take().expect("a pipe");
-    input
-        .write_all(b"u32 1000\nu64 1000\n16 1000\n16384 10\n")
-        .expect("it reads");
-    drop(input);
-    let output = child.wait_with_output().expect("it ends");
-    let output = text(&output.stdout);
+    let sizes = "u32 1000\nu64 1000\n16 1000\n16384 10\n";
+    let output = String::from_utf8(output_with(&mut program.command(), sizes)).expect("text");
     let times: Vec<f64> = output
         .lines()
         .map(|line| line.parse().expect("ns"))
@@ -122,7 +104,7 @@ fn valgrind_finds_nothing() {
             .args(["--quiet", "--error-exitcode=1", "--leak-check=full"])
             .arg(program.path())
             .args(arguments);
-        succeed(&mut command);
+        succeeded(&mut command);
     }
 }
 

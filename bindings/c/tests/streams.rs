@@ -1,16 +1,14 @@
 //! Streams from C equal OpenSSL's output and end at byte 2^64, and their memory is wiped.
 
-use std::io::Write;
-use std::process::Stdio;
-
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use squall::Engine;
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
+use squall_testing::workspace::said;
 
-use crate::compile::{Linked, PKG_CONFIG, Program, source_path, succeed, text};
+use crate::compile::{Linked, PKG_CONFIG, Program, output_with, source_path};
 
 fn answers(file: &str) -> Vec<Value> {
     let path = source_path("../../squall/vectors").join(file);
@@ -18,28 +16,12 @@ fn answers(file: &str) -> Vec<Value> {
     serde_json::from_str(&json).expect("a list")
 }
 
-/// Runs the program with these lines, each a stream, and returns the bytes of all streams.
-fn bytes_of(program: &Program, lines: &str) -> Vec<u8> {
-    let mut child = program
-        .command()
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut input = child.stdin.take().expect("a pipe");
-    input.write_all(lines.as_bytes()).expect("it reads");
-    drop(input);
-    let output = child.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output.stdout
-}
-
 fn field<'a>(answer: &'a Value, name: &str) -> &'a str {
     answer[name].as_str().expect("a string")
 }
 
 fn bytes_are_those_of_openssl() {
-    let program = Program::of("tests/c/streams.c", Linked::Dynamic);
+    let program = Program::of("tests/c/functions.c", Linked::Dynamic);
     let answers = answers("stream.json");
     assert_eq!(answers.len(), 12);
     for answer in answers {
@@ -47,27 +29,26 @@ fn bytes_are_those_of_openssl() {
         let expected = expected.expect("hex");
         let (seed, offset) = (field(&answer, "seed"), field(&answer, "offset"));
         let line = format!("{seed} {offset} {}\n", expected.len());
-        assert_eq!(bytes_of(&program, &line), expected, "{answer}");
+        assert_eq!(
+            output_with(program.command().arg("streams"), &line),
+            expected,
+            "{answer}"
+        );
     }
 }
 
 fn long_streams_are_those_of_openssl() {
-    let program = Program::of("tests/c/streams.c", Linked::FullyStatic);
+    let program = Program::of("tests/c/functions.c", Linked::FullyStatic);
     for answer in answers("stream_digests.json") {
         let (seed, offset) = (field(&answer, "seed"), field(&answer, "offset"));
         let line = format!("{seed} {offset} {}\n", answer["length"]);
-        let digest = Sha256::digest(bytes_of(&program, &line));
+        let digest = Sha256::digest(output_with(program.command().arg("streams"), &line));
         assert_eq!(
             HEXLOWER.encode(&digest),
             field(&answer, "sha256"),
             "{answer}"
         );
     }
-}
-
-fn invalid_calls_return_errors() {
-    let program = Program::of("tests/c/streams.c", Linked::Dynamic);
-    succeed(program.command().arg("refused").stdin(Stdio::null()));
 }
 
 fn a_freed_stream_leaves_no_key() {
@@ -81,7 +62,7 @@ fn a_stream_in_use_has_its_key() {
 
 fn halves_of_key_left(arguments: &[&str]) -> u32 {
     let program = Program::of("tests/c/wiped.c", Linked::Dynamic);
-    let output = text(&succeed(program.command().args(arguments)).stdout);
+    let output = said(program.command().args(arguments));
     let left = output.trim().strip_prefix("1 ").expect("it was freed");
     left.parse().expect("a number")
 }
@@ -95,22 +76,9 @@ const AES_INSTRUCTIONS: Need = Need {
     required_by: NOTHING,
 };
 
-/// The control leaves a copy of the key on the stack itself.
-fn no_key_is_left_on_the_stack() {
-    let program = Program::of("tests/c/stack.c", Linked::Dynamic);
-    let copies = |arguments: &[&str]| {
-        let output = text(&succeed(program.command().args(arguments)).stdout);
-        output.trim().parse::<u32>().expect("a number")
-    };
-    assert_eq!(copies(&[]), 0);
-    assert!(copies(&["control"]) > 0);
-}
-
 pub const TESTS: &[Test] = tests![
     bytes_are_those_of_openssl: [PKG_CONFIG],
     long_streams_are_those_of_openssl: [PKG_CONFIG],
-    invalid_calls_return_errors: [PKG_CONFIG],
     a_freed_stream_leaves_no_key: [PKG_CONFIG],
     a_stream_in_use_has_its_key: [PKG_CONFIG, AES_INSTRUCTIONS],
-    no_key_is_left_on_the_stack: [PKG_CONFIG],
 ];

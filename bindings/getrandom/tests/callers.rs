@@ -11,7 +11,7 @@ use rand_09::TryRngCore as _;
 use squall_bindings::counters::{self, Interface};
 use squall_testing::artifacts;
 use squall_testing::suite::Test;
-use squall_testing::tests;
+use squall_testing::{tests, workspace};
 
 pub const TESTS: &[Test] = tests![
     crates_are_reached_as_documented,
@@ -99,21 +99,11 @@ fn counted(file: &Path, work: impl FnOnce()) -> u64 {
 
 /// How many requests of each caller are served in a child process, with this library preloaded.
 fn served(preload: Option<PathBuf>) -> BTreeMap<String, u64> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("counters");
-    counters::create(&file).expect("counters");
     let mut child = Command::new(std::env::current_exe().expect("this program"));
-    child
-        .env(CHILD, "1")
-        .env(counters::VARIABLE, &file)
-        .env_remove("LD_PRELOAD");
-    if let Some(library) = preload {
-        child.env("LD_PRELOAD", library);
-    }
-    let output = child.output().expect("it runs");
-    assert!(output.status.success(), "{output:?}");
-    let output = String::from_utf8(output.stdout).expect("text");
-    let lines = output
+    child.env(CHILD, "1").env_remove("LD_PRELOAD");
+    child.envs(preload.map(|library| ("LD_PRELOAD", library)));
+    let (printed, _) = workspace::counted(&mut child);
+    let lines = printed
         .lines()
         .map(|line| line.split_once(": ").expect("a count"));
     lines

@@ -1,14 +1,15 @@
 //! Programs that are linked differently: statically, with optimisation across crates, as a shared library, and with
-//! two definitions of `getrandom`. They are in `programs`, a workspace of its own.
+//! two definitions of `getrandom`. They are in `programs`.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use squall_bindings::counters::{self, Interface};
+use squall_bindings::counters::Interface;
 use squall_testing::artifacts;
 use squall_testing::needs::{STATIC_LIBC, TEST_ALL};
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_testing::workspace::{counted, said, succeeded};
 
 pub const TESTS: &[Test] = tests![
     a_static_program_is_reached_with_the_flag: [TEST_ALL, STATIC_LIBC],
@@ -47,35 +48,27 @@ fn text(output: &[u8]) -> String {
     String::from_utf8_lossy(output).trim().to_owned()
 }
 
-#[track_caller]
-fn succeed(command: &mut Command) -> Output {
-    let output = command.output().expect("it can be run");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    output
-}
-
 /// What a program prints.
 #[track_caller]
 fn printed(program: &mut Command) -> String {
-    text(&succeed(program.env_remove("LD_PRELOAD")).stdout)
+    said(program.env_remove("LD_PRELOAD")).trim().to_owned()
 }
 
 /// What a program prints, and how many bytes squall serves to it.
 #[track_caller]
 fn served(program: &Path) -> (String, u64) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("counters");
-    counters::create(&file).expect("counters");
-    let printed = printed(Command::new(program).env(counters::VARIABLE, &file));
-    let totals = counters::read(&file).expect("counters");
-    (printed, totals.count(Interface::Getrandom).bytes)
+    let (printed, totals) = counted(Command::new(program).env_remove("LD_PRELOAD"));
+    (
+        printed.trim().to_owned(),
+        totals.count(Interface::Getrandom).bytes,
+    )
 }
 
 fn a_static_program_is_reached_with_the_flag() {
     let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let served_with = |target: &str, flags: &str| {
         let flags = format!("{flags} -C target-feature=+crt-static");
-        succeed(cargo("build", target, &flags).args(["--bin=draws", "--target", &triple]));
+        succeeded(cargo("build", target, &flags).args(["--bin=draws", "--target", &triple]));
         served(&folder(target).join(&triple).join("debug/draws"))
     };
     assert_eq!(
@@ -98,13 +91,13 @@ fn an_optimised_program_is_reached() {
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
         .env("CARGO_PROFILE_RELEASE_STRIP", "true");
-    succeed(&mut build);
+    succeeded(&mut build);
     let program = folder("optimised").join("release/draws");
     assert_eq!(served(&program), ("true".to_owned(), 3 * DRAWN));
 }
 
 fn a_shared_library_is_not_reached_and_knows_it() {
-    succeed(cargo("build", PLAIN, "").args(["--lib", "--bin=host"]));
+    succeeded(cargo("build", PLAIN, "").args(["--lib", "--bin=host"]));
     let programs = folder(PLAIN).join("debug");
     let plugin = programs.join("libplugin.so");
     assert_eq!(
@@ -116,23 +109,23 @@ fn a_shared_library_is_not_reached_and_knows_it() {
 /// Whatever the order of the crates, the second definition never serves: the linker takes squall's, or it refuses the
 /// program.
 fn of_two_crates_that_define_getrandom_squalls_serves() {
-    let build = |program: &str| {
-        let mut build = cargo("build", PLAIN, "");
-        build.arg(format!("--bin={program}"));
+    let build = |order: &[&str]| {
+        let mut build = cargo("build", "two", "");
+        build.arg("--bin=two").args(order);
         build.output().expect("cargo runs")
     };
-    let program = |name: &str| Command::new(folder(PLAIN).join("debug").join(name));
-    for order in ["second_first", "second_last"] {
-        let built = build(order);
+    let mut program = Command::new(folder("two").join("debug/two"));
+    for order in ["--features=squall_first", "--features=squall_last"] {
+        let built = build(&[order]);
         if built.status.success() {
-            assert_eq!(printed(&mut program(order)), "squall", "{order}");
+            assert_eq!(printed(&mut program), "another", "{order}");
         } else {
             assert_names_both_definitions(&text(&built.stderr));
         }
     }
     // The control: alone, the second definition serves.
-    assert!(build("second_alone").status.success());
-    assert_eq!(printed(&mut program("second_alone")), "second");
+    assert!(build(&[]).status.success());
+    assert_eq!(printed(&mut program), "second");
 }
 
 fn a_second_definition_in_an_object_is_refused_by_the_linker() {
@@ -140,7 +133,7 @@ fn a_second_definition_in_an_object_is_refused_by_the_linker() {
     let second = folder.path().join("second.o");
     let source = folder.path().join("second.c");
     std::fs::write(&source, "long getrandom(void) { return -1; }\n").expect("a file");
-    succeed(
+    succeeded(
         Command::new("cc")
             .arg("-c")
             .arg(&source)

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
@@ -74,10 +73,34 @@ const LOOKS_LATER: Need = Need {
     required_by: NOTHING,
 };
 
+/// A library whose constructor draws, which runs before the program's initialisers, and prints the file whose getrandom
+/// served.
+const CONSTRUCTOR: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+__attribute__((constructor)) static void draw(void)
+{
+    unsigned char bytes[2][32] = {{0}};
+    Dl_info found;
+    if (getrandom(bytes[0], 32, 0) != 32 || getrandom(bytes[1], 32, 0) != 32)
+        puts("not served");
+    else if (memcmp(bytes[0], bytes[1], 32) == 0)
+        puts("the same bytes twice");
+    else if (dladdr(dlsym(RTLD_DEFAULT, "getrandom"), &found))
+        puts(found.dli_fname);
+    fflush(stdout);
+}
+"#;
+
 fn a_request_before_the_programs_initialisers_is_served() {
     let folder = tempfile::tempdir().expect("a folder");
     let library = folder.path().join("constructor.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/constructor.c");
+    let source = folder.path().join("constructor.c");
+    std::fs::write(&source, CONSTRUCTOR).expect("a file");
     compile(
         Command::new("cc")
             .args(["-shared", "-fPIC", "-o"])

@@ -17,9 +17,8 @@ mod host;
 mod params;
 mod provider;
 mod rand;
-mod version;
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 
 use abi::{Dispatch, reason};
 use host::{Host, Provider};
@@ -49,7 +48,7 @@ pub unsafe extern "C" fn OSSL_provider_init(
 ) -> c_int {
     // SAFETY: the caller's promise.
     let host = unsafe { Host::new(handle, functions) };
-    if !host.version().is_some_and(version::is_supported) {
+    if !host.version().is_some_and(is_supported) {
         let text = c"squall can be loaded into OpenSSL 3.0.0 and later";
         host.raise(reason::UNSUPPORTED, c"OSSL_provider_init", Some(text));
         return 0;
@@ -66,4 +65,17 @@ pub unsafe extern "C" fn OSSL_provider_init(
         provider.write(ours);
     }
     1
+}
+
+/// Whether `version`, such as `3.0.22` or `4.0.0-beta1`, has this interface. Text of another form is
+/// not supported.
+fn is_supported(version: &CStr) -> bool {
+    let Ok(version) = version.to_str() else {
+        return false;
+    };
+    let mut numbers = version.split(['.', '-', '+']).map(str::parse::<u32>);
+    matches!(
+        (numbers.next(), numbers.next(), numbers.next()),
+        (Some(Ok(major)), Some(Ok(_)), Some(Ok(_))) if major >= 3
+    )
 }

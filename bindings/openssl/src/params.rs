@@ -160,19 +160,6 @@ mod tests {
     }
 
     #[test]
-    fn unknown_parameters_are_left_alone() {
-        let mut params = [
-            Param::offered(c"unknown", data_type::INTEGER, 4),
-            Param::END,
-        ];
-        // SAFETY: an array with an end, and no data.
-        assert!(unsafe { answer(params.as_mut_ptr(), |_| None) });
-        assert_eq!(params[0].return_size, crate::abi::UNMODIFIED);
-        // SAFETY: null is allowed.
-        assert!(unsafe { answer(core::ptr::null_mut(), |_| None) });
-    }
-
-    #[test]
     fn without_a_buffer_only_the_size_is_returned() {
         let mut params = [Param::offered(c"known", data_type::UTF8_PTR, 0), Param::END];
         // SAFETY: an array with an end, and no data.

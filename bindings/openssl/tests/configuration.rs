@@ -3,12 +3,11 @@
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::artifacts;
-use crate::workspace::{FRAGMENT, OPENSSL, Workspace, run};
+use crate::workspace::{FRAGMENT, MODULES, OPENSSL, Workspace, run};
 
 fn all_of_rand_is_served_by_squall() {
     let workspace = Workspace::replacing();
-    assert_eq!(workspace.run("draw", &[]), "SQUALL SQUALL SQUALL\n");
+    assert_eq!(workspace.run("rand", &["all"]), "SQUALL SQUALL SQUALL\n");
     let [bytes, seeds] = workspace.drawn();
     // Six times 5000 bytes.
     assert_eq!((bytes.requests, bytes.bytes), (6, 30_000));
@@ -17,7 +16,10 @@ fn all_of_rand_is_served_by_squall() {
 
 fn openssls_generators_are_seeded_by_squall() {
     let workspace = Workspace::seeding();
-    assert_eq!(workspace.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
+    assert_eq!(
+        workspace.run("rand", &["all"]),
+        "CTR-DRBG CTR-DRBG CTR-DRBG\n"
+    );
     let [bytes, seeds] = workspace.drawn();
     assert_eq!(bytes.requests, 0);
     // The first generator's nonce and seed, and a seed for each of three calls that ask for one.
@@ -28,7 +30,10 @@ fn openssls_generators_are_seeded_by_squall() {
 /// The control for the counters: a provider that is only loaded serves nothing.
 fn without_the_section_squall_serves_nothing() {
     let workspace = Workspace::unused();
-    assert_eq!(workspace.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
+    assert_eq!(
+        workspace.run("rand", &["all"]),
+        "CTR-DRBG CTR-DRBG CTR-DRBG\n"
+    );
     assert_eq!(workspace.totals().loads, 1);
     assert_eq!(workspace.drawn().map(|total| total.requests), [0, 0]);
 }
@@ -37,7 +42,7 @@ fn the_generator_can_be_selected_by_property() {
     for properties in ["provider=squall", "?provider=squall"] {
         let with = format!("\nrandom = SQUALL\nproperties = {properties}\n");
         let workspace = Workspace::new(&FRAGMENT.replace("\nrandom = SQUALL\n", &with));
-        assert_eq!(workspace.run("draw", &[]), "SQUALL SQUALL SQUALL\n");
+        assert_eq!(workspace.run("rand", &["all"]), "SQUALL SQUALL SQUALL\n");
     }
 }
 
@@ -97,7 +102,7 @@ fn the_openssl_command_works_with_squall() {
 
 fn generators_follow_the_life_cycle_of_provider_rand() {
     let workspace = Workspace::unused();
-    workspace.run("generator", &[&artifacts::modules().to_string_lossy()]);
+    workspace.run("generator", &[&MODULES.to_string_lossy(), "life"]);
     let [bytes, seeds] = workspace.drawn();
     assert!(
         bytes.bytes >= 4 * 32 && seeds.requests > 10,
@@ -107,9 +112,9 @@ fn generators_follow_the_life_cycle_of_provider_rand() {
 
 /// A program gets the same answers as from OpenSSL's own generators, call by call.
 fn calls_are_answered_as_by_openssls_own_generators() {
-    let stock = Workspace::unused().run("calls", &[]);
+    let stock = Workspace::unused().run("rand", &["calls"]);
     assert!(stock.lines().count() > 100, "{stock}");
-    assert_eq!(Workspace::replacing().run("calls", &[]), stock);
+    assert_eq!(Workspace::replacing().run("rand", &["calls"]), stock);
 }
 
 /// If the provider is missing, OpenSSL does not silently fall back to another generator.

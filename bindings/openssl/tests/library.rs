@@ -7,11 +7,10 @@ use std::process::Command;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::artifacts::{self, CRATE};
-use crate::workspace::{OPENSSL, Workspace, output_of, run};
+use crate::workspace::{CRATE, MODULES, OPENSSL, Workspace, module, output_of, run};
 
 fn only_the_listed_symbols_are_exported() {
-    let provider = artifacts::modules().join("squall.so");
+    let provider = module("squall.so");
     let mut nm = Command::new("nm");
     let symbols = output_of(
         nm.args(["--dynamic", "--defined-only", "--format=just-symbols"])
@@ -34,7 +33,18 @@ fn the_provider_loads_into_openssl_3_0_and_later() {
 
 fn the_provider_refuses_other_versions() {
     let workspace = Workspace::unused();
-    for version in ["2.9.0", "1.1.1", "1.1.1w", "garbage", "3", "", "none"] {
+    for version in [
+        "2.9.0",
+        "1.1.1w",
+        "garbage",
+        "3",
+        "3.0",
+        "3.x.0",
+        "-3.0.0",
+        "LibreSSL 3.0.0",
+        "",
+        "none",
+    ] {
         let refused = "error 1\nin OSSL_provider_init\n\
                        268: squall can be loaded into OpenSSL 3.0.0 and later\nrefused\n";
         assert_eq!(load_into(&workspace, version), refused, "{version}");
@@ -45,26 +55,27 @@ fn the_provider_refuses_other_versions() {
 
 /// Loads the provider into a core that claims this version; returns what the program prints.
 fn load_into(workspace: &Workspace, version: &str) -> String {
-    let provider = artifacts::modules().join("squall.so");
+    let provider = module("squall.so");
     workspace.run("core", &[version, &provider.to_string_lossy()])
 }
 
 /// When a thread ends, the library's own code frees that thread's memory page.
 fn a_thread_may_end_after_openssl_unloaded_the_provider() {
     let workspace = Workspace::unused();
-    let folder = artifacts::modules().to_string_lossy();
-    assert_eq!(workspace.run("unload", &[&folder]), "done\n");
+    let folder = MODULES.to_string_lossy();
+    assert_eq!(workspace.run("generator", &[&folder, "unload"]), "done\n");
 }
 
 /// The control: the same library without the NODELETE flag.
 fn without_the_nodelete_flag_such_a_thread_crashes() {
     let workspace = Workspace::unused();
     let copy = workspace.path("squall.so");
-    let mut library = std::fs::read(artifacts::modules().join("squall.so")).expect("the provider");
+    let mut library = std::fs::read(module("squall.so")).expect("the provider");
     clear_nodelete(&mut library);
     std::fs::write(&copy, library).expect("a copy");
     let folder: &Path = copy.parent().expect("a folder");
-    let output = run(workspace.command(workspace.program("unload")).arg(folder));
+    let mut program = workspace.command(module("generator"));
+    let output = run(program.arg(folder).arg("unload"));
     assert!(output.status.signal().is_some(), "{output:?}");
 }
 

@@ -1,7 +1,6 @@
 //! Tests the provider in OpenSSL: in the installed library, through its command and C programs
 //! (`tests/programs/`), and in a core that a program imitates.
 
-mod artifacts;
 mod configuration;
 mod library;
 mod processes;

@@ -5,12 +5,11 @@ use std::collections::HashSet;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::artifacts;
-use crate::workspace::{OPENSSL, Workspace, run};
+use crate::workspace::{MODULES, OPENSSL, Workspace, module, run};
 
 fn threads_draw_different_bytes() {
     for workspace in [Workspace::replacing(), Workspace::seeding()] {
-        let draws = workspace.run("many", &["threads"]);
+        let draws = workspace.run("rand", &["threads"]);
         assert_eq!(draws.lines().count(), 8 * 3 * 3000);
         assert_eq!(repeats(&draws), 0);
     }
@@ -18,7 +17,7 @@ fn threads_draw_different_bytes() {
 
 fn children_of_a_fork_draw_different_bytes() {
     for workspace in [Workspace::replacing(), Workspace::seeding()] {
-        let draws = workspace.run("many", &["forks"]);
+        let draws = workspace.run("rand", &["forks"]);
         assert!(draws.lines().count() > 9000);
         assert_eq!(repeats(&draws), 0);
     }
@@ -26,9 +25,9 @@ fn children_of_a_fork_draw_different_bytes() {
 
 /// The control: OpenSSL does nothing about a fork for its providers.
 fn children_of_a_provider_without_guards_repeat() {
-    let workspace = Workspace::control("NAIVE");
-    assert_eq!(repeats(&workspace.run("many", &["threads"])), 0);
-    assert!(repeats(&workspace.run("many", &["forks"])) > 1000);
+    let workspace = Workspace::control();
+    assert_eq!(repeats(&workspace.run("rand", &["threads"])), 0);
+    assert!(repeats(&workspace.run("rand", &["forks"])) > 1000);
 }
 
 fn repeats(draws: &str) -> usize {
@@ -41,10 +40,9 @@ fn without_a_source_fresh_requests_fail() {
     /// The program's exit code if the kernel reseeded meanwhile.
     const KERNEL_RESEEDED: i32 = 77;
     let workspace = Workspace::unused();
-    let program = workspace.program("refused");
     for when in ["late", "early"] {
-        let mut command = workspace.command(&program);
-        command.arg(artifacts::modules()).arg(when);
+        let mut command = workspace.command(module("generator"));
+        command.arg(&*MODULES).arg(when);
         let output = (0..5)
             .map(|_| run(&mut command))
             .find(|output| output.status.code() != Some(KERNEL_RESEEDED))

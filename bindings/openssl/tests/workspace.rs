@@ -1,14 +1,15 @@
-//! A folder with an OpenSSL configuration and counters, in which tests run programs.
+//! Modules and programs that the tests load and run, and folders with an OpenSSL configuration and counters for them.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use squall_bindings::counters::{self, Interface, Total, Totals};
+use squall_testing::artifacts;
+use squall_testing::compiler::compile as run_compiler;
 use squall_testing::suite::{self, Need};
 use tempfile::TempDir;
-
-use crate::artifacts;
 
 /// The configuration that `squall openssl-conf` prints.
 pub const FRAGMENT: &str = include_str!("../fragment.cnf");
@@ -26,6 +27,57 @@ pub const OPENSSL: Need = Need {
     required_by: "SQUALL_REQUIRE_PROGRAMS",
 };
 
+/// The crate's folder.
+pub const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A folder with the installed provider, the control provider of `tests/programs/control.c`, and the programs.
+pub static MODULES: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = artifacts::prefix().join("tested-modules");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    replace(&folder.join("squall.so"), |new| {
+        std::fs::copy(artifacts::provider(), new).expect("a copy");
+    });
+    replace(&folder.join("control.so"), |new| {
+        compile("control", new, &["-shared", "-fPIC"]);
+    });
+    for program in ["rand", "generator", "core"] {
+        replace(&folder.join(program), |new| compile(program, new, &[]));
+    }
+    folder
+});
+
+/// A file of that folder.
+pub fn module(name: &str) -> PathBuf {
+    MODULES.join(name)
+}
+
+/// Writes a file by renaming a new one over it, because other processes may be loading the old one.
+fn replace(file: &Path, make: impl FnOnce(&Path)) {
+    let new = file.with_extension(std::process::id().to_string());
+    make(&new);
+    std::fs::rename(new, file).expect("its name");
+}
+
+/// Compiles `tests/programs/NAME.c` against libcrypto.
+fn compile(name: &str, out: &Path, flags: &[&str]) {
+    let source = format!("{CRATE}/tests/programs/{name}.c");
+    let mut compiler = Command::new("cc");
+    compiler
+        .args([
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Wno-unused-parameter",
+            "-Werror",
+        ])
+        .args(flags)
+        .arg("-o")
+        .arg(out)
+        .arg(source)
+        .args(["-lcrypto", "-lpthread"]);
+    run_compiler(&mut compiler);
+}
+
 /// A temporary folder with an OpenSSL configuration.
 pub struct Workspace(TempDir);
 
@@ -34,7 +86,7 @@ impl Workspace {
     /// file of counters.
     pub fn new(configuration: &str) -> Workspace {
         let workspace = Workspace(tempfile::tempdir().expect("a temporary folder"));
-        let module = artifacts::modules().join("squall.so");
+        let module = module("squall.so");
         let text = configuration.replace("{module}", &module.to_string_lossy());
         std::fs::write(workspace.path("openssl.cnf"), text).expect("a file");
         workspace
@@ -60,13 +112,13 @@ impl Workspace {
         Workspace::new(&unused)
     }
 
-    /// A workspace with a generator of `tests/programs/control.c`.
-    pub fn control(generator: &str) -> Workspace {
-        let control = artifacts::modules().join("control.so");
+    /// A workspace with the generator of `tests/programs/control.c`.
+    pub fn control() -> Workspace {
+        let control = module("control.so");
         Workspace::new(
             &FRAGMENT
                 .replace("{module}", &control.to_string_lossy())
-                .replace("\nrandom = SQUALL\n", &format!("\nrandom = {generator}\n"))
+                .replace("\nrandom = SQUALL\n", "\nrandom = NAIVE\n")
                 .replace("\nseed = SQUALL\n", "\n"),
         )
     }
@@ -91,16 +143,9 @@ impl Workspace {
         output_of(self.command("openssl").args(arguments))
     }
 
-    /// Compiles and runs `tests/programs/NAME.c` and returns its output.
+    /// Runs a program of `tests/programs` and returns its output.
     pub fn run(&self, name: &str, arguments: &[&str]) -> String {
-        output_of(self.command(self.program(name)).args(arguments))
-    }
-
-    /// Compiles `tests/programs/NAME.c` and returns the program's path.
-    pub fn program(&self, name: &str) -> PathBuf {
-        let out = self.path(name);
-        artifacts::compile(name, &out, &[]);
-        out
+        output_of(self.command(module(name)).args(arguments))
     }
 
     pub fn totals(&self) -> Totals {

@@ -7,7 +7,7 @@ use core::ffi::c_void;
 
 use squall_bindings::counters::{self, Interface};
 
-use crate::{agreement, draw, gate, getrandom, real, sandbox};
+use crate::{gate, getrandom, real, sandbox};
 
 /// arc4random(3): a number below 2^32.
 #[unsafe(no_mangle)]
@@ -66,15 +66,15 @@ fn draw_word<const N: usize>() -> ([u8; N], bool) {
 /// Fills `out`, or ends the process; returns whether squall filled it.
 #[inline(always)]
 fn fill(out: &mut [u8]) -> bool {
-    (gate::may_serve(0) && draw::fill(out)) || fill_slowly(out)
+    (gate::may_serve(0) && gate::fill(out)) || fill_slowly(out)
 }
 
 #[cold]
 #[inline(never)]
 fn fill_slowly(out: &mut [u8]) -> bool {
-    let is_left_to_kernel = agreement::is_kernel_only() || sandbox::is_entered();
+    let is_left_to_kernel = gate::is_kernel_only() || sandbox::is_entered();
     // Waits until the kernel's RNG is ready; tries /dev/urandom if getrandom is refused.
-    if !is_left_to_kernel && draw::fill(out) {
+    if !is_left_to_kernel && gate::fill(out) {
         return true;
     }
     // The C library's function has other ways, or ends the process with its own message.

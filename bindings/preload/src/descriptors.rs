@@ -1,5 +1,5 @@
-//! Functions that make a descriptor mean another file: open(2), dup(2), fcntl(2), close(2) and
-//! others. They call the next function of the same name, and [`device`] forgets the descriptor.
+//! Functions that make a descriptor mean another file: open(2), dup(2), fcntl(2), close(2), recvmsg(2)
+//! and others. They call the next function of the same name, and [`device`] forgets the descriptor.
 //!
 //! Some are variadic in C. With the calling conventions of Linux on x86-64 (System V) and AArch64
 //! (AAPCS64), variable arguments that are integers or pointers are passed like named ones. So these
@@ -7,10 +7,12 @@
 //! uses only the arguments that it expects.
 
 use core::ffi::{c_char, c_int, c_long, c_uint};
+use core::slice;
 
-use libc::mode_t;
+use libc::{mmsghdr, mode_t, msghdr, timespec};
 
-use crate::{device, real};
+use crate::device;
+use crate::real::{self, next_or_call};
 
 /// Forgets the descriptor that a call returned, if it returned one; keeps `errno`.
 #[inline]
@@ -19,21 +21,24 @@ fn forget_returned(fd: c_int) -> c_int {
     fd
 }
 
-/// Defines open(2) and openat(2), which have two names each.
+/// Defines open(2) and openat(2), which have two names each, and others without a mode, by which glibc's
+/// `_FORTIFY_SOURCE` calls them.
 macro_rules! opens {
-    ($($open:ident $next:ident, $openat:ident $next_at:ident;)*) => {$(
+    ($($open:ident $next:ident, $openat:ident $next_at:ident ($($mode:ident)?);)*) => {$(
         /// open(2).
         ///
         /// # Safety
         /// As open(2).
         #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-            // SAFETY: the caller's promise.
+        unsafe extern "C-unwind" fn $open(
+            path: *const c_char,
+            flags: c_int
+            $(, $mode: mode_t)?
+        ) -> c_int {
+            let (call, here) = (libc::SYS_openat, libc::AT_FDCWD);
+            // SAFETY: the caller's promise. The kernel looks at the mode only with flags that need one.
             forget_returned(unsafe {
-                match real::$next.get() {
-                    Some(open) => open(path, flags, mode),
-                    None => openat_of_kernel(libc::AT_FDCWD, path, flags, mode),
-                }
+                next_or_call!($next(path, flags $(, $mode)?), call, here, path, flags, 0 $(| $mode)?)
             })
         }
 
@@ -45,77 +50,25 @@ macro_rules! opens {
         unsafe extern "C-unwind" fn $openat(
             folder: c_int,
             path: *const c_char,
-            flags: c_int,
-            mode: mode_t,
+            flags: c_int
+            $(, $mode: mode_t)?
         ) -> c_int {
-            // SAFETY: the caller's promise.
+            let call = libc::SYS_openat;
+            // SAFETY: the caller's promise, as above.
             forget_returned(unsafe {
-                match real::$next_at.get() {
-                    Some(openat) => openat(folder, path, flags, mode),
-                    None => openat_of_kernel(folder, path, flags, mode),
-                }
+                next_or_call!(
+                    $next_at(folder, path, flags $(, $mode)?), call, folder, path, flags, 0 $(| $mode)?
+                )
             })
         }
     )*};
 }
 
 opens! {
-    open OPEN, openat OPENAT;
-    open64 OPEN64, openat64 OPENAT64;
-}
-
-/// Defines open(2) and openat(2) as glibc's `_FORTIFY_SOURCE` calls them: without a mode.
-macro_rules! checked_opens {
-    ($($open:ident $next:ident, $openat:ident $next_at:ident;)*) => {$(
-        /// open(2) without a mode.
-        ///
-        /// # Safety
-        /// As open(2).
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $open(path: *const c_char, flags: c_int) -> c_int {
-            // SAFETY: the caller's promise.
-            forget_returned(unsafe {
-                match real::$next.get() {
-                    Some(open) => open(path, flags),
-                    None => openat_of_kernel(libc::AT_FDCWD, path, flags, 0),
-                }
-            })
-        }
-
-        /// openat(2) without a mode.
-        ///
-        /// # Safety
-        /// As openat(2).
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $openat(
-            folder: c_int,
-            path: *const c_char,
-            flags: c_int,
-        ) -> c_int {
-            // SAFETY: the caller's promise.
-            forget_returned(unsafe {
-                match real::$next_at.get() {
-                    Some(openat) => openat(folder, path, flags),
-                    None => openat_of_kernel(folder, path, flags, 0),
-                }
-            })
-        }
-    )*};
-}
-
-checked_opens! {
-    __open_2 OPEN_2, __openat_2 OPENAT_2;
-    __open64_2 OPEN64_2, __openat64_2 OPENAT64_2;
-}
-
-unsafe fn openat_of_kernel(
-    folder: c_int,
-    path: *const c_char,
-    flags: c_int,
-    mode: mode_t,
-) -> c_int {
-    // SAFETY: the caller's promise. The kernel looks at the mode only with flags that need one.
-    unsafe { libc::syscall(libc::SYS_openat, folder, path, flags, mode) as c_int }
+    open OPEN, openat OPENAT (mode);
+    open64 OPEN64, openat64 OPENAT64 (mode);
+    __open_2 OPEN_2, __openat_2 OPENAT_2 ();
+    __open64_2 OPEN64_2, __openat64_2 OPENAT64_2 ();
 }
 
 /// dup(2).
@@ -125,12 +78,7 @@ unsafe fn openat_of_kernel(
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     // SAFETY: the caller's promise.
-    forget_returned(unsafe {
-        match real::DUP.get() {
-            Some(dup) => dup(fd),
-            None => libc::syscall(libc::SYS_dup, fd) as c_int,
-        }
-    })
+    forget_returned(unsafe { next_or_call!(DUP(fd), libc::SYS_dup, fd) })
 }
 
 /// dup2(2).
@@ -161,10 +109,7 @@ unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
 unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's promise.
     forget_returned(unsafe {
-        match real::DUP3.get() {
-            Some(dup3) => dup3(from, to, flags),
-            None => libc::syscall(libc::SYS_dup3, from, to, flags) as c_int,
-        }
+        next_or_call!(DUP3(from, to, flags), libc::SYS_dup3, from, to, flags)
     })
 }
 
@@ -178,11 +123,9 @@ macro_rules! fcntls {
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $name(fd: c_int, command: c_int, argument: c_long) -> c_int {
             // SAFETY: the caller's promise.
-            let result = unsafe {
-                match real::$next.get() {
-                    Some(fcntl) => fcntl(fd, command, argument),
-                    None => libc::syscall(libc::SYS_fcntl, fd, command, argument) as c_int,
-                }
+            let result: c_int = unsafe {
+                let call = libc::SYS_fcntl;
+                next_or_call!($next(fd, command, argument), call, fd, command, argument)
             };
             match command {
                 libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => forget_returned(result),
@@ -205,10 +148,8 @@ fcntls! {
 unsafe extern "C-unwind" fn pidfd_getfd(process: c_int, fd: c_int, flags: c_uint) -> c_int {
     // SAFETY: the caller's promise.
     forget_returned(unsafe {
-        match real::PIDFD_GETFD.get() {
-            Some(pidfd_getfd) => pidfd_getfd(process, fd, flags),
-            None => libc::syscall(libc::SYS_pidfd_getfd, process, fd, flags) as c_int,
-        }
+        let call = libc::SYS_pidfd_getfd;
+        next_or_call!(PIDFD_GETFD(process, fd, flags), call, process, fd, flags)
     })
 }
 
@@ -220,12 +161,7 @@ unsafe extern "C-unwind" fn pidfd_getfd(process: c_int, fd: c_int, flags: c_uint
 unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     device::forget(fd);
     // SAFETY: the caller's promise.
-    unsafe {
-        match real::CLOSE.get() {
-            Some(close) => close(fd),
-            None => libc::syscall(libc::SYS_close, fd) as c_int,
-        }
-    }
+    unsafe { next_or_call!(CLOSE(fd), libc::SYS_close, fd) }
 }
 
 /// close_range(2).
@@ -237,10 +173,8 @@ unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_in
     device::forget_all(first, last);
     // SAFETY: the caller's promise.
     unsafe {
-        match real::CLOSE_RANGE.get() {
-            Some(close_range) => close_range(first, last, flags),
-            None => libc::syscall(libc::SYS_close_range, first, last, flags) as c_int,
-        }
+        let call = libc::SYS_close_range;
+        next_or_call!(CLOSE_RANGE(first, last, flags), call, first, last, flags)
     }
 }
 
@@ -257,6 +191,85 @@ unsafe extern "C-unwind" fn closefrom(first: c_int) {
         match real::CLOSEFROM.get() {
             Some(closefrom) => closefrom(first),
             None => drop(libc::syscall(libc::SYS_close_range, from, c_uint::MAX, 0)),
+        }
+    }
+}
+
+/// recvmsg(2), which may receive descriptors from other processes (unix(7), `SCM_RIGHTS`).
+///
+/// # Safety
+/// As recvmsg(2).
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let length = next_or_call!(
+            RECVMSG(fd, message, flags),
+            libc::SYS_recvmsg,
+            fd,
+            message,
+            flags
+        );
+        if length >= 0 {
+            forget_received(&*message);
+        }
+        length
+    }
+}
+
+/// recvmmsg(2), like [`recvmsg`].
+///
+/// # Safety
+/// As recvmmsg(2).
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn recvmmsg(
+    fd: c_int,
+    messages: *mut mmsghdr,
+    most: c_uint,
+    flags: c_int,
+    timeout: *mut timespec,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let call = libc::SYS_recvmmsg;
+        let count = next_or_call!(
+            RECVMMSG(fd, messages, most, flags, timeout),
+            call,
+            fd,
+            messages,
+            most,
+            flags,
+            timeout
+        );
+        if count > 0 {
+            for received in slice::from_raw_parts(messages, count as usize) {
+                forget_received(&received.msg_hdr);
+            }
+        }
+        count
+    }
+}
+
+/// Forgets the descriptors in a received message.
+///
+/// # Safety
+/// The kernel has received this message.
+unsafe fn forget_received(message: &msghdr) {
+    // SAFETY: the kernel has written a chain of whole control messages (cmsg(3)).
+    unsafe {
+        let mut control = libc::CMSG_FIRSTHDR(message);
+        while let Some(header) = control.as_ref() {
+            if header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS {
+                // musl has a number of 32 bits here.
+                #[allow(clippy::unnecessary_cast)]
+                let length = header.cmsg_len as usize;
+                let length = length.saturating_sub(libc::CMSG_LEN(0) as usize);
+                let fds = libc::CMSG_DATA(control).cast::<c_int>();
+                for index in 0..length / size_of::<c_int>() {
+                    device::forget(fds.add(index).read_unaligned());
+                }
+            }
+            control = libc::CMSG_NXTHDR(message, control);
         }
     }
 }

@@ -6,7 +6,7 @@ use squall::internal::keep_errno;
 use squall_bindings::counters::{self, Interface};
 use squall_bindings::request;
 
-use crate::{draw, gate, real};
+use crate::{gate, real};
 
 /// The longest request of getentropy in bytes (getentropy(3); POSIX.1-2024 `GETENTROPY_MAX`).
 const MAX_ENTROPY: usize = 256;
@@ -38,7 +38,7 @@ pub(crate) unsafe fn serve(buffer: *mut c_void, length: usize, flags: c_uint) ->
     if gate::may_serve(flags)
         // SAFETY: the caller's promise.
         && let Some(out) = unsafe { request::slice_of_request(buffer, length) }
-        && draw::serve(Interface::Getrandom, out)
+        && gate::serve(Interface::Getrandom, out)
     {
         return Some(length);
     }
@@ -60,7 +60,7 @@ unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_
     if gate::may_serve(0)
         // SAFETY: the caller's promise.
         && let Some(out) = unsafe { request::slice_of_request(buffer, length) }
-        && draw::serve(Interface::Getentropy, out)
+        && gate::serve(Interface::Getentropy, out)
     {
         return 0;
     }

@@ -9,11 +9,11 @@
 //! - `getrandom`: getrandom(2) and getentropy(3), once the kernel has accepted such a request (`gate`).
 //! - `arc4random`: arc4random(3) and related functions.
 //! - `reads`: read(2) and related calls on /dev/random and /dev/urandom. The kernel is asked what a
-//!   descriptor is (`device`); `descriptors` and `messages` notice when a number means another file.
+//!   descriptor is (`device`); `descriptors` notices when a number means another file.
 //! - `memory`: reads memory whose address the program passes to the kernel.
 //! - `sandbox`: leaves all requests to the kernel once the program has entered a sandbox, or switched off the
 //!   cycle counter or CPUID.
-//! - `syscall`: getrandom(2) and sandboxes by syscall(2), on x86-64 and aarch64.
+//! - `syscall`: getrandom(2) and sandboxes by syscall(2), and clone(2), on x86-64 and aarch64.
 //!
 //! # Requests that the kernel still serves
 //! The kernel serves requests that do not come through these functions: those of statically linked
@@ -32,7 +32,7 @@
 //! - A handler that interrupts a draw and leaves by `siglongjmp` leaves the draw's lock behind. Squall
 //!   then serves that thread's requests from new seeds, by system calls, for as long as it lives.
 //! - After a request for a `clone` that shares its parent's memory and thread pointer, the kernel
-//!   serves all requests (`clone`, on x86-64 and aarch64).
+//!   serves all requests (`syscall`, on x86-64 and aarch64).
 //! - Filters that were set before the program started, or by the instruction itself, are not noticed.
 //!   They must allow `newfstatat`, because the library asks the kernel about a descriptor on its first
 //!   read. If the program draws, they must also allow the calls that SECURITY.md lists (Limits).
@@ -57,17 +57,12 @@
 #[unsafe(no_mangle)]
 static SQUALL_PRELOAD: u8 = 1;
 
-mod agreement;
 mod arc4random;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod clone;
 mod descriptors;
 mod device;
-mod draw;
 mod gate;
 mod getrandom;
 mod memory;
-mod messages;
 mod reads;
 mod real;
 mod sandbox;

@@ -9,7 +9,8 @@ use libc::off_t;
 use squall_bindings::counters::{self, Interface};
 use squall_bindings::request;
 
-use crate::{device, draw, gate, real};
+use crate::real::{self, next_or_call};
+use crate::{device, gate};
 
 /// read(2): returns the number of bytes in `buffer`, or -1 and `errno`.
 ///
@@ -24,10 +25,7 @@ unsafe extern "C-unwind" fn read(fd: c_int, buffer: *mut c_void, count: usize) -
         {
             return length;
         }
-        match real::READ.get() {
-            Some(read) => read(fd, buffer, count),
-            None => libc::syscall(libc::SYS_read, fd, buffer, count) as isize,
-        }
+        next_or_call!(READ(fd, buffer, count), libc::SYS_read, fd, buffer, count)
     }
 }
 
@@ -77,10 +75,8 @@ macro_rules! pread {
                 {
                     return length;
                 }
-                match real::$next.get() {
-                    Some(pread) => pread(fd, buffer, count, offset),
-                    None => libc::syscall(libc::SYS_pread64, fd, buffer, count, offset) as isize,
-                }
+                let call = libc::SYS_pread64;
+                next_or_call!($next(fd, buffer, count, offset), call, fd, buffer, count, offset)
             }
         }
 
@@ -132,7 +128,7 @@ unsafe fn read_device(fd: c_int, buffer: *mut c_void, count: usize) -> Option<is
     if may_serve_device(fd)
         // SAFETY: the caller's promise.
         && let Some(out) = unsafe { request::slice_of_request(buffer, count) }
-        && draw::serve(Interface::Device, out)
+        && gate::serve(Interface::Device, out)
     {
         return Some(out.len() as isize);
     }

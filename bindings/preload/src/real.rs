@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{iovec, mmsghdr, msghdr, off_t, timespec};
 
-use crate::agreement;
+use crate::gate;
 
 /// A function of type `F` in another library.
 #[repr(transparent)]
@@ -46,7 +46,7 @@ impl<F: Copy> NextFunction<F> {
     /// Like [`Self::get`], but `None` once the kernel serves all requests: the C library's functions
     /// of these names keep per-thread state too (glibc 2.41).
     pub(crate) fn get_unless_kernel_only(&self) -> Option<F> {
-        self.get().filter(|_| !agreement::is_kernel_only())
+        self.get().filter(|_| !gate::is_kernel_only())
     }
 
     fn look_up(&self, name: &CStr) {
@@ -55,6 +55,17 @@ impl<F: Copy> NextFunction<F> {
         self.address.store(address, Ordering::Relaxed);
     }
 }
+
+/// Calls the next function; or, if it was not looked up yet or is missing, makes the system call with these arguments.
+macro_rules! next_or_call {
+    ($next:ident($($argument:expr),*), $($call:tt)*) => {
+        match $crate::real::$next.get() {
+            Some(function) => function($($argument),*),
+            None => libc::syscall($($call)*) as _,
+        }
+    };
+}
+pub(crate) use next_or_call;
 
 /// Declares functions: the name here, the symbol, the arguments and the result.
 macro_rules! functions {

@@ -1,5 +1,14 @@
-//! syscall(2). The numbers of getrandom(2), seccomp(2), prctl(2) and arch_prctl(2) call the functions of this library,
-//! and clone(2) and clone3(2) are noticed ([`crate::clone`]). All other calls are passed on with their arguments in
+//! syscall(2), and clone(2) for a child that shares its parent's memory and its thread pointer.
+//!
+//! Such a child runs at the same time as its parent and shares its thread-local variables. Both would
+//! draw from one state without knowing of each other, and no check for that is cheap enough to run on
+//! each request. So when a program makes such a child, the kernel serves all requests of the process
+//! from then on ([`gate::KERNEL_ONLY`]). Threads are not affected: they have their own thread pointer
+//! (CLONE_SETTLS). Neither is vfork(2), whose parent waits. The C library's internal calls of clone(2) are not caught,
+//! but none makes such a child.
+//!
+//! In syscall(2), the numbers of getrandom(2), seccomp(2), prctl(2) and arch_prctl(2) call the functions of this library,
+//! and clone(2) and clone3(2) are noticed. All other calls are passed on with their arguments in
 //! place, because some return twice, or on another stack.
 //!
 //! This exists only on x86-64 and aarch64. On other CPUs, and for programs that use the instruction
@@ -16,12 +25,26 @@ use core::sync::atomic::Ordering;
 
 use squall_bindings::request;
 
-use crate::clone::{CHECKED_FLAGS, SHARING_FLAGS};
-use crate::{agreement, getrandom, memory, sandbox};
+use crate::{gate, getrandom, memory, sandbox};
 #[cfg(target_arch = "aarch64")]
 use aarch64::call_next;
 #[cfg(target_arch = "x86_64")]
 use x86_64::call_next;
+
+/// The flags that identify such a child, and their values for it.
+const CHECKED_FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS;
+const SHARING_FLAGS: c_int = libc::CLONE_VM;
+
+/// Looks up the next library's function. The process ends if there is none; the C library has one.
+extern "C" fn look_up() -> *mut c_void {
+    // SAFETY: the name ends with a null byte.
+    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, c"clone".as_ptr()) };
+    if address.is_null() {
+        // SAFETY: ends the process.
+        unsafe { libc::abort() };
+    }
+    address
+}
 
 /// The least size of clone3(2)'s structure in bytes; the kernel refuses smaller ones
 /// (`CLONE_ARGS_SIZE_VER0` of Linux include/uapi/linux/sched.h).
@@ -41,7 +64,7 @@ extern "C" fn before_clone3(arguments: *const u64, length: usize) {
     match memory::read(arguments, &mut flags, 1) {
         Err(libc::EFAULT) => {}
         Ok(&[flags]) if flags as c_int & CHECKED_FLAGS != SHARING_FLAGS => {}
-        _ => agreement::ACCEPTED_FLAGS.store(agreement::KERNEL_ONLY, Ordering::SeqCst),
+        _ => gate::ACCEPTED_FLAGS.store(gate::KERNEL_ONLY, Ordering::SeqCst),
     }
 }
 

@@ -1,14 +1,16 @@
-//! Forks, sandboxes and small stacks with the preloaded library.
+//! Forks, sandboxes and small stacks with the preloaded library, and what it exports.
 
 use std::process::Command;
 
 use squall::Engine;
-use squall_bindings::counters::{self, Interface};
+use squall_bindings::counters::Interface;
 use squall_testing::artifacts;
+use squall_testing::needs::NM;
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_testing::workspace::counted;
 
-use crate::kit::Program;
+use crate::Program;
 
 fn no_block_comes_twice_in_a_storm_of_forks() {
     let program = Program::compile("forks", &[]);
@@ -51,20 +53,12 @@ fn fresh_draws() {
 
 /// In a preloaded program, squall as a crate seeds from the kernel, and not from the library's state.
 fn the_squall_crate_in_a_program_seeds_from_the_kernel() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("counters");
-    counters::create(&file).expect("counters");
     let mut program = Command::new(std::env::current_exe().expect("this program"));
-    let output = program
+    program
         .args(["--exact", "protections::fresh_draws"])
-        .env(counters::VARIABLE, &file)
-        .env("LD_PRELOAD", artifacts::preload())
-        .output()
-        .expect("it runs");
-    assert!(output.status.success(), "{output:?}");
-    let output = String::from_utf8_lossy(&output.stdout);
+        .env("LD_PRELOAD", artifacts::preload());
+    let (output, totals) = counted(&mut program);
     assert!(output.contains("1 passed"), "{output}");
-    let totals = counters::read(&file).expect("counters");
     // The standard library's requests for its hash tables are served here.
     let served = totals.count(Interface::Getrandom).requests;
     assert!(totals.loads == 1 && served < DRAWS / 2, "{totals:?}");
@@ -104,10 +98,33 @@ fn the_stack_stays_within_the_documented_size() {
     );
 }
 
+/// And a marker symbol.
+fn only_the_replaced_functions_are_exported() {
+    let mut nm = Command::new("nm");
+    nm.args(["-D", "--defined-only"]).arg(artifacts::preload());
+    let output = nm.output().expect("nm runs");
+    assert!(output.status.success(), "{output:?}");
+    let output = String::from_utf8(output.stdout).expect("text");
+    let name = |line: &str| line.rsplit(' ').next().map(str::to_owned);
+    let mut exported: Vec<String> = output.lines().filter_map(name).collect();
+    exported.sort_unstable();
+    let is_here = |name: &&str| match *name {
+        "arch_prctl" => cfg!(target_arch = "x86_64"),
+        "__clone" | "clone" | "syscall" => {
+            cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
+        }
+        _ => true,
+    };
+    let listed = include_str!("../symbols.txt").lines().filter(is_here);
+    let listed: Vec<_> = listed.collect();
+    assert_eq!(exported, listed);
+}
+
 pub const TESTS: &[Test] = tests![
     no_block_comes_twice_in_a_storm_of_forks,
     an_unnoticed_sandbox_kills_at_the_first_draw,
     fresh_draws,
     the_squall_crate_in_a_program_seeds_from_the_kernel,
     the_stack_stays_within_the_documented_size,
+    only_the_replaced_functions_are_exported: [NM],
 ];

@@ -24,7 +24,7 @@ These programs are refused, because they would run without squall:
   programs of 32 bits, or for other CPUs
       use a build for this machine
   set-user-ID and set-group-ID programs, and those with capabilities
-      run them as the user that they would run as, or link libsquall
+      link libsquall into them
 
 These are not refused, but squall does not serve them:
   system calls that a program makes itself, except getrandom by syscall(2) on x86-64 and aarch64
@@ -41,7 +41,7 @@ These are not refused, but squall does not serve them:
       link libsquall
   programs that AppArmor or SELinux start with a clean environment
       use the provider, or link libsquall
-  programs that a preloaded one starts, if they are of the kinds above
+  programs that a preloaded one starts, and interpreters of scripts, if they are of the kinds above
       as above
 
 A request whose buffer the program may not write, in whole or in part, ends it with SIGSEGV; the \

@@ -2,7 +2,6 @@
 //! whether they took effect.
 
 mod check;
-mod diagnosis;
 mod libcrypto;
 
 use std::path::Path;
@@ -64,10 +63,5 @@ mod tests {
         for path in ["/a\nb", "/a "] {
             assert!(value(path).unwrap_err().contains("--module"));
         }
-    }
-
-    #[test]
-    fn the_fragment_has_one_place_for_the_path() {
-        assert_eq!(FRAGMENT.matches("{module}").count(), 1);
     }
 }

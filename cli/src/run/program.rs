@@ -1,17 +1,17 @@
-//! Finds the file that a program's name stands for, and checks whether the loader would preload a
-//! library into it.
-
-mod binary;
-mod preloadable;
-mod script;
-mod search;
+//! Finds the file that a program's name stands for, and says why a preloaded library would not reach that program.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use preloadable::check_preloadable;
-use search::search;
+use object::elf::FileHeader64;
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, FileKind, ReadCache};
+use rustix::fs::{Access, AtFlags, CWD, accessat, fgetxattr};
+
+type Header = FileHeader64<Endianness>;
 
 #[derive(Debug)]
 pub enum Refusal {
@@ -31,12 +31,129 @@ impl Refusal {
     }
 }
 
-/// The file to execute for `name`, checked for this process.
+/// The file to execute for `name`: `name` itself if it has a slash, otherwise the first executable one in PATH.
 ///
 /// # Errors
-/// There is no such program, or `preload` would have no effect on it.
-pub fn find(name: &OsStr, preload: &Path) -> Result<PathBuf, Refusal> {
-    let path = search(name)?;
-    check_preloadable(&path, preload)?;
-    Ok(path)
+/// There is no such program, or `library` would not be loaded into it.
+pub fn find(name: &OsStr, library: &Path) -> Result<PathBuf, Refusal> {
+    let shown = Path::new(name).display();
+    let path = if name.as_encoded_bytes().contains(&b'/') {
+        let file = PathBuf::from(name);
+        let missing = || Refusal::NotFound(format!("{shown}: there is no such program"));
+        file.exists().then_some(file).ok_or_else(missing)?
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
+        files.find(|file| is_executable(file)).ok_or_else(|| {
+            let path = path.display();
+            Refusal::NotFound(format!("{shown}: no such program in PATH, which is {path}"))
+        })?
+    };
+    // Why a file cannot be executed is said when that is tried.
+    match File::open(&path)
+        .ok()
+        .and_then(|file| obstacle(&file, library))
+    {
+        Some([why, instead]) => Err(Refusal::PreloadIneffective(format!(
+            "{} is {why}: {} cannot reach it: use {instead}",
+            path.display(),
+            library.file_name().unwrap_or_default().display()
+        ))),
+        None => Ok(path),
+    }
+}
+
+/// Whether the kernel would let this process execute `file`: with its effective ids, and not from noexec mounts.
+fn is_executable(file: &Path) -> bool {
+    file.is_file() && accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Why the library would not be loaded into the program in `file`, and what to use instead. None if it would, or if the
+/// file is no ELF program: a script's interpreter is not looked at.
+fn obstacle(file: &File, library: &Path) -> Option<[&'static str; 2]> {
+    let data = ReadCache::new(file);
+    let kind = FileKind::parse(&data).ok()?;
+    if kind == FileKind::Elf32 {
+        return Some(OTHER_MACHINE);
+    }
+    let header = Header::parse(&data).ok()?;
+    let endian = header.endian().ok()?;
+    if machine(&File::open(library).ok()?) != Some(header.e_machine(endian).0) {
+        return Some(OTHER_MACHINE);
+    }
+    // A program may lack a section table, because loading does not need one.
+    let sections = header.sections(endian, &data).ok();
+    if sections.is_some_and(|all| all.section_by_name(endian, b".go.buildinfo").is_some()) {
+        return Some([
+            "a program in Go, which asks the kernel directly",
+            "the Go module github.com/squall-rng/squall/go in its source",
+        ]);
+    }
+    let mut headers = header.program_headers(endian, &data).ok()?.iter();
+    match headers.find_map(|header| header.interpreter(endian, &data).ok().flatten()) {
+        None => Some([
+            "linked statically, and loads no library",
+            "a dynamic build of it, or libsquall.a in it",
+        ]),
+        Some(loader) if !is_glibc_loader(loader) => Some([
+            "not loaded by glibc's loader",
+            "a build of it for glibc, or libsquall in it",
+        ]),
+        Some(_) if has_more_rights(file) => Some([
+            "a program with more rights than its caller (a set-user-ID or set-group-ID bit, or capabilities), in \
+             which the loader ignores LD_PRELOAD",
+            "libsquall in it",
+        ]),
+        Some(_) => None,
+    }
+}
+
+const OTHER_MACHINE: [&str; 2] = [
+    "a program of 32 bits or for another kind of CPU",
+    "a build of it for this machine",
+];
+
+/// `e_machine` of an ELF file.
+fn machine(file: &File) -> Option<u16> {
+    let data = ReadCache::new(file);
+    let header = Header::parse(&data).ok()?;
+    Some(header.e_machine(header.endian().ok()?).0)
+}
+
+/// Whether a loader's path is one of glibc's: ld-linux-x86-64.so.2, ld64.so.2, ld.so.1 and so on, in any folder.
+fn is_glibc_loader(loader: &[u8]) -> bool {
+    let name = loader
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .unwrap_or_default();
+    let starts = [&b"ld-linux"[..], b"ld64.so", b"ld.so"];
+    starts.iter().any(|start| name.starts_with(start))
+}
+
+/// Whether the file gives rights, which a caller may lack. Whoever has them already is not told apart.
+fn has_more_rights(file: &File) -> bool {
+    const SET_ID_BITS: u32 = 0o6000;
+    let has_bits = file
+        .metadata()
+        .is_ok_and(|file| file.mode() & SET_ID_BITS != 0);
+    has_bits || fgetxattr(file, c"security.capability", &mut [0; 0]).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn glibc_loaders_are_recognised() {
+        for loader in [
+            "/lib64/ld-linux-x86-64.so.2",
+            "/nix/store/a-glibc-2.40/lib/ld-linux-aarch64.so.1",
+            "/lib/ld64.so.1",
+        ] {
+            assert!(is_glibc_loader(loader.as_bytes()), "{loader}");
+        }
+        for loader in ["/lib/ld-musl-x86_64.so.1", "/system/bin/linker64", ""] {
+            assert!(!is_glibc_loader(loader.as_bytes()), "{loader}");
+        }
+    }
 }

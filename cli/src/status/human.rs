@@ -6,7 +6,7 @@ use squall::{CloneGuard, Engine, ForkGuard, MemoryKind, ReseedGuard};
 
 use super::report::Report;
 use super::warnings::Warning;
-use crate::engine_names;
+use crate::args::engine_names;
 
 const NAME_WIDTH: usize = 18;
 
@@ -90,7 +90,7 @@ fn generator(report: &Report) -> [Fact; 6] {
     };
     [
         ("Engine", status.engine.to_string()),
-        ("Engines here", engine_names::list(Engine::available())),
+        ("Engines here", engine_names(Engine::available())),
         ("Kernel generation", generation),
         (
             "Seeded",

@@ -5,7 +5,6 @@
 
 mod counters;
 mod human;
-mod machine;
 mod report;
 mod warnings;
 

@@ -1,11 +1,20 @@
-//! The facts that `--json` prints. Keys are stable: new ones may be added, none are removed.
+//! The facts that `--json` prints: kernel, CPU, hypervisor, protections. Keys are stable: new ones may be added, none are
+//! removed.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
 
 use serde::Serialize;
 use squall_bindings::facts::Facts;
 use squall_tools::Failure;
+use squall_tools::measure::machine;
 
-use super::machine;
 use super::warnings::{self, DeviceVisibility, Warning};
+
+/// The devices with an immediate signal of clones: one that changes before the clone runs.
+const VMCLOCK: &str = "/dev/vmclock0";
+const VMGENID_PAGE: &str = "/dev/squall-vmgenid";
 
 /// Everything that is known about this machine and the generator on it.
 #[derive(Serialize)]
@@ -28,24 +37,70 @@ impl Report {
         // `squall::status` would abort without a source of randomness.
         squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(error.to_string()))?;
         let status = squall::status();
-        let kernel_release = machine::kernel_release();
+        let kernel_release = machine::kernel();
         let visibility = DeviceVisibility {
-            unreadable_signal: machine::unreadable_signal(),
-            has_sysfs: machine::has_sysfs(),
+            unreadable_signal: unreadable_signal(),
+            has_sysfs: has_sysfs(),
         };
         let warnings = warnings::warnings_for(&status, &kernel_release, visibility);
         let hypervisor = if status.is_vm {
-            squall_tools::measure::machine::hypervisor()
+            machine::hypervisor()
         } else {
             Some("none".to_owned())
         };
         Ok(Report {
             kernel_release,
-            cpu_model: machine::cpu_model(),
+            cpu_model: cpu_model(),
             hypervisor,
             warnings,
             notes: warnings::notes(&status, visibility),
             facts: Facts::from(status),
         })
+    }
+}
+
+/// Major and minor number of a release such as `6.11.0-29-generic`.
+pub fn version_of(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let major = numbers.next()?.parse().ok()?;
+    let minor = numbers.next()?.parse().ok()?;
+    Some((major, minor))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn cpu_model() -> Option<String> {
+    let brand = raw_cpuid::CpuId::new().get_processor_brand_string()?;
+    Some(brand.as_str().trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The CPU's own name, which only x86-64 CPUs have.
+#[cfg(not(target_arch = "x86_64"))]
+fn cpu_model() -> Option<String> {
+    None
+}
+
+/// A device with an immediate signal of clones, if there is one that this user may not read.
+fn unreadable_signal() -> Option<&'static str> {
+    let is_forbidden = |path: &&str| {
+        File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+    };
+    [VMCLOCK, VMGENID_PAGE].into_iter().find(is_forbidden)
+}
+
+/// Whether sysfs is mounted; without it, as in a chroot, no device is ever found.
+fn has_sysfs() -> bool {
+    Path::new("/sys/bus").is_dir()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_of;
+
+    #[test]
+    fn releases() {
+        assert_eq!(version_of("6.11.0-29-generic"), Some((6, 11)));
+        assert_eq!(version_of("6.18.44-custom"), Some((6, 18)));
+        assert_eq!(version_of("7.0"), Some((7, 0)));
+        assert_eq!(version_of("next"), None);
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use squall::{CloneGuard, Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 
-use super::machine;
+use super::report;
 
 /// The first kernel with getrandom in the vDSO and droppable memory.
 const FIRST_GOOD_KERNEL: (u32, u32) = (6, 11);
@@ -39,7 +39,7 @@ pub struct DeviceVisibility {
 
 /// The warnings for `status` under the kernel `release`.
 pub fn warnings_for(status: &Status, release: &str, visibility: DeviceVisibility) -> Vec<Warning> {
-    let is_old = machine::version_of(release).is_some_and(|version| version < FIRST_GOOD_KERNEL);
+    let is_old = report::version_of(release).is_some_and(|version| version < FIRST_GOOD_KERNEL);
     [
         old_kernel(status, release).filter(|_| is_old),
         no_reseed_signal(status).filter(|_| !is_old),

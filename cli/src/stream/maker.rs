@@ -1,13 +1,18 @@
-//! Makes chunks of output, in one thread.
+//! Makes chunks of output, in one thread: reads bytes, and encodes them as text.
 
+use data_encoding::{BASE64, HEXLOWER};
 use squall::Error;
 use squall_tools::Failure;
 use zeroize::Zeroizing;
 
 use super::buffer::{self, Buffer};
-use super::encode;
 use super::source::{Reader, Source};
 use crate::args::Format;
+
+/// Bytes in a full line of base64: 64 characters, as in openssl(1) and PEM.
+pub const LINE_BYTES: usize = 48;
+
+const LINE_CHARACTERS: usize = LINE_BYTES / 3 * 4;
 
 /// The division of a stream into chunks.
 #[derive(Clone, Copy)]
@@ -85,8 +90,38 @@ impl ChunkMaker {
         let raw = &mut self.raw[..len];
         self.reader.fill(offset, raw)?;
         let is_last = self.chunking.is_last(index);
-        let text = buffer.prepare(encode::encoded_len(self.format, len, is_last));
-        encode::encode(self.format, raw, text);
+        let text = buffer.prepare(encoded_len(self.format, len, is_last));
+        encode(self.format, raw, text);
         Ok(())
+    }
+}
+
+/// The length of the text for a chunk of `len` bytes. Only the last chunk ends a line of hex; every
+/// other chunk of base64 is whole lines.
+pub fn encoded_len(format: Format, len: usize, is_last: bool) -> usize {
+    match format {
+        Format::Raw => len,
+        Format::Hex => 2 * len + usize::from(is_last),
+        Format::Base64 => BASE64.encode_len(len) + len.div_ceil(LINE_BYTES),
+    }
+}
+
+/// Writes `bytes` as text into `out`, which has the length from [`encoded_len`].
+fn encode(format: Format, bytes: &[u8], out: &mut [u8]) {
+    match format {
+        Format::Raw => out.copy_from_slice(bytes),
+        Format::Hex => {
+            let (digits, end) = out.split_at_mut(2 * bytes.len());
+            HEXLOWER.encode_mut(bytes, digits);
+            end.fill(b'\n');
+        }
+        Format::Base64 => {
+            let lines = out.chunks_mut(LINE_CHARACTERS + 1);
+            for (piece, line) in bytes.chunks(LINE_BYTES).zip(lines) {
+                let (characters, end) = line.split_at_mut(BASE64.encode_len(piece.len()));
+                BASE64.encode_mut(piece, characters);
+                end.fill(b'\n');
+            }
+        }
     }
 }

@@ -4,12 +4,10 @@
 //! All checks that can fail run before the output is touched.
 
 mod buffer;
-mod encode;
 mod gift;
 mod maker;
 mod output_file;
 mod pump;
-mod send;
 mod sink;
 mod source;
 
@@ -44,7 +42,7 @@ const SHARED_CHUNK: usize = 2 << 20;
 const DEFAULT_THREADS_MAX: usize = 16;
 
 /// Random bytes in a chunk of text: whole lines of base64.
-const TEXT_CHUNK: usize = 4096 * encode::LINE_BYTES;
+const TEXT_CHUNK: usize = 4096 * maker::LINE_BYTES;
 
 /// Runs `squall stream`.
 pub fn run(options: StreamArguments) -> Result<(), Failure> {
@@ -167,8 +165,8 @@ fn refuse_the_seed_file(seed_file: &Path, output: &Path) -> Result<(), Failure> 
 
 /// Random bytes in a chunk at a limited rate: a tenth of a second of whole lines of base64.
 fn chunk_of_limited(limit: NonZeroU64) -> usize {
-    let lines = limit.get() / 10 / encode::LINE_BYTES as u64;
-    (lines.max(1) as usize).saturating_mul(encode::LINE_BYTES)
+    let lines = limit.get() / 10 / maker::LINE_BYTES as u64;
+    (lines.max(1) as usize).saturating_mul(maker::LINE_BYTES)
 }
 
 /// The division of the work.
@@ -210,7 +208,7 @@ impl WorkPlan {
         let chunking = Chunking::new(options.offset.unwrap_or(0), options.size, chunk);
         let threads = chunking.chunks().clamp(1, wanted_threads as u64) as usize;
         let supply = BufferSupply {
-            len: encode::encoded_len(options.format, chunk, true),
+            len: maker::encoded_len(options.format, chunk, true),
             uses_gifts,
         };
         WorkPlan {

@@ -9,8 +9,7 @@ use squall_tools::Failure;
 use squall_tools::failure::text_at;
 use zeroize::Zeroizing;
 
-use crate::args::{self, Seed};
-use crate::engine_names;
+use crate::args::{self, Seed, engine_names};
 
 /// How many bytes of a seed file are read: 64 digits, with room for blanks.
 const MAX_SEED_FILE: u64 = 1024;
@@ -50,7 +49,7 @@ impl Source {
             return Err(Failure::Usage(format!(
                 "--engine: {engine} cannot make the stream of a seed, which is AES-256 in \
                  counter mode: use one of {}",
-                engine_names::list(Engine::available().filter(|engine| engine.is_aes()))
+                engine_names(Engine::available().filter(|engine| engine.is_aes()))
             )));
         }
         Ok(Source::Seeded { seed, engine })

@@ -1,13 +1,16 @@
 //! The tools, each of which is a crate of its own.
 
-use clap::Subcommand;
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
 use squall_bench::args::BenchArguments;
 use squall_dmcrypt::args::DmcryptArguments;
 use squall_drives::list::{DrivesArguments, list};
 use squall_tools::Failure;
+use squall_tools::failure::{at, creating_folder};
 use squall_wipe::args::{BlankArguments, VerifyArguments, WipeArguments};
 
-use super::schemas::{self, SchemasArguments};
 use super::{BENCH, BLANK, DMCRYPT, DRIVES, SCHEMAS, VERIFY, WIPE};
 use crate::status::Report;
 
@@ -37,7 +40,7 @@ pub fn run(tool: &Tool) -> Result<(), Failure> {
         Tool::Verify(options) => squall_wipe::verify(options),
         Tool::Blank(options) => squall_wipe::blank(options),
         Tool::Dmcrypt(options) => squall_dmcrypt::run(options),
-        Tool::Schemas(options) => schemas::write(options),
+        Tool::Schemas(options) => write_schemas(options),
     }
 }
 
@@ -54,4 +57,26 @@ fn status_facts() -> Result<squall_bench::View, Failure> {
         hypervisor: report.hypervisor.filter(|_| report.facts.status.is_vm),
         warnings: shown.map(|warning| warning.code.to_owned()).collect(),
     })
+}
+
+#[derive(Args)]
+pub struct SchemasArguments {
+    /// Folder for the schemas; created if it is missing
+    #[arg(value_name = "DIRECTORY")]
+    directory: PathBuf,
+}
+
+/// Writes each JSON schema of what the tools write to a file of its own.
+fn write_schemas(SchemasArguments { directory }: &SchemasArguments) -> Result<(), Failure> {
+    fs::create_dir_all(directory).map_err(creating_folder(directory))?;
+    let schemas = squall_bench::schemas()
+        .into_iter()
+        .chain(squall_dmcrypt::schemas())
+        .chain(squall_wipe::schemas());
+    for (name, schema) in schemas {
+        let path = directory.join(format!("{name}.schema.json"));
+        let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
+        fs::write(&path, text + "\n").map_err(at(&path))?;
+    }
+    Ok(())
 }

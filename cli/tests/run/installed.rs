@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use squall_testing::artifacts;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_testing::workspace::copy_program;
 
-use super::workspace::{LOADED, Workspace, library, output};
+use super::{LOADED, Workspace, output};
 use crate::common::{refused, text};
 
 /// Copies the command to `place` in a workspace.
@@ -41,7 +42,7 @@ fn the_library_is_found_below_the_prefix() {
         let install = install.replace("/`", "`");
         let right = ["not installed", &looked, "--library", &install];
         refused(&run(&command), 1, &right);
-        copy_program(&library(), &workspace.path(library_at));
+        copy_program(&artifacts::preload(), &workspace.path(library_at));
         assert_eq!(text(&run(&command).stdout), LOADED);
         let link = workspace.path("link");
         std::os::unix::fs::symlink(&command, &link).unwrap();
@@ -52,7 +53,7 @@ fn the_library_is_found_below_the_prefix() {
 fn the_installed_library_is_found() {
     let workspace = Workspace::new();
     let probe = workspace.probe();
-    let mut command = Command::new(squall_testing::artifacts::command());
+    let mut command = Command::new(artifacts::command());
     let output = output(command.args(["run", "--"]).arg(&probe));
     assert_eq!(text(&output.stdout), LOADED);
 }
@@ -72,7 +73,7 @@ fn the_built_library_is_found_beside_the_command() {
     let build = "run `cargo build --release -p squall-openssl`";
     refused(&asked, 1, &["is not built yet", build]);
     copy_program(
-        &library(),
+        &artifacts::preload(),
         &workspace.path("target/release/libsquall_preload.so"),
     );
     assert_eq!(text(&run().stdout), "loaded\n");

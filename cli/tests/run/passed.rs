@@ -1,14 +1,19 @@
-//! The program replaces squall's process and keeps its arguments, signals and exit code.
+//! The program replaces squall's process and keeps its arguments, signals and exit code; it draws from squall, as the
+//! counters show.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+use serde_json::{Value, json};
+use squall_bindings::counters::Interface;
+use squall_testing::artifacts;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{Workspace, output, run};
-use crate::common::text;
+use super::{LOADED, Workspace, output, printed, run};
+use crate::common::{bytes, refused, text};
 
 fn shell(script: &str) -> Command {
     let mut command = run();
@@ -86,10 +91,95 @@ fn a_closed_pipe_ends_the_program() {
     assert_eq!(child.wait().unwrap().signal(), Some(SIGPIPE));
 }
 
+fn the_library_is_loaded() {
+    let workspace = Workspace::new();
+    let probe = workspace.probe();
+    assert_eq!(printed(&probe), LOADED);
+    let without = output(&mut Command::new(&probe));
+    assert_eq!(text(&without.stdout), "loaded 0\n", "the control");
+    let script = workspace.file("script", format!("#!{}\n", probe.display()));
+    assert_eq!(printed(&script), LOADED);
+    let plain = workspace.file("plain", format!("{}\n", probe.display()));
+    assert_eq!(printed(&plain), LOADED);
+}
+
+fn draws_are_counted_and_shown() {
+    let source = "#include <sys/random.h>\nint main(int count, char **arguments) { char bytes[16]; (void)arguments; \
+                  for (int i = 1; i < count; i++) getrandom(bytes, 16, 0); return 0; }";
+    let workspace = Workspace::new();
+    let program = workspace.program("draws", source, &[]);
+    let status = format!("status --counters {}", workspace.path("counters").display());
+    let mut command = run();
+    command
+        .current_dir(workspace.path(""))
+        .args(["--counters", "counters", "--"])
+        .arg(&program);
+    assert!(output(&mut command).status.success());
+    let nothing = "squall's libraries were loaded 1 time.\nNothing was counted.\n";
+    assert_eq!(text(&bytes(&status)), nothing);
+    // A second run replaces the first one's counters.
+    assert!(
+        output(command.args(["1", "2", "3", "4", "5"]))
+            .status
+            .success()
+    );
+    let expected = "\
+squall's libraries were loaded 1 time.
+
+interface           requests     bytes    left to kernel
+getrandom                  5      80 B                 0
+";
+    assert_eq!(text(&bytes(&status)), expected);
+    let shown: Value = serde_json::from_slice(&bytes(&format!("{status} --json"))).expect("JSON");
+    assert_eq!(shown["loads"], 1);
+    let interfaces = shown["interfaces"].as_array().expect("a list");
+    assert_eq!(interfaces.len(), Interface::ALL.len());
+    let drawn = json!({ "interface": "getrandom", "requests": 5, "bytes": 80, "forwarded": 0 });
+    assert_eq!(interfaces[0], drawn);
+}
+
+fn only_counters_are_replaced() {
+    let workspace = Workspace::new();
+    let file = workspace.path("file");
+    fs::write(&file, "what was there").unwrap();
+    let replaced = output(run().arg("--counters").arg(&file).arg("true"));
+    refused(
+        &replaced,
+        2,
+        &["is not a counter file that can be replaced"],
+    );
+    assert_eq!(fs::read(&file).unwrap(), b"what was there");
+    let output = output(run().args(["--counters", "/nonexistent/file", "true"]));
+    refused(&output, 2, &["there is no folder /nonexistent\n"]);
+}
+
+fn libraries_preloaded_before_stay() {
+    let workspace = Workspace::new();
+    let shared = ["-shared", "-fPIC"];
+    let source = "int getpagesize(void) { return 42; }";
+    let other = workspace.program("other.so", source, &shared);
+    let library = artifacts::preload().display().to_string();
+    let shown = "echo $LD_PRELOAD; getconf PAGESIZE";
+    let preloaded = |before: &str| {
+        let mut command = run();
+        command.env("LD_PRELOAD", before);
+        text(&output(command.args(["--", "sh", "-c", shown])).stdout)
+    };
+    let others = other.display();
+    assert!(preloaded("").starts_with(&format!("{library}\n")));
+    let both = format!("{library}:{others}\n");
+    assert!(preloaded(&others.to_string()).starts_with(&both));
+    assert!(preloaded(&format!("{others} {library}")).starts_with(&both));
+}
+
 pub const TESTS: &[Test] = tests![
     exit_codes_and_signals,
     the_process_stays_the_same,
     arguments_and_names,
     signals_and_descriptors,
     a_closed_pipe_ends_the_program,
+    the_library_is_loaded,
+    draws_are_counted_and_shown,
+    only_counters_are_replaced,
+    libraries_preloaded_before_stay,
 ];

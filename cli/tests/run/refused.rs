@@ -1,39 +1,48 @@
-//! `squall run` refuses programs that a preloaded library does not reach.
+//! `squall run` refuses programs that a preloaded library does not reach, and gives the exit codes of env(1) and nohup(1)
+//! for programs that are missing or cannot be executed.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use squall_testing::needs::{GO, STATIC_LIBC, STATIC_PIE, TEST_ALL};
+use squall_testing::artifacts;
+use squall_testing::needs::{GO, ROOT, SETCAP, STATIC_LIBC, STATIC_PIE, TEST_ALL};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 use squall_testing::workspace::copy_program;
 
-use super::workspace::{PROBE_SOURCE, Workspace, output, run};
-use crate::common::{refused, text};
+use super::{LOADED, PROBE, Workspace, output, printed, run};
+use crate::common::{refused, squall, text};
 
-fn run_program(program: &Path) -> Output {
-    output(run().arg("--").arg(program))
+fn run_program(program: impl AsRef<Path>) -> Output {
+    output(run().arg("--").arg(program.as_ref()))
+}
+
+/// Fails unless the program is refused because the library cannot reach it, for this reason.
+#[track_caller]
+fn not_reached(program: &Path, parts: &[&str]) {
+    refused(
+        &run_program(program),
+        2,
+        &[&["cannot reach it: use "], parts].concat(),
+    );
 }
 
 fn static_programs() {
     let workspace = Workspace::new();
-    let program = workspace.program("static", PROBE_SOURCE, &["-static"]);
-    let advice = ["linked statically", "libsquall.a"];
-    refused(&run_program(&program), 2, &advice);
-    let script = workspace.file("script", format!("#!{}\n", program.display()));
-    let shown = format!("{} (which runs {})", program.display(), script.display());
-    refused(&run_program(&script), 2, &[&shown, "linked statically"]);
+    let program = workspace.program("static", PROBE, &["-static"]);
+    let file = workspace.path("counters");
+    let mut command = run();
+    let output = output(command.arg("--counters").arg(&file).arg("--").arg(program));
+    refused(&output, 2, &["linked statically", "libsquall.a"]);
+    assert!(!file.exists(), "nothing has run");
 }
 
 fn position_independent_static_programs() {
-    let workspace = Workspace::new();
-    let program = workspace.program("static-pie", PROBE_SOURCE, &["-static-pie"]);
-    refused(
-        &run_program(&program),
-        2,
-        &["linked statically", "libsquall.a"],
-    );
+    let program = Workspace::new();
+    let program = program.program("static-pie", PROBE, &["-static-pie"]);
+    not_reached(&program, &["linked statically", "libsquall.a"]);
 }
 
 fn programs_in_go() {
@@ -46,19 +55,16 @@ fn programs_in_go() {
         .args(["build", "-o", "go", "a.go"]);
     let built = output(&mut go);
     assert!(built.status.success(), "{}", text(&built.stderr));
-    let advice = ["a program in Go", "github.com/squall-rng/squall/go"];
-    refused(&run_program(&workspace.path("go")), 2, &advice);
+    not_reached(
+        &workspace.path("go"),
+        &["a program in Go", "github.com/squall-rng/squall/go"],
+    );
 }
 
 fn other_loaders() {
-    let workspace = Workspace::new();
     let musl = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1";
-    let program = workspace.program("musl", PROBE_SOURCE, &[musl]);
-    refused(
-        &run_program(&program),
-        2,
-        &["/lib/ld-musl-x86_64.so.1", "glibc"],
-    );
+    let workspace = Workspace::new();
+    not_reached(&workspace.program("musl", PROBE, &[musl]), &["glibc"]);
 }
 
 /// The path of glibc's loader.
@@ -67,9 +73,8 @@ const GLIBC_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 const HAS_GLIBC_LOADER: Need = Need {
     check: || {
         let exists = Path::new(GLIBC_LOADER).exists();
-        exists
-            .then_some(())
-            .ok_or_else(|| format!("there is no {GLIBC_LOADER}"))
+        let lacks = || format!("there is no {GLIBC_LOADER}");
+        exists.then_some(()).ok_or_else(lacks)
     },
     required_by: NOTHING,
 };
@@ -80,56 +85,71 @@ fn glibcs_loader_at_another_path() {
     let loader = workspace.path("ld-linux-x86-64.so.2");
     let option = format!("-Wl,--dynamic-linker={}", loader.display());
     copy_program(Path::new(GLIBC_LOADER), &loader);
-    let moved = workspace.program("moved", PROBE_SOURCE, &[&option]);
+    let moved = workspace.program("moved", PROBE, &[&option]);
     assert!(run_program(&moved).status.success());
 }
 
 fn other_machines() {
     let workspace = Workspace::new();
-    let program = workspace.probe();
-    let mut bytes = fs::read(&program).unwrap();
+    let mut bytes = fs::read(workspace.probe()).unwrap();
     // e_machine: AArch64's number, or x86-64's if this machine is AArch64.
-    let other = if bytes[18] == 183 { 62 } else { 183 };
-    bytes[18] = other;
-    let foreign = workspace.file("foreign", &bytes);
-    refused(
-        &run_program(&foreign),
-        2,
-        &["another kind of CPU", &other.to_string()],
-    );
+    bytes[18] = if bytes[18] == 183 { 62 } else { 183 };
+    not_reached(&workspace.file("foreign", &bytes), &["another kind of CPU"]);
     // A 32-bit header for i386 with nothing after it.
     let mut header = vec![0; 52];
     header[..7].copy_from_slice(b"\x7fELF\x01\x01\x01");
     (header[16], header[18], header[20], header[40]) = (2, 3, 1, 52);
-    let narrow = workspace.file("narrow", &header);
-    refused(&run_program(&narrow), 2, &["32 bits", "64 bits"]);
+    not_reached(&workspace.file("narrow", &header), &["32 bits"]);
+}
+
+fn set_id_bits() {
+    let workspace = Workspace::new();
+    let program = workspace.probe();
+    let set_mode =
+        |mode| fs::set_permissions(&program, Permissions::from_mode(mode)).expect("it is ours");
+    for mode in [0o4755, 0o2755, 0o6755] {
+        set_mode(mode);
+        not_reached(&program, &["set-user-ID", "the loader ignores LD_PRELOAD"]);
+    }
+    set_mode(0o1755);
+    assert_eq!(printed(&program), LOADED, "the control");
+}
+
+fn file_capabilities() {
+    let workspace = Workspace::new();
+    let program = workspace.probe();
+    let setcap = |argument| {
+        let set = output(Command::new("setcap").arg(argument).arg(&program));
+        assert!(set.status.success(), "{}", text(&set.stderr));
+    };
+    setcap("cap_net_raw+ep");
+    not_reached(&program, &["capabilities", "the loader ignores LD_PRELOAD"]);
+    setcap("-r");
+    assert_eq!(printed(&program), LOADED, "the control");
 }
 
 /// The C library of this process, which exports functions of the same names.
 fn libc_path() -> PathBuf {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
-    let path = maps
+    let paths = maps
         .lines()
         .filter_map(|line| line.split_whitespace().nth(5));
-    path.map(PathBuf::from)
-        .find(|path| path.file_name().is_some_and(|name| name == "libc.so.6"))
+    let mut paths = paths.map(PathBuf::from);
+    paths
+        .find(|path| path.ends_with("libc.so.6"))
         .expect("a C library")
 }
 
 fn files_that_are_not_the_library_are_refused() {
     let workspace = Workspace::new();
-    let with = |library: &Path| {
-        let mut command = crate::common::squall("run --library");
-        output(command.arg(library).args(["--", "true"]))
-    };
-    refused(
-        &with(&workspace.path("missing")),
-        2,
-        &["--library", "is not a file"],
-    );
-    let text = workspace.file("text", "text");
-    let provider = squall_testing::artifacts::provider();
-    for other in [text, provider, libc_path()] {
+    let with = |library: &Path| output(squall("run --library").arg(library).args(["--", "true"]));
+    let missing = with(&workspace.path("missing"));
+    refused(&missing, 2, &["--library", "is not a file"]);
+    for other in [
+        workspace.file("text", "text"),
+        artifacts::provider(),
+        libc_path(),
+    ] {
         refused(
             &with(&other),
             2,
@@ -138,7 +158,7 @@ fn files_that_are_not_the_library_are_refused() {
     }
     for name in ["a b.so", "a:b.so", "$LIB.so"] {
         let copy = workspace.path(name);
-        fs::copy(super::workspace::library(), &copy).unwrap();
+        fs::copy(artifacts::preload(), &copy).unwrap();
         refused(
             &with(&copy),
             2,
@@ -147,7 +167,8 @@ fn files_that_are_not_the_library_are_refused() {
     }
 }
 
-fn unknown_options_are_refused() {
+fn missing_arguments_and_unknown_options() {
+    refused(&output(&mut run()), 2, &["PROGRAM"]);
     for (option, hint) in [
         ("--couters", "did you mean --counters?"),
         ("--couters=x", "did you mean --counters?"),
@@ -158,14 +179,25 @@ fn unknown_options_are_refused() {
     }
 }
 
-fn a_refused_program_leaves_counters_alone() {
+fn exit_codes_are_those_of_env() {
     let workspace = Workspace::new();
-    let program = workspace.program("static", PROBE_SOURCE, &["-static"]);
-    let file = workspace.path("counters");
-    let mut command = run();
-    let output = output(command.arg("--counters").arg(&file).arg("--").arg(program));
-    refused(&output, 2, &["linked statically"]);
-    assert!(!file.exists());
+    let forbidden = workspace.file("forbidden", "");
+    fs::set_permissions(&forbidden, Permissions::from_mode(0o644)).expect("it is ours");
+    let lost = workspace.file("lost", "#!/nonexistent/interpreter\n");
+    for (name, code) in [
+        (Path::new("no-such-program"), 127),
+        (&workspace.path("missing"), 127),
+        (&workspace.path(""), 126),
+        (&forbidden, 126),
+        (&lost, 127),
+    ] {
+        refused(&run_program(name), code, &[&name.display().to_string()]);
+        let by_env = output(Command::new("env").arg(name));
+        assert_eq!(by_env.status.code(), Some(code), "env {name:?}");
+    }
+    let path = "/nonexistent:/also-not";
+    let missing = output(run().args(["--", "missing"]).env("PATH", path));
+    refused(&missing, 127, &["missing: no such program", path]);
 }
 
 pub const TESTS: &[Test] = tests![
@@ -175,7 +207,9 @@ pub const TESTS: &[Test] = tests![
     other_loaders,
     glibcs_loader_at_another_path: [HAS_GLIBC_LOADER],
     other_machines,
+    set_id_bits,
+    file_capabilities: [ROOT, SETCAP],
     files_that_are_not_the_library_are_refused,
-    unknown_options_are_refused,
-    a_refused_program_leaves_counters_alone: [STATIC_LIBC],
+    missing_arguments_and_unknown_options,
+    exit_codes_are_those_of_env,
 ];

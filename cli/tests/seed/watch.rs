@@ -10,14 +10,13 @@ use std::time::{Duration, Instant};
 
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::RecvFlags;
-use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::netlink::{KOBJECT_UEVENT, SocketAddrNetlink};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::UnshareFlags;
 use squall_testing::refuse::{Refusal, refusing};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
-use super::events::{CLONED, forge, netlink, send_from_kernel};
 use super::{GENERATION, PRIVILEGE, generation, generations};
 use crate::common::{Scratch, run, squall, text};
 
@@ -48,6 +47,42 @@ const VM_WITHOUT_VMCLOCK: Need = Need {
     },
     required_by: NOTHING,
 };
+
+/// The vmgenid driver's message, without the kernel's sequence number.
+const CLONED: &[u8] = b"change@/devices/platform/VMGENCTR:00\0ACTION=change\0\
+    SUBSYSTEM=platform\0NEW_VMGENID=1\0";
+
+/// Sends `message` to all listeners from user space, which needs root in the network namespace.
+fn forge(message: &[u8]) {
+    let socket = netlink();
+    let everyone = SocketAddrNetlink::new(0, 1);
+    rustix::net::sendto(&socket, message, SendFlags::empty(), &everyone).expect("it is sent");
+}
+
+/// Makes the kernel send `message` to this network namespace, which needs root there (Linux 4.18).
+/// Listeners see it as the kernel's own.
+fn send_from_kernel(message: &[u8]) {
+    const HEADER_LEN: usize = 16;
+    const TYPE: u16 = 0x10;
+    const REQUEST: u16 = 1;
+    let mut packet = ((HEADER_LEN + message.len()) as u32).to_ne_bytes().to_vec();
+    packet.extend(TYPE.to_ne_bytes());
+    packet.extend(REQUEST.to_ne_bytes());
+    packet.extend([0; 8]);
+    packet.extend(message);
+    let kernel = SocketAddrNetlink::new(0, 0);
+    rustix::net::sendto(netlink(), &packet, SendFlags::empty(), &kernel).expect("it is sent");
+}
+
+fn netlink() -> OwnedFd {
+    rustix::net::socket_with(
+        AddressFamily::NETLINK,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        Some(KOBJECT_UEVENT),
+    )
+    .expect("a socket")
+}
 
 /// A running watch, stopped on drop.
 struct Watch {

@@ -56,3 +56,32 @@ static void erase(int image, uint64_t sectors) {
         if (pwrite(image, zeros, SECTOR, at * SECTOR) != SECTOR)
             err(1, "image");
 }
+
+// How far an operation with which a drive sanitizes itself is.
+enum state { IDLE, AT_WORK, FAILED };
+
+struct operation {
+    enum state state;
+    bool was_begun, succeeded, may_be_left;
+    uint32_t word10;   // of the last Sanitize command of NVMe
+    uint32_t progress; // of 65536
+};
+
+static void begin(struct operation *operation) {
+    operation->state = AT_WORK;
+    operation->was_begun = true;
+    operation->succeeded = false;
+    operation->progress = 0;
+}
+
+// A question about the operation takes it further; returns whether the contents are erased with this one.
+static bool goes_on_to_erase(struct operation *operation) {
+    if (operation->state != AT_WORK || (operation->progress >= 0x8000 && is_set("hold")))
+        return false;
+    operation->progress += 0x2000;
+    if (operation->progress <= 0xffff)
+        return false;
+    operation->succeeded = !is_set("fail");
+    operation->state = operation->succeeded ? IDLE : FAILED;
+    return operation->succeeded;
+}

@@ -26,17 +26,11 @@
 #define GOOD 0
 #define CHECK_CONDITION 2
 
-enum state { IDLE, AT_WORK, FAILED };
-
 static bool is_ata;
 static int image;
 static uint64_t sectors;
 
-static struct {
-    enum state state;
-    bool succeeded, may_be_left;
-    uint32_t progress; // of 65536
-} operation;
+static struct operation operation;
 
 // Notes a command's bytes.
 static void note_block(const uint8_t *cdb, size_t len) {
@@ -46,26 +40,16 @@ static void note_block(const uint8_t *cdb, size_t len) {
     note(line);
 }
 
-// A question about the operation takes it further.
 static void go_on(void) {
-    if (operation.state != AT_WORK || (operation.progress >= 0x8000 && is_set("hold")))
-        return;
-    operation.progress += 0x2000;
-    if (operation.progress <= 0xffff)
-        return;
-    operation.succeeded = !is_set("fail");
-    operation.state = operation.succeeded ? IDLE : FAILED;
-    if (operation.succeeded)
+    if (goes_on_to_erase(&operation))
         erase(image, sectors);
 }
 
-static bool begin(bool unrestricted) {
+static bool may_begin(bool unrestricted) {
     if (operation.state == AT_WORK || (operation.state == FAILED && !operation.may_be_left && unrestricted))
         return false;
-    operation.state = AT_WORK;
+    begin(&operation);
     operation.may_be_left = unrestricted;
-    operation.succeeded = false;
-    operation.progress = 0;
     return true;
 }
 
@@ -197,7 +181,7 @@ static uint8_t sanitize(const uint8_t *cdb, uint8_t *sense) {
     switch (cdb[1] & 0x1f) {
     case 0x01:
     case 0x02:
-        was_begun = has_service(cdb[1] & 0x1f) && begin(cdb[1] & 0x20);
+        was_begun = has_service(cdb[1] & 0x1f) && may_begin(cdb[1] & 0x20);
         break;
     case 0x1f:
         was_begun = operation.state == FAILED && operation.may_be_left;
@@ -274,7 +258,7 @@ static uint8_t pass_through(const uint8_t *cdb, const struct data *data, uint8_t
             return registers(sense, 0x51, 4, 0, 3);
         uint32_t meant = (uint32_t)cdb[7] << 24 | cdb[12] << 16 | cdb[10] << 8 | cdb[8];
         bool is_right = (feature == 0x11 && meant == 0x43727970) || (feature == 0x12 && meant == 0x426b4572);
-        if (!is_right || !begin(count & 0x10))
+        if (!is_right || !may_begin(count & 0x10))
             return registers(sense, 0x51, 4, 0, is_right ? 0 : 2);
         return sanitize_status(sense);
     }

@@ -38,20 +38,13 @@ enum {
     NO_RESPONSE = 0xffff,
 };
 
-enum state { IDLE, AT_WORK, FAILED };
-
 static int images[MOST_NAMESPACES];
 static uint64_t sectors[MOST_NAMESPACES];
 static unsigned namespaces;
 
 // Everything below is read and written under this lock.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-    enum state state;
-    bool was_begun, succeeded;
-    uint32_t word10;   // of the last Sanitize command
-    uint32_t progress; // of 65536
-} operation;
+static struct operation operation;
 static uint32_t configuration;
 
 // The data of a command: what came with it, and what goes back.
@@ -73,16 +66,8 @@ static void put(uint8_t *place, uint64_t value, size_t len) {
     memcpy(place, &value, len);
 }
 
-// A question about the operation takes it further.
 static void go_on(void) {
-    if (operation.state != AT_WORK || (operation.progress >= 0x8000 && is_set("hold")))
-        return;
-    operation.progress += 0x2000;
-    if (operation.progress <= 0xffff)
-        return;
-    operation.succeeded = !is_set("fail");
-    operation.state = operation.succeeded ? IDLE : FAILED;
-    if (operation.succeeded)
+    if (goes_on_to_erase(&operation))
         for (unsigned i = 0; i < namespaces; i++)
             erase(images[i], sectors[i]);
 }
@@ -104,11 +89,8 @@ static uint16_t sanitize(const uint8_t *command) {
         return INVALID_FIELD;
     if (operation.state == FAILED && !(operation.word10 & 8) && (asked & 8))
         return SANITIZE_FAILED;
+    begin(&operation);
     operation.word10 = asked;
-    operation.state = AT_WORK;
-    operation.was_begun = true;
-    operation.succeeded = false;
-    operation.progress = 0;
     return SUCCESS;
 }
 

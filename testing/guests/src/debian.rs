@@ -77,33 +77,59 @@ impl Cache {
 
     /// The cached QEMU for guests with these CPUs.
     pub fn qemu_of(&self, guest: Architecture) -> Result<Qemu, Failure> {
-        let (place, what, maker) = match guest {
-            Architecture::Amd64 => ("qemu", "QEMU", MAKER.to_owned()),
-            Architecture::Arm64 => (
-                "qemu-arm64",
-                "QEMU for arm64",
-                KernelName::Arm64V6_12.maker(),
-            ),
+        let (place, what, maker, program) = match guest {
+            Architecture::Amd64 => ("qemu", "QEMU", MAKER.to_owned(), "qemu-system-x86_64"),
+            Architecture::Arm64 => {
+                let maker = KernelName::Arm64V6_12.maker();
+                ("qemu-arm64", "QEMU for arm64", maker, "qemu-system-aarch64")
+            }
         };
         let tree = self.tree(place, what, &maker)?;
-        Ok(Qemu::of(guest, &tree))
+        let libraries = [LIBRARIES, "usr/lib"].map(|path| tree.place.join(path).into_os_string());
+        let mut first_arguments = vec![
+            "--library-path".into(),
+            libraries.join(":".as_ref()),
+            tree.place.join("usr/bin").join(program).into(),
+        ];
+        let firmware = FIRMWARE.map(|path| tree.place.join(path));
+        for directory in firmware.into_iter().filter(|path| path.exists()) {
+            first_arguments.extend(["-L".into(), directory.into()]);
+        }
+        Ok(Qemu {
+            program: tree.place.join(LOADER),
+            first_arguments,
+            version: tree.field("version"),
+        })
     }
 
     /// The cached programs for guests.
     pub fn tools(&self) -> Result<Tools, Failure> {
-        Ok(Tools::of(self.tree("tools", "tools", MAKER)?))
+        let directory = self.tree("tools", "tools", MAKER)?.place;
+        Ok(Tools { directory })
     }
 
     /// The cached nginx and OpenSSL for guests.
     pub fn nginx(&self) -> Result<Nginx, Failure> {
-        Ok(Nginx::of(self.tree("nginx", "nginx", MAKER)?))
+        let tree = self.tree("nginx", "nginx", MAKER)?;
+        Ok(Nginx {
+            version: tree.field("version"),
+            directory: tree.place,
+        })
     }
 
     /// The cached kernel `name`.
     pub fn kernel(&self, name: KernelName) -> Result<Kernel, Failure> {
         let what = format!("kernel {}", name.name());
         let place = format!("kernels/{}", name.name());
-        Ok(Kernel::of(name, &self.tree(&place, &what, &name.maker())?))
+        let tree = self.tree(&place, &what, &name.maker())?;
+        Ok(Kernel {
+            name,
+            release: tree.field("release"),
+            package_version: tree.field("version"),
+            image: tree.place.join("vmlinuz"),
+            modules: tree.place.join("modules"),
+            headers: tree.place.join("headers"),
+        })
     }
 
     /// The cached compilers, as the root directory in which they run.
@@ -230,17 +256,6 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    fn of(name: KernelName, tree: &Tree) -> Kernel {
-        Kernel {
-            name,
-            release: tree.field("release"),
-            package_version: tree.field("version"),
-            image: tree.place.join("vmlinuz"),
-            modules: tree.place.join("modules"),
-            headers: tree.place.join("headers"),
-        }
-    }
-
     /// The file of the module at `path` below the kernel's directory of modules, which may be compressed. None if the
     /// kernel has no such module.
     pub fn module(&self, path: &str) -> Option<PathBuf> {
@@ -269,31 +284,6 @@ pub struct Qemu {
     pub version: String,
 }
 
-impl Qemu {
-    /// QEMU for these CPUs in `tree`.
-    fn of(guest: Architecture, tree: &Tree) -> Qemu {
-        let program = match guest {
-            Architecture::Amd64 => "usr/bin/qemu-system-x86_64",
-            Architecture::Arm64 => "usr/bin/qemu-system-aarch64",
-        };
-        let libraries = [LIBRARIES, "usr/lib"].map(|path| tree.place.join(path).into_os_string());
-        let mut first_arguments = vec![
-            "--library-path".into(),
-            libraries.join(":".as_ref()),
-            tree.place.join(program).into(),
-        ];
-        let firmware = FIRMWARE.map(|path| tree.place.join(path));
-        for directory in firmware.into_iter().filter(|path| path.exists()) {
-            first_arguments.extend(["-L".into(), directory.into()]);
-        }
-        Qemu {
-            program: tree.place.join(LOADER),
-            first_arguments,
-            version: tree.field("version"),
-        }
-    }
-}
-
 /// The directory of a tree's libraries.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
@@ -307,12 +297,6 @@ pub struct Tools {
 }
 
 impl Tools {
-    fn of(tree: Tree) -> Tools {
-        Tools {
-            directory: tree.place,
-        }
-    }
-
     /// The tree, which is for the root directory of a guest.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -338,13 +322,6 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    fn of(tree: Tree) -> Nginx {
-        Nginx {
-            version: tree.field("version"),
-            directory: tree.place,
-        }
-    }
-
     /// The tree, which is for the root directory of a guest.
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -3,16 +3,14 @@
 
 mod arguments;
 mod build;
-mod compiler;
-mod die_with_parent;
 mod initramfs;
 mod machine;
 mod qmp;
 
 pub use arguments::{Arguments, Board, Hardware, escaped};
 pub use build::{
-    Artifact, c_program_for_arm64, compile_for_arm64, library, program, root_of_arm64,
+    Artifact, c_program, c_program_for_arm64, compile_for_arm64, go_program, go_tests_for_arm64,
+    library, module, program, root_of_arm64,
 };
-pub use compiler::{c_program, go_program, go_tests_for_arm64, module};
 pub use initramfs::Initramfs;
 pub use machine::{Host, Machine, PAUSE, Wait};

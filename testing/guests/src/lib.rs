@@ -142,8 +142,6 @@ impl GuestFactory {
     }
 
     fn start(&self, setup: &Setup, snapshot: Option<&Path>) -> Result<Guest<'_>, Failure> {
-        setup.check()?;
-        setup.check_for(matches!(self.start, Start::UserMode(_)))?;
         let number = self.host.next_number()?;
         let initramfs = self.host.file(&format!("initramfs-{number}"));
         self.initramfs(setup)?.write(&initramfs)?;

@@ -8,12 +8,6 @@ use squall_tools::Failure;
 
 use crate::emulator::{Arguments, escaped};
 
-/// Longest serial number that every bus takes.
-const SERIAL_LEN: usize = 20;
-
-/// Ports of the SATA controller.
-const SATA_PORTS: usize = 6;
-
 /// Modules that the agent's port needs.
 const PORT: [&str; 2] = ["virtio_pci", "virtio_console"];
 
@@ -133,38 +127,6 @@ impl Default for Setup<'_> {
 }
 
 impl Setup<'_> {
-    /// Fails if the setup is invalid.
-    pub(super) fn check(&self) -> Result<(), Failure> {
-        let wrong = |drive: &&Drive| drive.serial.is_empty() || drive.serial.len() > SERIAL_LEN;
-        let on_sata = self.drives.iter().filter(|drive| drive.bus == Bus::Sata);
-        if on_sata.count() > SATA_PORTS {
-            let text = format!("a guest has {SATA_PORTS} SATA ports: use fewer drives");
-            return Err(Failure::Runtime(text));
-        }
-        match self.drives.iter().find(wrong) {
-            Some(drive) => Err(Failure::Runtime(format!(
-                "{:?} is not a valid serial number of a drive: use 1 to {SERIAL_LEN} letters",
-                drive.serial
-            ))),
-            None => Ok(()),
-        }
-    }
-
-    /// Fails if the setup needs what user-mode Linux lacks or, unless the guest runs in `user_mode`, what QEMU lacks.
-    pub(super) fn check_for(&self, user_mode: bool) -> Result<(), Failure> {
-        let is_ubd = |drive: &Drive| drive.bus == Bus::Ubd;
-        let needs_qemu = self.drives.iter().any(|drive| !is_ubd(drive))
-            || self.vmgenid.is_some()
-            || !self.acpi_tables.is_empty()
-            || self.cpus > 1;
-        let text = match user_mode {
-            true if needs_qemu => "user-mode Linux has one CPU, and no devices of QEMU",
-            false if self.drives.iter().any(is_ubd) => "QEMU has no drives of user-mode Linux",
-            _ => return Ok(()),
-        };
-        Err(Failure::Runtime(text.to_owned()))
-    }
-
     /// The modules that the agent's port and the drives need.
     pub(super) fn drivers(&self) -> Vec<&'static str> {
         let modules = self.drives.iter().flat_map(|drive| drive.bus.modules());

@@ -7,7 +7,12 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use squall_testing::programs::{nginx::Nginx, openssl, postgres::Postgres, python, ssh};
+use squall_testing::programs::nginx::Nginx;
+use squall_testing::programs::postgres::Postgres;
+use squall_testing::programs::{
+    NGINX, OPENSSL, POSTGRES, PYTHON, SSH_KEYGEN, SSHD, WRK, openssl, python, ssh,
+};
+use squall_testing::suite::Need;
 use squall_testing::workspace::{Way, Workspace};
 use squall_tools::measure::contest::{Batch, Budget, Contestant, Outcome, in_turns};
 use squall_tools::measure::{Orders, Spread, interval_of_median, machine};
@@ -16,7 +21,14 @@ use squall_tools::measure::{Orders, Spread, interval_of_median, machine};
 const ROUNDS: usize = 9;
 
 /// The same operation without squall and with it. Both return nanoseconds per operation.
-type Pair<'a> = [Box<dyn FnMut() -> Result<f64, String> + 'a>; 2];
+type Pair<'a> = [Box<dyn FnMut() -> f64 + 'a>; 2];
+
+/// What is measured, what the machine must have for it, and what makes the pair.
+type Subject<'a> = (
+    &'static str,
+    &'static [Need],
+    Box<dyn FnOnce() -> Pair<'a> + 'a>,
+);
 
 fn main() -> ExitCode {
     let rounds = match std::env::args().nth(1).map(|text| text.parse()) {
@@ -33,9 +45,9 @@ fn main() -> ExitCode {
         "ns an operation, medians", "without", "with squall"
     );
     let workspace = Workspace::without_counters();
-    for (title, pair) in pairs(&workspace) {
-        match pair {
-            Ok(pair) => show(title, pair, rounds),
+    for (title, needs, pair) in subjects(&workspace) {
+        match needs.iter().try_for_each(|need| (need.check)()) {
+            Ok(()) => show(title, pair(), rounds),
             Err(why) => println!("{title:44} not measured: {why}"),
         }
     }
@@ -45,8 +57,8 @@ fn main() -> ExitCode {
 /// Measures both contestants in turns, and prints a line.
 fn show(title: &str, [mut without, mut with]: Pair, rounds: usize) {
     let mut contestants = [
-        Contestant::new("without", |_| without()),
-        Contestant::new("with", |_| with()),
+        Contestant::new("without", |_| Ok(without())),
+        Contestant::new("with", |_| Ok(with())),
     ];
     let budget = Budget {
         least: rounds,
@@ -74,59 +86,59 @@ fn show(title: &str, [mut without, mut with]: Pair, rounds: usize) {
     let _ = std::io::stdout().flush();
 }
 
-/// Measures without squall and with `interface`.
-fn both<'a, T>(
-    interface: Way,
-    mut begin: impl FnMut(Way) -> Result<T, String>,
-    measure: impl Fn(&mut T, Way) -> Result<f64, String> + Copy + 'a,
-) -> Result<Pair<'a>, String>
-where
-    T: 'a,
-{
-    let mut without = begin(Way::Plain)?;
-    let mut with = begin(interface)?;
-    measure(&mut without, Way::Plain)?;
-    measure(&mut with, interface)?;
-    Ok([
-        Box::new(move || measure(&mut without, Way::Plain)),
-        Box::new(move || measure(&mut with, interface)),
-    ])
+/// Begins and measures without squall and `with` it.
+fn both<'a, T: 'a>(
+    with: Way,
+    begin: impl Fn(Way) -> T + 'a,
+    measure: impl Fn(&mut T, Way) -> f64 + Copy + 'a,
+) -> Box<dyn FnOnce() -> Pair<'a> + 'a> {
+    Box::new(move || {
+        [Way::Plain, with].map(|way| {
+            let mut begun = begin(way);
+            measure(&mut begun, way);
+            Box::new(move || measure(&mut begun, way)) as Box<dyn FnMut() -> f64 + 'a>
+        })
+    })
 }
 
 /// Nanoseconds per operation; `call` does `count` of them.
-fn time<T>(count: u64, call: impl FnOnce() -> Result<T, String>) -> Result<f64, String> {
+fn time<T>(count: u64, call: impl FnOnce() -> T) -> f64 {
     let clock = Instant::now();
-    call()?;
-    Ok(clock.elapsed().as_nanos() as f64 / count as f64)
+    call();
+    clock.elapsed().as_nanos() as f64 / count as f64
 }
 
-fn pairs<'a>(workspace: &'a Workspace) -> Vec<(&'static str, Result<Pair<'a>, String>)> {
+fn subjects<'a>(workspace: &'a Workspace) -> Vec<Subject<'a>> {
     use Way::{Preloaded, Provided};
-    let nothing = |_| Ok(());
+    let nothing = |_| ();
     let python = |index: usize| {
         both(Preloaded, nothing, move |_, way| {
-            Ok(python::times(workspace, way, 100_000)?[index])
+            python::times(workspace, way, 100_000)[index]
         })
     };
     const LEN: u64 = 256 << 20;
+    const ROWS: u64 = 1_000_000;
     vec![
-        ("python3: os.urandom(16)", python(0)),
-        ("python3: uuid.uuid4()", python(1)),
+        ("python3: os.urandom(16)", &[PYTHON], python(0)),
+        ("python3: uuid.uuid4()", &[PYTHON], python(1)),
         (
             "openssl rand, a MiB (of 256)",
-            both(Provided, nothing, move |_, way| {
+            &[OPENSSL],
+            both(Provided, nothing, |_, way| {
                 time(LEN >> 20, || openssl::random(workspace, way, LEN))
             }),
         ),
         (
             "openssl genpkey, P-256",
-            both(Provided, nothing, move |_, way| {
+            &[OPENSSL],
+            both(Provided, nothing, |_, way| {
                 time(1, || openssl::key(workspace, way))
             }),
         ),
         (
             "ssh-keygen, ed25519",
-            both(Preloaded, nothing, move |_, way| {
+            &[SSH_KEYGEN],
+            both(Preloaded, nothing, |_, way| {
                 let made = time(1, || ssh::key(workspace, way, "ed25519", "measured"));
                 for name in ["measured", "measured.pub"] {
                     let _ = std::fs::remove_file(workspace.path(name));
@@ -134,35 +146,36 @@ fn pairs<'a>(workspace: &'a Workspace) -> Vec<(&'static str, Result<Pair<'a>, St
                 made
             }),
         ),
-        ("sshd: a login", logins(workspace)),
+        (
+            "sshd: a login",
+            &[SSHD, SSH_KEYGEN],
+            both(
+                Preloaded,
+                |way| ssh::Ssh::start(workspace, way),
+                |server, _| time(1, || server.run("true")),
+            ),
+        ),
         (
             "nginx: a TLS handshake (1 worker, wrk)",
+            &[NGINX, OPENSSL, WRK],
             both(
                 Provided,
                 |way| Nginx::start(workspace, way, 1),
-                |nginx, _| Ok(1e9 / nginx.load(3)?.rate),
+                |nginx, _| 1e9 / nginx.load(3),
             ),
         ),
         (
             "PostgreSQL: gen_random_uuid() in a million rows",
+            &[POSTGRES],
             both(
                 Provided,
                 |way| Postgres::start(workspace, way),
                 |postgres, _| {
-                    const ROWS: u64 = 1_000_000;
-                    let query =
-                        format!("SELECT count(gen_random_uuid()) FROM generate_series(1, {ROWS})");
-                    time(ROWS, || Ok(postgres.query(&query)))
+                    let rows = format!("generate_series(1, {ROWS})");
+                    let query = format!("SELECT count(gen_random_uuid()) FROM {rows}");
+                    time(ROWS, || postgres.query(&query))
                 },
             ),
         ),
     ]
-}
-
-fn logins<'a>(workspace: &'a Workspace) -> Result<Pair<'a>, String> {
-    both(
-        Way::Preloaded,
-        |way| ssh::Ssh::start(workspace, way),
-        |server, _| time(1, || Ok(server.run("true"))),
-    )
 }

@@ -16,21 +16,18 @@ pub struct Postgres<'a> {
 
 impl<'a> Postgres<'a> {
     /// Creates the database and starts the server.
-    ///
-    /// # Errors
-    /// Returns why PostgreSQL is not available.
-    pub fn start(workspace: &'a Workspace, way: Way) -> Result<Postgres<'a>, String> {
-        let programs = programs()?;
+    pub fn start(workspace: &'a Workspace, way: Way) -> Postgres<'a> {
+        let programs = programs().expect("PostgreSQL");
         let port = free_port();
         let data = workspace.folder(&format!("postgres-{port}"));
         if rustix::process::geteuid().is_root() {
-            let (user, group) = postgres_user()?;
+            let (user, group) = postgres_user().expect("a user");
             chown(&data, Some(user), Some(group)).expect("the server's folder");
         }
-        let mut initdb = as_postgres(workspace, Way::Plain, programs.join("initdb"))?;
+        let mut initdb = as_postgres(workspace, Way::Plain, programs.join("initdb"));
         initdb.args(["--auth", "trust", "--username", "squall", "--no-sync", "-D"]);
         succeeded(initdb.arg(&data));
-        let mut server = as_postgres(workspace, way, programs.join("postgres"))?;
+        let mut server = as_postgres(workspace, way, programs.join("postgres"));
         server
             .args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"])
             .arg(&data);
@@ -44,7 +41,7 @@ impl<'a> Postgres<'a> {
             _server: server,
         };
         postgres.wait_until_ready();
-        Ok(postgres)
+        postgres
     }
 
     /// Waits until the server answers; it listens before that.
@@ -73,9 +70,6 @@ impl<'a> Postgres<'a> {
 }
 
 /// Whether PostgreSQL is available, and a user to run it as.
-///
-/// # Errors
-/// Returns why not.
 pub fn available() -> Result<(), String> {
     programs()?;
     if rustix::process::geteuid().is_root() {
@@ -109,13 +103,13 @@ fn postgres_user() -> Result<(u32, u32), String> {
         .ok_or_else(|| "there is no user postgres: install the package postgresql".to_owned())
 }
 
-fn as_postgres(workspace: &Workspace, way: Way, program: PathBuf) -> Result<Command, String> {
+fn as_postgres(workspace: &Workspace, way: Way, program: PathBuf) -> Command {
     if !rustix::process::geteuid().is_root() {
-        return Ok(workspace.command(way, program));
+        return workspace.command(way, program);
     }
-    let (user, group) = postgres_user()?;
+    let (user, group) = postgres_user().expect("a user");
     let mut command = workspace.command(way, "setpriv");
     command.args([format!("--reuid={user}"), format!("--regid={group}")]);
     command.arg("--clear-groups").arg(program);
-    Ok(command)
+    command
 }

@@ -31,28 +31,22 @@ def cost(call):
 print(cost(lambda: os.urandom(16)), cost(uuid.uuid4))
 ";
 
-fn run(workspace: &Workspace, way: Way, script: &str, count: u64) -> Result<String, String> {
-    let python = installed("python3", "python3")?;
+fn run(workspace: &Workspace, way: Way, script: &str, count: u64) -> String {
+    let python = installed("python3");
     let mut command = workspace.command(way, python);
-    Ok(said(command.args(["-c", script]).arg(count.to_string())))
+    said(command.args(["-c", script]).arg(count.to_string()))
 }
 
 /// Numbers of different values in `count` draws of each way, and a value's length, as Python prints
 /// them.
-///
-/// # Errors
-/// Returns why Python is not available.
-pub fn draws(workspace: &Workspace, way: Way, count: u64) -> Result<String, String> {
+pub fn draws(workspace: &Workspace, way: Way, count: u64) -> String {
     run(workspace, way, DRAWS, count)
 }
 
 /// Nanoseconds per call of `os.urandom(16)` and of `uuid.uuid4()`, over `count` calls each.
-///
-/// # Errors
-/// Returns why Python is not available.
-pub fn times(workspace: &Workspace, way: Way, count: u64) -> Result<[f64; 2], String> {
-    let line = run(workspace, way, TIMES, count)?;
+pub fn times(workspace: &Workspace, way: Way, count: u64) -> [f64; 2] {
+    let line = run(workspace, way, TIMES, count);
     let mut numbers = line.split_whitespace().map(str::parse);
     let mut next = || numbers.next().and_then(Result::ok).expect("a number");
-    Ok([next(), next()])
+    [next(), next()]
 }

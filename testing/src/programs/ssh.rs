@@ -9,15 +9,12 @@ use crate::server::{Server, free_port};
 use crate::workspace::{Way, Workspace, said, succeeded};
 
 /// Makes a key of this type (`ed25519`, `rsa`, …) in the file `name`, without a passphrase.
-///
-/// # Errors
-/// Returns why ssh-keygen is not available.
-pub fn key(workspace: &Workspace, way: Way, kind: &str, name: &str) -> Result<PathBuf, String> {
-    let keygen = installed("ssh-keygen", "openssh-client")?;
+pub fn key(workspace: &Workspace, way: Way, kind: &str, name: &str) -> PathBuf {
+    let keygen = installed("ssh-keygen");
     let path = workspace.path(name);
     let mut command = workspace.command(way, keygen);
     succeeded(command.args(["-q", "-N", "", "-t", kind, "-f"]).arg(&path));
-    Ok(path)
+    path
 }
 
 /// A server that runs as this user, who can log in with a key.
@@ -30,14 +27,11 @@ pub struct Ssh<'a> {
 
 impl<'a> Ssh<'a> {
     /// Starts the server.
-    ///
-    /// # Errors
-    /// Returns why OpenSSH is not available.
-    pub fn start(workspace: &'a Workspace, way: Way) -> Result<Ssh<'a>, String> {
-        let sshd = installed("sshd", "openssh-server")?;
+    pub fn start(workspace: &'a Workspace, way: Way) -> Ssh<'a> {
+        let sshd = installed("sshd");
         let port = free_port();
-        let host_key = key(workspace, Way::Plain, "ed25519", &format!("host-{port}"))?;
-        let key = key(workspace, Way::Plain, "ed25519", &format!("user-{port}"))?;
+        let host_key = key(workspace, Way::Plain, "ed25519", &format!("host-{port}"));
+        let key = key(workspace, Way::Plain, "ed25519", &format!("user-{port}"));
         if rustix::process::geteuid().is_root() {
             // A server that root starts confines its children to this directory.
             fs::create_dir_all("/run/sshd").expect("the server's folder");
@@ -57,12 +51,12 @@ impl<'a> Ssh<'a> {
             port,
             workspace.path(&format!("sshd-{port}.log")),
         );
-        Ok(Ssh {
+        Ssh {
             workspace,
             server,
             port,
             key,
-        })
+        }
     }
 
     /// Logs in, runs `command` there, and returns its output.
@@ -86,10 +80,7 @@ impl<'a> Ssh<'a> {
 }
 
 /// The fingerprint of the key in `file`, as ssh-keygen reads it.
-///
-/// # Errors
-/// Returns why ssh-keygen is not available.
-pub fn fingerprint(file: &PathBuf) -> Result<String, String> {
-    let keygen = installed("ssh-keygen", "openssh-client")?;
-    Ok(said(Command::new(keygen).arg("-lf").arg(file)))
+pub fn fingerprint(file: &PathBuf) -> String {
+    let keygen = installed("ssh-keygen");
+    said(Command::new(keygen).arg("-lf").arg(file))
 }

@@ -5,7 +5,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::io::Write;
 
-use super::layout::{Contents, Count, Interface, LEN, MAGIC, THREAD_GROUPS};
+use super::{Contents, Count, Interface, LEN, MAGIC, THREAD_GROUPS};
 
 /// The mapped file; null if nothing is counted.
 static CONTENTS: AtomicPtr<Contents> = AtomicPtr::new(ptr::null_mut());

@@ -1,6 +1,5 @@
-/* A provider with two generators for tests only. CONSTANT returns the same byte, which measures the
- * time that OpenSSL itself takes for a request of any provider. NAIVE counts and ignores forks: a
- * child repeats what its parent draws, and a test that compares them must find the repeats. */
+/* A provider for tests only. Its generator NAIVE counts and ignores forks: a child repeats what its parent draws, and a
+ * test that compares them must find the repeats. */
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 #include <openssl/params.h>
@@ -27,13 +26,6 @@ static int instantiate(void *vcontext, unsigned int strength, int resistance,
 
 static int succeed(void *vcontext)
 {
-    return 1;
-}
-
-static int constant(void *vcontext, unsigned char *out, size_t len, unsigned int strength,
-                    int resistance, const unsigned char *input, size_t input_len)
-{
-    memset(out, 0x55, len);
     return 1;
 }
 
@@ -65,23 +57,18 @@ static int get_params(void *vcontext, OSSL_PARAM params[])
     return 1;
 }
 
-#define GENERATOR(generate)                                                   \
-    {                                                                         \
-        { OSSL_FUNC_RAND_NEWCTX, (void (*)(void))new_context },               \
-        { OSSL_FUNC_RAND_FREECTX, (void (*)(void))free_context },             \
-        { OSSL_FUNC_RAND_INSTANTIATE, (void (*)(void))instantiate },          \
-        { OSSL_FUNC_RAND_UNINSTANTIATE, (void (*)(void))succeed },            \
-        { OSSL_FUNC_RAND_GENERATE, (void (*)(void))generate },                \
-        { OSSL_FUNC_RAND_ENABLE_LOCKING, (void (*)(void))succeed },           \
-        { OSSL_FUNC_RAND_GET_CTX_PARAMS, (void (*)(void))get_params },        \
-        { 0, NULL }                                                           \
-    }
-
-static const OSSL_DISPATCH constant_functions[] = GENERATOR(constant);
-static const OSSL_DISPATCH naive_functions[] = GENERATOR(naive);
+static const OSSL_DISPATCH naive_functions[] = {
+    { OSSL_FUNC_RAND_NEWCTX, (void (*)(void))new_context },
+    { OSSL_FUNC_RAND_FREECTX, (void (*)(void))free_context },
+    { OSSL_FUNC_RAND_INSTANTIATE, (void (*)(void))instantiate },
+    { OSSL_FUNC_RAND_UNINSTANTIATE, (void (*)(void))succeed },
+    { OSSL_FUNC_RAND_GENERATE, (void (*)(void))naive },
+    { OSSL_FUNC_RAND_ENABLE_LOCKING, (void (*)(void))succeed },
+    { OSSL_FUNC_RAND_GET_CTX_PARAMS, (void (*)(void))get_params },
+    { 0, NULL }
+};
 
 static const OSSL_ALGORITHM generators[] = {
-    { "CONSTANT", "provider=control", constant_functions, NULL },
     { "NAIVE", "provider=control", naive_functions, NULL },
     { NULL, NULL, NULL, NULL }
 };

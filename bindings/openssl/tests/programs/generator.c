@@ -1,15 +1,35 @@
-/* The generator SQUALL through EVP_RAND, in a library context of its own: its life cycle, its
- * parameters, and its use as the parent of OpenSSL's generators. Argument: the folder of squall.so. */
+/* The generator SQUALL through EVP_RAND, in a library context of its own. Arguments: the folder of squall.so, and
+ *   life    its life cycle, its parameters, and its use as the parent of OpenSSL's generators
+ *   unload  threads draw, the provider is unloaded, and only then the threads end
+ *   late    enters a sandbox that refuses every source of randomness, after a first draw: plain requests still
+ *           succeed, but fresh ones fail. Ends with KERNEL_RESEEDED if it is to be run again
+ *   early   enters it before */
 #include "check.h"
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <openssl/core_names.h>
-#include <openssl/evp.h>
 #include <openssl/proverr.h>
 #include <openssl/provider.h>
 #include <openssl/rand.h>
+#include <pthread.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 
+static const char *folder;
 static OSSL_LIB_CTX *library;
+static OSSL_PROVIDER *squall;
+
+/* Makes a library context with the provider. */
+static void load(void)
+{
+    CHECK((library = OSSL_LIB_CTX_new()) != NULL);
+    CHECK(OSSL_PROVIDER_set_default_search_path(library, folder));
+    CHECK((squall = OSSL_PROVIDER_load(library, "squall")) != NULL);
+}
 
 static EVP_RAND_CTX *create(const char *name, EVP_RAND_CTX *parent)
 {
@@ -197,9 +217,9 @@ static void check_as_parent_of(const char *name, OSSL_PARAM settings[])
     EVP_RAND_CTX_free(parent);
 }
 
-int main(int argc, char **argv)
+static void check_life(void)
 {
-    OSSL_PROVIDER *squall, *builtin;
+    OSSL_PROVIDER *builtin;
     OSSL_PARAM ctr[] = {
         OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_CIPHER, "AES-256-CTR", 0),
         OSSL_PARAM_END
@@ -215,9 +235,7 @@ int main(int argc, char **argv)
         OSSL_PARAM_END
     };
 
-    CHECK(argc == 2 && (library = OSSL_LIB_CTX_new()) != NULL);
-    CHECK(OSSL_PROVIDER_set_default_search_path(library, argv[1]));
-    CHECK((squall = OSSL_PROVIDER_load(library, "squall")) != NULL);
+    load();
     CHECK((builtin = OSSL_PROVIDER_load(library, "default")) != NULL);
     check_provider_parameters(squall);
     check_fetching();
@@ -231,5 +249,133 @@ int main(int argc, char **argv)
     OSSL_PROVIDER_unload(squall);
     OSSL_PROVIDER_unload(builtin);
     OSSL_LIB_CTX_free(library);
+}
+
+#define THREADS 4
+#define ROUNDS 20
+
+static pthread_barrier_t loaded, drawn, unloaded;
+
+static void *draw(void *unused)
+{
+    unsigned char bytes[32];
+    EVP_RAND_CTX *generator;
+
+    pthread_barrier_wait(&loaded);
+    generator = create("SQUALL", NULL);
+    CHECK(EVP_RAND_instantiate(generator, 0, 0, NULL, 0, NULL));
+    CHECK(EVP_RAND_generate(generator, bytes, sizeof(bytes), 0, 0, NULL, 0));
+    EVP_RAND_CTX_free(generator);
+    pthread_barrier_wait(&drawn);
+    pthread_barrier_wait(&unloaded);
+    return NULL;
+}
+
+static void unload(void)
+{
+    pthread_t ids[THREADS];
+
+    pthread_barrier_init(&loaded, NULL, THREADS + 1);
+    pthread_barrier_init(&drawn, NULL, THREADS + 1);
+    pthread_barrier_init(&unloaded, NULL, THREADS + 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < THREADS; i++)
+            CHECK(pthread_create(&ids[i], NULL, draw, NULL) == 0);
+        load();
+        pthread_barrier_wait(&loaded);
+        pthread_barrier_wait(&drawn);
+        CHECK(OSSL_PROVIDER_unload(squall));
+        OSSL_LIB_CTX_free(library);
+        pthread_barrier_wait(&unloaded);
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(ids[i], NULL);
+    }
+    printf("done\n");
+}
+
+#define REFUSE(number)                                                        \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),                        \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+
+static void refuse_randomness(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        REFUSE(SYS_getrandom),
+        REFUSE(SYS_openat),
+#ifdef SYS_open
+        REFUSE(SYS_open),
+#endif
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
+
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+/* The kernel reseeds its RNG once a minute. Then a plain request needs bytes that the sandbox refuses. */
+#define KERNEL_RESEEDED 77
+
+/* Makes a plain request in the sandbox, after one under `epoch`. */
+static void draw_in_sandbox(EVP_RAND_CTX *generator, unsigned int epoch)
+{
+    unsigned char bytes[32];
+    int is_drawn = EVP_RAND_generate(generator, bytes, sizeof(bytes), 0, 0, NULL, 0);
+
+    if (!is_drawn && number(generator, OSSL_DRBG_PARAM_RESEED_COUNTER) != epoch)
+        exit(KERNEL_RESEEDED);
+    CHECK(is_drawn);
+}
+
+static void refuse(int is_early)
+{
+    unsigned char bytes[32];
+    unsigned int epoch;
+    EVP_RAND_CTX *generator, *child;
+    OSSL_PARAM ctr[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_CIPHER, "AES-256-CTR", 0),
+        OSSL_PARAM_END
+    };
+
+    load();
+    CHECK(OSSL_PROVIDER_load(library, "default"));
+    generator = create("SQUALL", NULL);
+    child = create("CTR-DRBG", generator);
+    if (is_early) {
+        refuse_randomness();
+        CHECK(!EVP_RAND_instantiate(generator, 0, 0, NULL, 0, NULL));
+        CHECK_REASON(PROV_R_ERROR_RETRIEVING_ENTROPY);
+        CHECK(EVP_RAND_get_state(generator) == EVP_RAND_STATE_UNINITIALISED);
+        return;
+    }
+    CHECK(EVP_RAND_instantiate(generator, 0, 0, NULL, 0, NULL));
+    epoch = number(generator, OSSL_DRBG_PARAM_RESEED_COUNTER);
+    CHECK(EVP_RAND_generate(generator, bytes, sizeof(bytes), 0, 0, NULL, 0));
+    CHECK(EVP_RAND_instantiate(child, 0, 0, NULL, 0, ctr));
+    refuse_randomness();
+    draw_in_sandbox(generator, epoch);
+    CHECK(!EVP_RAND_generate(generator, bytes, sizeof(bytes), 0, 1, NULL, 0));
+    CHECK_REASON(PROV_R_ERROR_RETRIEVING_ENTROPY);
+    CHECK(!EVP_RAND_reseed(generator, 0, NULL, 0, NULL, 0));
+    CHECK_REASON(PROV_R_ERROR_RETRIEVING_ENTROPY);
+    CHECK(!EVP_RAND_reseed(child, 0, NULL, 0, NULL, 0));
+    CHECK_REASON(PROV_R_ERROR_RETRIEVING_ENTROPY);
+    draw_in_sandbox(generator, epoch);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc == 3 ? argv[2] : "";
+
+    folder = argv[1];
+    if (strcmp(what, "life") == 0)
+        check_life();
+    else if (strcmp(what, "unload") == 0)
+        unload();
+    else if (strcmp(what, "late") == 0 || strcmp(what, "early") == 0)
+        refuse(what[0] == 'e');
+    else
+        return 2;
     return 0;
 }

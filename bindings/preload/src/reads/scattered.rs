@@ -8,7 +8,8 @@ use squall_bindings::counters::{self, Interface};
 use squall_bindings::request;
 
 use super::{is_offset, may_serve_device};
-use crate::{device, draw, memory, real};
+use crate::real::next_or_call;
+use crate::{device, gate, memory};
 
 /// The most buffers of a call: `UIO_MAXIOV` of Linux, which is `IOV_MAX`.
 const MAX_BUFFERS: usize = 1024;
@@ -29,10 +30,13 @@ unsafe extern "C-unwind" fn readv(fd: c_int, buffers: *const iovec, count: c_int
         {
             return length;
         }
-        match real::READV.get() {
-            Some(readv) => readv(fd, buffers, count),
-            None => libc::syscall(libc::SYS_readv, fd, buffers, count) as isize,
-        }
+        next_or_call!(
+            READV(fd, buffers, count),
+            libc::SYS_readv,
+            fd,
+            buffers,
+            count
+        )
     }
 }
 
@@ -58,10 +62,8 @@ macro_rules! preadv {
                 {
                     return length;
                 }
-                match real::$next.get() {
-                    Some(preadv) => preadv(fd, buffers, count, offset),
-                    None => libc::syscall(libc::SYS_preadv, fd, buffers, count, offset, 0) as isize,
-                }
+                let call = libc::SYS_preadv;
+                next_or_call!($next(fd, buffers, count, offset), call, fd, buffers, count, offset, 0)
             }
         }
 
@@ -87,13 +89,11 @@ macro_rules! preadv {
                 {
                     return length;
                 }
-                match real::$next_flagged.get() {
-                    Some(preadv2) => preadv2(fd, buffers, count, offset, flags),
-                    None => {
-                        libc::syscall(libc::SYS_preadv2, fd, buffers, count, offset, 0, flags)
-                            as isize
-                    }
-                }
+                let call = libc::SYS_preadv2;
+                next_or_call!(
+                    $next_flagged(fd, buffers, count, offset, flags),
+                    call, fd, buffers, count, offset, 0, flags
+                )
             }
         }
     )*};
@@ -140,7 +140,7 @@ unsafe fn fill_all(buffers: *const iovec, count: c_int) -> Option<usize> {
     for_each(buffers, count, |buffer| {
         // SAFETY: the caller's promise.
         let out = unsafe { request::slice_of_request(buffer.iov_base, buffer.iov_len) }?;
-        draw::fill(out).then_some(())
+        gate::fill(out).then_some(())
     })?;
     Some(total)
 }

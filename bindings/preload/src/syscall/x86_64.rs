@@ -1,12 +1,13 @@
-//! syscall(2) on x86-64.
+//! syscall(2) and clone(2) on x86-64.
 
 use core::arch::naked_asm;
-use core::ffi::{c_int, c_long, c_ulong};
+use core::ffi::{c_int, c_long, c_ulong, c_void};
 
-use super::{before_clone3, getrandom_by_number, prctl_by_number, seccomp_by_number, set_errno};
-
-use crate::clone::{CHECKED_FLAGS, SHARING_FLAGS};
-use crate::{agreement, real, sandbox};
+use super::{
+    CHECKED_FLAGS, SHARING_FLAGS, before_clone3, getrandom_by_number, look_up, prctl_by_number,
+    seccomp_by_number, set_errno,
+};
+use crate::{gate, real, sandbox};
 
 /// syscall(2).
 ///
@@ -86,8 +87,8 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         before_clone3 = sym before_clone3,
         checked_flags = const CHECKED_FLAGS,
         sharing_flags = const SHARING_FLAGS,
-        accepted = sym agreement::ACCEPTED_FLAGS,
-        closed = const agreement::KERNEL_ONLY,
+        accepted = sym gate::ACCEPTED_FLAGS,
+        closed = const gate::KERNEL_ONLY,
         call_next = sym call_next,
     )
 }
@@ -179,4 +180,78 @@ pub(crate) unsafe extern "C-unwind" fn call_next(
         real = sym real::SYSCALL,
         set_errno = sym set_errno,
     )
+}
+
+/// clone(2), passed on to the C library. All arguments stay in place, because it returns twice.
+///
+/// # Safety
+/// As clone(2).
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn clone(
+    function: *mut c_void,
+    stack: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    naked_asm!(
+        ".cfi_startproc",
+        // The C library refuses these arguments, so no child is made.
+        "test rdi, rdi",
+        "jz 2f",
+        "test rsi, rsi",
+        "jz 2f",
+        "mov r11d, edx",
+        "and r11d, {checked_flags}",
+        "cmp r11d, {sharing_flags}",
+        "jne 2f",
+        "mov word ptr [rip + {accepted}], {closed}",
+        "2:",
+        "mov r11, qword ptr [rip + {real}]",
+        "test r11, r11",
+        "jnz 3f",
+        // The constructor of this library has not run yet.
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 56",
+        "call {look_up}",
+        "mov r11, rax",
+        "add rsp, 8",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -56",
+        "3:",
+        // Variadic functions expect the number of vector registers with arguments in `al`.
+        "xor eax, eax",
+        "jmp r11",
+        ".cfi_endproc",
+        checked_flags = const CHECKED_FLAGS,
+        sharing_flags = const SHARING_FLAGS,
+        accepted = sym gate::ACCEPTED_FLAGS,
+        closed = const gate::KERNEL_ONLY,
+        real = sym real::CLONE,
+        look_up = sym look_up,
+    )
+}
+
+/// clone(2) by its other name.
+///
+/// # Safety
+/// As clone(2).
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __clone(
+    function: *mut c_void,
+    stack: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    naked_asm!("jmp {clone}", clone = sym clone)
 }

@@ -1,5 +1,5 @@
 /* All ways to read a descriptor, of a device or of another file. Also built with _FORTIFY_SOURCE,
-   which calls other functions. */
+   which calls other functions. With an argument, it reads more than its buffer holds, by that function. */
 #include "report.h"
 #include <limits.h>
 #include <sys/mman.h>
@@ -88,7 +88,19 @@ static void open_and_read(const char *path, int flags, int is_device) {
     CHECK(close(fd) == 0);
 }
 
-int main(void) {
+/* _FORTIFY_SOURCE must notice this. */
+static int overflow(const char *how) {
+    volatile size_t length = 17;
+    char bytes[16];
+    int fd = open("/dev/urandom", O_RDONLY);
+    printf("%s\n", how);
+    fflush(stdout);
+    printf("read %zd\n", !strcmp(how, "read") ? read(fd, bytes, length) : pread(fd, bytes, length, 0));
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    if (count > 1) return overflow(arguments[1]);
     const char *devices[] = {"/dev/urandom", "/dev/random"};
     for (int d = 0; d < 2; d++) {
         open_and_read(devices[d], O_RDONLY, 1);

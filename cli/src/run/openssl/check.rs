@@ -1,15 +1,19 @@
 //! Checks whether OpenSSL uses squall in this environment: makes it draw random bytes, and reads the
-//! provider's counters.
+//! provider's counters. If it does not, says in a line why, and what to do.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use squall_bindings::counters::{self, Interface};
-use squall_tools::failure::at;
+use squall_tools::failure::{at, cause};
 use squall_tools::{Failure, output};
 
-use super::diagnosis;
 use super::libcrypto::{Libcrypto, Role};
+
+/// The variable with the path of OpenSSL's configuration, config(5).
+const VARIABLE: &str = "OPENSSL_CONF";
+
+const LINES: &str = "the lines that squall openssl-conf prints";
 
 /// The generators that serve programs.
 const SERVING_ROLES: [Role; 2] = [Role::Public, Role::Private];
@@ -30,11 +34,11 @@ pub fn check() -> Result<(), Failure> {
     let mut report = format!(
         "{}, configured by {}\n",
         libcrypto.version(),
-        diagnosis::configuration(&libcrypto)
+        configuration(&libcrypto)
     );
     for role in [Role::Primary, Role::Public, Role::Private] {
         let generator = match libcrypto.generator(role) {
-            Ok(found) => format!("{} of the provider {}", found.name, found.provider),
+            Ok([name, provider]) => format!("{name} of the provider {provider}"),
             Err(why) => format!("none: {why}"),
         };
         let role = format!("{role:?}");
@@ -51,7 +55,7 @@ pub fn check() -> Result<(), Failure> {
         other => {
             output::print(&report)?;
             let why = other.err().map(Failure::into_text);
-            Err(Failure::Runtime(diagnosis::explain(&libcrypto, why)))
+            Err(Failure::Runtime(explain(&libcrypto, why)))
         }
     }
 }
@@ -82,4 +86,81 @@ fn draw(libcrypto: &Libcrypto, role: Role, file: &Path) -> Result<Origin, Failur
         (_, 1..) => Origin::SeededBySquall,
         _ => Origin::Other,
     })
+}
+
+/// The configuration file that OpenSSL reads in this environment.
+fn configuration(libcrypto: &Libcrypto) -> String {
+    std::env::var(VARIABLE).unwrap_or_else(|_| libcrypto.configuration())
+}
+
+/// The reason and the advice; `error` is OpenSSL's error from the attempt to draw.
+fn explain(libcrypto: &Libcrypto, error: Option<String>) -> String {
+    let file = configuration(libcrypto);
+    let named = std::env::var_os(VARIABLE).is_some();
+    let text = match std::fs::read(Path::new(&file)) {
+        Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+        Err(error) if named => {
+            return format!(
+                "{VARIABLE} names {file}: {}: write {LINES} there, or name another",
+                cause(&error)
+            );
+        }
+        Err(_) => String::new(),
+    };
+    // A missing file is no error unless the variable names it.
+    let is_read = !text.is_empty();
+    if let Err(why) = libcrypto.load_configuration(&file)
+        && is_read
+    {
+        return format!("{file}: OpenSSL says: {why}");
+    }
+    if let Some(why) = provider_paths(&text).find_map(|path| libcrypto.load_provider(&path).err()) {
+        return format!("{file}: OpenSSL cannot load the provider: {why}");
+    }
+    if let Some(error) = error {
+        return format!("OpenSSL says: {error}");
+    }
+    match (text.contains("squall"), named) {
+        (false, false) => format!(
+            "{VARIABLE} is not set, and {file} does not mention squall: set it to a file with \
+             {LINES}"
+        ),
+        (false, true) => {
+            format!("{file}, which {VARIABLE} names, does not mention squall: add {LINES}")
+        }
+        (true, _) => {
+            format!("{file} loads, but its random section does not name squall: use {LINES}")
+        }
+    }
+}
+
+/// The paths of squall's provider in lines with `module`, written as by [`super::quote`].
+fn provider_paths(text: &str) -> impl Iterator<Item = String> {
+    let value = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        let is_ours = name.trim() == "module" && value.contains("squall");
+        is_ours.then(|| unquote(value.trim()))
+    };
+    text.lines().filter_map(value)
+}
+
+fn unquote(value: &str) -> String {
+    let mut chars = value.chars();
+    std::iter::from_fn(|| match chars.next() {
+        Some('\\') => chars.next(),
+        next => next,
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_providers() {
+        let text = "module = /a/fips.so\n module= /a\\$b/squall.so\n# squall\nx = squall\n";
+        let found: Vec<_> = provider_paths(text).collect();
+        assert_eq!(found, ["/a$b/squall.so"]);
+    }
 }

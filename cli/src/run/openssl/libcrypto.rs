@@ -10,14 +10,11 @@ const NAMES: [&str; 2] = ["libcrypto.so.3", "libcrypto.so.4"];
 
 type Pointer = *mut c_void;
 type Text = *const c_char;
-type Fill = unsafe extern "C" fn(*mut u8, c_int) -> c_int;
 type Get0 = unsafe extern "C" fn(Pointer) -> Pointer;
 type GetText = unsafe extern "C" fn(Pointer) -> Text;
-type GetError =
-    unsafe extern "C" fn(*mut Text, *mut c_int, *mut Text, *mut Text, *mut c_int) -> c_ulong;
 
 /// The role of a generator in OpenSSL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Role {
     /// The parent of the other generators.
     Primary,
@@ -27,31 +24,7 @@ pub enum Role {
     Private,
 }
 
-/// A generator that OpenSSL uses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Generator {
-    pub name: String,
-    pub provider: String,
-}
-
-#[derive(Debug)]
-pub struct Libcrypto {
-    init: unsafe extern "C" fn(u64, Pointer) -> c_int,
-    version: unsafe extern "C" fn(c_int) -> Text,
-    public: Fill,
-    private: Fill,
-    get0: [Get0; 3],
-    get0_rand: Get0,
-    rand_name: GetText,
-    rand_provider: Get0,
-    provider_name: GetText,
-    configuration: unsafe extern "C" fn() -> *mut c_char,
-    new_context: unsafe extern "C" fn() -> Pointer,
-    load_configuration: unsafe extern "C" fn(Pointer, Text) -> c_int,
-    load_provider: unsafe extern "C" fn(Pointer, Text) -> Pointer,
-    get_error: GetError,
-    reason: unsafe extern "C" fn(c_ulong) -> Text,
-}
+pub struct Libcrypto(Loaded);
 
 impl Libcrypto {
     /// Loads libcrypto, and lets it read its configuration as programs do.
@@ -59,55 +32,43 @@ impl Libcrypto {
     /// # Errors
     /// libcrypto is not installed, or it is older than OpenSSL 3.
     pub fn load() -> Result<Libcrypto, String> {
+        type Init = unsafe extern "C" fn(u64, Pointer) -> c_int;
         const INIT_LOAD_CONFIG: u64 = 0x40;
-        // SAFETY: libcrypto may be loaded at any time.
-        let library = unsafe { Loaded::first_of(&NAMES) }?;
-        let libcrypto =
-            Libcrypto::from_library(&library).map_err(|error| format!("{}: {error}", NAMES[0]))?;
-        // SAFETY: null settings are allowed. A later draw shows whether this succeeded.
-        unsafe { (libcrypto.init)(INIT_LOAD_CONFIG, ptr::null_mut()) };
-        Ok(libcrypto)
-    }
-
-    fn from_library(library: &Loaded) -> Result<Libcrypto, String> {
-        // SAFETY: the functions have the signatures of OpenSSL's manual (section 3) and of its
-        // headers, and the library is never unloaded.
+        // SAFETY: libcrypto may be loaded at any time. Null settings are allowed. A later draw shows whether this
+        // succeeded.
         unsafe {
-            let get0 = |name| library.symbol::<Get0>(name);
-            Ok(Libcrypto {
-                init: library.symbol("OPENSSL_init_crypto")?,
-                version: library.symbol("OpenSSL_version")?,
-                public: library.symbol("RAND_bytes")?,
-                private: library.symbol("RAND_priv_bytes")?,
-                get0: [
-                    get0("RAND_get0_primary")?,
-                    get0("RAND_get0_public")?,
-                    get0("RAND_get0_private")?,
-                ],
-                get0_rand: get0("EVP_RAND_CTX_get0_rand")?,
-                rand_name: library.symbol("EVP_RAND_get0_name")?,
-                rand_provider: get0("EVP_RAND_get0_provider")?,
-                provider_name: library.symbol("OSSL_PROVIDER_get0_name")?,
-                configuration: library.symbol("CONF_get1_default_config_file")?,
-                new_context: library.symbol("OSSL_LIB_CTX_new")?,
-                load_configuration: library.symbol("OSSL_LIB_CTX_load_config")?,
-                load_provider: library.symbol("OSSL_PROVIDER_load")?,
-                get_error: library.symbol("ERR_get_error_all")?,
-                reason: library.symbol("ERR_reason_error_string")?,
-            })
+            let libcrypto = Libcrypto(Loaded::first_of(&NAMES)?);
+            libcrypto.function::<Init>("OPENSSL_init_crypto")(INIT_LOAD_CONFIG, ptr::null_mut());
+            Ok(libcrypto)
         }
     }
 
+    /// A function of OpenSSL 3.0 and later, which is never unloaded.
+    ///
+    /// # Safety
+    /// `F` is its signature in OpenSSL's manual (section 3) and headers.
+    unsafe fn function<F: Copy>(&self, name: &str) -> F {
+        // SAFETY: the caller's promise.
+        let function = unsafe { self.0.symbol(name) };
+        function.unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
     pub fn version(&self) -> String {
+        type Version = unsafe extern "C" fn(c_int) -> Text;
         const FULL_NAME: c_int = 0;
         // SAFETY: any number is allowed.
-        unsafe { text((self.version)(FULL_NAME)) }
+        unsafe { text(self.function::<Version>("OpenSSL_version")(FULL_NAME)) }
     }
 
     /// The configuration file that OpenSSL reads if nothing names another one.
     pub fn configuration(&self) -> String {
+        type Configuration = unsafe extern "C" fn() -> *mut c_char;
         // SAFETY: it returns a new string or null; the string is never freed.
-        unsafe { text((self.configuration)()) }
+        unsafe {
+            text(self
+                .function::<Configuration>("CONF_get1_default_config_file")(
+            ))
+        }
     }
 
     /// Draws 32 bytes from a generator that serves programs.
@@ -115,36 +76,44 @@ impl Libcrypto {
     /// # Errors
     /// OpenSSL's error.
     pub fn draw(&self, role: Role) -> Result<(), String> {
-        let fill = match role {
-            Role::Private => self.private,
-            _ => self.public,
+        type Fill = unsafe extern "C" fn(*mut u8, c_int) -> c_int;
+        let name = match role {
+            Role::Private => "RAND_priv_bytes",
+            _ => "RAND_bytes",
         };
         let mut bytes = [0u8; 32];
         // SAFETY: the bytes are writable for their length.
-        match unsafe { fill(bytes.as_mut_ptr(), bytes.len() as c_int) } {
+        match unsafe { self.function::<Fill>(name)(bytes.as_mut_ptr(), bytes.len() as c_int) } {
             1 => Ok(()),
             _ => Err(self.errors()),
         }
     }
 
-    /// The generator in a role.
+    /// The name of the generator in a role, and that of its provider.
     ///
     /// # Errors
     /// There is no such generator; the text is OpenSSL's error.
-    pub fn generator(&self, role: Role) -> Result<Generator, String> {
+    pub fn generator(&self, role: Role) -> Result<[String; 2], String> {
+        let get0 = match role {
+            Role::Primary => "RAND_get0_primary",
+            Role::Public => "RAND_get0_public",
+            Role::Private => "RAND_get0_private",
+        };
         // SAFETY: null is the default context. The results belong to the library, and live as long as
         // this thread and its generators.
         unsafe {
-            let context = self.get0[role as usize](ptr::null_mut());
+            let context = self.function::<Get0>(get0)(ptr::null_mut());
             if context.is_null() {
                 return Err(self.errors());
             }
-            let rand = (self.get0_rand)(context);
-            let provider = (self.rand_provider)(rand);
-            Ok(Generator {
-                name: text((self.rand_name)(rand)),
-                provider: text((self.provider_name)(provider)),
-            })
+            let rand = self.function::<Get0>("EVP_RAND_CTX_get0_rand")(context);
+            let provider = self.function::<Get0>("EVP_RAND_get0_provider")(rand);
+            Ok([
+                text(self.function::<GetText>("EVP_RAND_get0_name")(rand)),
+                text(self.function::<GetText>("OSSL_PROVIDER_get0_name")(
+                    provider,
+                )),
+            ])
         }
     }
 
@@ -153,14 +122,15 @@ impl Libcrypto {
     /// # Errors
     /// OpenSSL's error.
     pub fn load_provider(&self, path: &str) -> Result<(), String> {
+        type Load = unsafe extern "C" fn(Pointer, Text) -> Pointer;
         let path = CString::new(path).map_err(|error| error.to_string())?;
         self.take_errors();
         // SAFETY: null is the default context; the name ends with a null byte.
-        let provider = unsafe { (self.load_provider)(ptr::null_mut(), path.as_ptr()) };
-        if provider.is_null() {
-            Err(self.errors())
-        } else {
-            Ok(())
+        let provider =
+            unsafe { self.function::<Load>("OSSL_PROVIDER_load")(ptr::null_mut(), path.as_ptr()) };
+        match provider.is_null() {
+            true => Err(self.errors()),
+            false => Ok(()),
         }
     }
 
@@ -169,10 +139,16 @@ impl Libcrypto {
     /// # Errors
     /// OpenSSL's error.
     pub fn load_configuration(&self, file: &str) -> Result<(), String> {
+        type New = unsafe extern "C" fn() -> Pointer;
+        type Load = unsafe extern "C" fn(Pointer, Text) -> c_int;
         let file = CString::new(file).map_err(|error| error.to_string())?;
         self.take_errors();
         // SAFETY: the context is new and never freed; the name ends with a null byte.
-        match unsafe { (self.load_configuration)((self.new_context)(), file.as_ptr()) } {
+        let status = unsafe {
+            let context = self.function::<New>("OSSL_LIB_CTX_new")();
+            self.function::<Load>("OSSL_LIB_CTX_load_config")(context, file.as_ptr())
+        };
+        match status {
             1 => Ok(()),
             _ => Err(self.errors()),
         }
@@ -187,18 +163,30 @@ impl Libcrypto {
 
     /// Takes all errors from OpenSSL's queue, oldest first.
     fn take_errors(&self) -> Vec<String> {
+        type GetError = unsafe extern "C" fn(
+            *mut Text,
+            *mut c_int,
+            *mut Text,
+            *mut Text,
+            *mut c_int,
+        ) -> c_ulong;
+        type Reason = unsafe extern "C" fn(c_ulong) -> Text;
         let mut errors = Vec::new();
         loop {
             let (mut line, mut flags) = (0, 0);
             let (mut file, mut function, mut data) = (ptr::null(), ptr::null(), ptr::null());
             // SAFETY: all of them are writable; the returned strings are valid until the next error.
             let error = unsafe {
+                let get_error = self.function::<GetError>("ERR_get_error_all");
                 let (file, function) = (&raw mut file, &raw mut function);
-                let code = (self.get_error)(file, &mut line, function, &mut data, &mut flags);
+                let code = get_error(file, &mut line, function, &mut data, &mut flags);
                 if code == 0 {
                     break;
                 }
-                (text((self.reason)(code)), text(data))
+                (
+                    text(self.function::<Reason>("ERR_reason_error_string")(code)),
+                    text(data),
+                )
             };
             errors.push(match error {
                 (reason, data) if data.is_empty() => reason,

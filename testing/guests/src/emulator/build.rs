@@ -1,16 +1,22 @@
-//! Builds programs and libraries of the workspace for guests with cargo: statically linked, because a guest may
-//! have no libraries, or for guests with a C library. For arm64 in the root directory that
-//! `scripts/arm64-root.sh` makes.
+//! Builds what guests run: programs and libraries of the workspace with cargo, statically linked, because a guest may
+//! have no libraries, or for guests with a C library; programs in C and Go; and the kernel module. For arm64 in the root
+//! directory that `scripts/arm64-root.sh` makes. What a compiler says goes to standard error.
 
 use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tools::failure::{at, cause};
+use tempfile::TempDir;
 
-use super::compiler::{C_FLAGS, ROOT, c_source};
+use crate::debian::{Cache, KernelName};
+
+/// The repository's root directory.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -39,8 +45,7 @@ fn cargo(package: &str) -> Command {
         .current_dir(ROOT)
         .args(["build", "--release", "--quiet", "--message-format=json"])
         .args(["--package", package])
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .stderr(Stdio::inherit());
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
     command
 }
 
@@ -50,20 +55,27 @@ fn build(
     name: &str,
     find: impl Fn(&str) -> Option<PathBuf>,
 ) -> Result<PathBuf, Failure> {
-    let built = cargo.output().map_err(|error| {
-        let program = cargo.get_program().display();
-        Failure::Runtime(format!(
-            "{name} cannot be built: {program}: {}",
-            cause(&error)
-        ))
-    })?;
-    let messages = String::from_utf8_lossy(&built.stdout);
-    match messages.lines().find_map(find) {
-        Some(path) if built.status.success() => Ok(path),
-        _ => Err(Failure::Runtime(format!(
-            "{name} cannot be built; cargo's messages are above"
-        ))),
+    let messages = run(name, &mut cargo)?;
+    let found = messages.lines().filter_map(find).next_back();
+    found.ok_or_else(|| cannot(name, "cargo names no file"))
+}
+
+/// Runs what builds `name`, and returns its output.
+fn run(name: &str, command: &mut Command) -> Result<String, Failure> {
+    let program = command.get_program().display().to_string();
+    let built = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output();
+    let built = built.map_err(|error| cannot(name, &format!("{program}: {}", cause(&error))))?;
+    match built.status.success() {
+        true => Ok(String::from_utf8_lossy(&built.stdout).into_owned()),
+        false => Err(cannot(name, &format!("{program}'s messages are above"))),
     }
+}
+
+fn cannot(name: &str, why: &str) -> Failure {
+    Failure::Runtime(format!("{name} cannot be built: {why}"))
 }
 
 /// A separate target directory, because the flags differ.
@@ -131,11 +143,7 @@ impl Artifact {
                 package
             }
         };
-        let messages = run(name, &arguments)?;
-        let mut files = messages.lines().filter_map(|line| self.file(line));
-        files
-            .next_back()
-            .ok_or_else(|| cannot(name, "cargo names no file"))
+        build(arm64(&arguments), name, |line| self.file(line))
     }
 
     fn command(self) -> &'static str {
@@ -164,37 +172,137 @@ pub fn compile_for_arm64(source: &Path, options: &[&str], path: &Path) -> Result
     let [source, path] = [source, path].map(|path| path.display().to_string());
     let mut arguments = vec!["aarch64-linux-gnu-gcc", "-o", &path, &source];
     arguments.extend(options);
-    run(&source, &arguments).map(drop)
+    run(&source, &mut arm64(&arguments)).map(drop)
 }
 
 /// The root directory for arm64, which it may make first.
 pub fn root_of_arm64() -> Result<PathBuf, Failure> {
     let mut command = Command::new(Path::new(ROOT).join("scripts/arm64-root.sh"));
-    let path = output("arm64's root directory", &mut command)?;
+    let path = run("arm64's root directory", &mut command)?;
     Ok(PathBuf::from(path.trim_end()))
 }
 
-fn run(name: &str, arguments: &[&str]) -> Result<String, Failure> {
+/// A command in that root directory.
+fn arm64(arguments: &[&str]) -> Command {
     let mut command = Command::new(Path::new(ROOT).join("scripts/arm64.sh"));
     command.args(arguments).env_remove("RUSTFLAGS");
-    output(name, &mut command)
+    command
 }
 
-fn output(name: &str, command: &mut Command) -> Result<String, Failure> {
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| cannot(name, &cause(&error)))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        Err(cannot(name, "the messages are above"))
+/// Options for C programs.
+const C_FLAGS: [&str; 4] = ["-O2", "-Wall", "-Wextra", "-Werror"];
+
+/// The path of the source of the program `name`.
+fn c_source(name: &str) -> String {
+    format!("{}/programs/{name}.c", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Builds `programs/NAME.c` at `path`, for guests that have a C library, which must be at least as new as this machine's.
+pub fn c_program(name: &str, path: &Path) -> Result<(), Failure> {
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(C_FLAGS)
+        .arg("-o")
+        .arg(path)
+        .arg(c_source(name));
+    run(name, &mut compiler).map(drop)
+}
+
+/// The tag of builds in which tests can turn guards off.
+const SWITCHES: [&str; 2] = ["-tags", "squall_testing"];
+
+/// Builds the Go module's program `internal/NAME` at `path`, statically linked because cgo is off, with its switches for
+/// tests.
+pub fn go_program(name: &str, path: &Path) -> Result<(), Failure> {
+    let mut go = go(&["build", "-trimpath", "-buildvcs=false"]);
+    go.args(SWITCHES)
+        .arg("-o")
+        .arg(path)
+        .arg(format!("./internal/{name}"));
+    run(name, &mut go).map(drop)
+}
+
+/// Builds the tests of one of the Go module's packages for arm64 at `path`: of a package in `internal` with its
+/// switches, and of the module itself (".") as programs use it.
+pub fn go_tests_for_arm64(package: &str, path: &Path) -> Result<(), Failure> {
+    let mut go = go(&["test", "-c", "-trimpath"]);
+    if package != "." {
+        go.args(SWITCHES);
     }
+    go.arg("-o").arg(path).arg(package).env("GOARCH", "arm64");
+    run(package, &mut go).map(drop)
 }
 
-fn cannot(name: &str, why: &str) -> Failure {
-    Failure::Runtime(format!("{name} cannot be built for arm64: {why}"))
+/// Go in its module's directory.
+fn go(arguments: &[&str]) -> Command {
+    let mut command = Command::new("go");
+    command
+        .args(arguments)
+        .current_dir(Path::new(ROOT).join("go"))
+        .env("CGO_ENABLED", "0")
+        .env("GOFLAGS", "-mod=readonly")
+        .env("GOTOOLCHAIN", "local")
+        .env("GOWORK", "off")
+        .env_remove("GOARCH")
+        .env_remove("GOOS");
+    command
+}
+
+/// The file of the kernel module.
+const MODULE: &str = "squall_vmgenid.ko";
+
+/// The files that it is built from, in the repository.
+const MODULE_PARTS: [&str; 2] = ["Kbuild", "squall_vmgenid.c"];
+
+/// Runs make in the compilers' root directory: `$1` is that directory, `$2` the contents of its
+/// `/usr/src`, `$3` the module's sources, `$4` the headers' directory, `$5` non-empty for a copy of the
+/// page. The mounts are in a namespace of their own and end with it.
+const BUILD_MODULE: &str = r#"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount --rbind /dev "$1/dev"
+mount --rbind /proc "$1/proc"
+mount --rbind "$2" "$1/usr/src"
+mount --rbind "$3" "$1/module"
+exec chroot "$1" /usr/bin/env -i PATH=/usr/bin DEB_BUILD_ARCH=amd64 DEB_HOST_ARCH=amd64 \
+    make -s -C "/usr/src/$4" M=/module "COPY=$5" modules
+"#;
+
+/// Builds the kernel module for the cached kernel `kernel` at `path`: it shows vmgenid's page, or else a copy
+/// of the page that never changes.
+pub fn module(
+    cache: &Cache,
+    kernel: KernelName,
+    shows_copy: bool,
+    path: &Path,
+) -> Result<(), Failure> {
+    let (compilers, kernel) = (cache.compiler()?, cache.kernel(kernel)?);
+    let work = TempDir::new().map_err(at(&std::env::temp_dir()))?;
+    for part in MODULE_PARTS {
+        let from = Path::new(ROOT).join("kernel").join(part);
+        fs::copy(&from, work.path().join(part)).map_err(at(&from))?;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private"]);
+    if !is_root()? {
+        command.arg("--map-root-user");
+    }
+    command.args(["--", "/bin/sh", "-euc", BUILD_MODULE, "sh"]);
+    command
+        .arg(&compilers)
+        .arg(&kernel.headers)
+        .arg(work.path());
+    command.arg(format!("linux-headers-{}", kernel.release));
+    command.arg(if shows_copy { "1" } else { "" });
+    run(MODULE, &mut command)?;
+    fs::copy(work.path().join(MODULE), path)
+        .map(drop)
+        .map_err(at(path))
+}
+
+fn is_root() -> Result<bool, Failure> {
+    let this = Path::new("/proc/self");
+    let owner = this.metadata().map_err(at(this))?.uid();
+    Ok(owner == 0)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
@@ -16,7 +17,6 @@ use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
 use super::arguments::{Arguments, escaped};
-use super::die_with_parent::kill_with_parent;
 use super::qmp::Qmp;
 use crate::debian::Qemu;
 
@@ -275,6 +275,28 @@ fn spawn(mut command: Command, messages: &Path) -> Result<Process, Failure> {
         .spawn()
         .map(Process)
         .map_err(|error| cannot_start(&error))
+}
+
+/// Makes the kernel kill the process of `command` when the thread that starts it ends. This takes
+/// effect before QEMU runs; QEMU's own option for it takes effect only some time after its start.
+#[allow(unsafe_code)]
+fn kill_with_parent(command: &mut Command) {
+    let lab = std::process::id();
+    let set_death_signal = move || {
+        // SAFETY: the call takes only numbers.
+        if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } == -1 {
+            return Err(std::io::Error::last_os_error());
+        }
+        // SAFETY: the call has no arguments and always succeeds.
+        let parent = unsafe { libc::getppid() };
+        if u32::try_from(parent) == Ok(lab) {
+            Ok(())
+        } else {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+    };
+    // SAFETY: between fork and exec, `set_death_signal` only makes system calls, and allocates nothing.
+    unsafe { command.pre_exec(set_death_signal) };
 }
 
 fn cannot_start(error: &std::io::Error) -> Failure {
