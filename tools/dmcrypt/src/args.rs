@@ -37,8 +37,8 @@ pub enum DmcryptCommand {
 #[derive(Args, Debug, Default)]
 #[command(
     after_help = "Loads a table with each specification, but never uses it: nothing is read, written or \
-encrypted, and no device is needed. Candidates come from /proc/crypto, from the kernel's modules, and \
-from what Linux ever had. Modules that the kernel loads to answer stay loaded.
+encrypted, and no device is needed. Candidates are made of the ciphers, modes, IVs and digests that \
+Linux has or had. Modules that the kernel loads to answer stay loaded.
 
 Examples:
   squall dmcrypt list
@@ -52,12 +52,6 @@ Exit codes: 0 for success, 1 for a failure while running or an interrupted list,
 argument."
 )]
 pub struct ListArguments {
-    /// Try every candidate, even with ciphers and digests that the kernel reported as missing
-    ///
-    /// The result is the same, but takes longer. Use this to check that the shortcut misses nothing.
-    #[arg(long)]
-    pub exhaustive: bool,
-
     /// Outputs besides the table, or instead of it.
     #[command(flatten)]
     pub reports: ReportArguments,

@@ -114,14 +114,14 @@ pub fn prepare(
 }
 
 /// Measures `subjects` with `workloads`. It asks `should_continue` before every sample, and drops an
-/// interrupted round for all devices. `progress` gets the number of finished turns and of all turns;
-/// a round has one turn for each workload.
+/// interrupted round for all devices. `progress` gets the number of finished turns; a round has one turn
+/// for each workload.
 pub fn run(
     subjects: &[Subject],
     workloads: &[Workload],
     plan: Plan,
     should_continue: &dyn Fn() -> bool,
-    progress: &dyn Fn(usize, usize),
+    progress: &dyn Fn(usize),
 ) -> Samples {
     let mut runs: Vec<DeviceRun> = subjects
         .iter()
@@ -150,7 +150,7 @@ pub fn run(
                 });
             }
             turns += 1;
-            progress(turns, plan.rounds * workloads.len());
+            progress(turns);
         }
         rounds += 1;
     }

@@ -92,17 +92,8 @@ impl Prober {
 
     /// Whether the kernel accepts `spec`; the inner error if it said neither yes nor no.
     pub fn accepts(&mut self, spec: &Spec) -> Result<Result<bool, Errno>, Failure> {
-        self.accepts_with(spec, Options::PLAIN)
-    }
-
-    /// The same with other options.
-    pub fn accepts_with(
-        &mut self,
-        spec: &Spec,
-        options: Options,
-    ) -> Result<Result<bool, Errno>, Failure> {
         let below = self.below(spec)?;
-        let table = crypt::table(spec, options, &self.key, below, SECTORS);
+        let table = crypt::table(spec, Options::PLAIN, &self.key, below, SECTORS);
         match self.probe.load(&table) {
             Ok(()) => Ok(Ok(true)),
             // NOKEY: the digest needs a key of its own, which ESSIV does not give it.

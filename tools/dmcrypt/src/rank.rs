@@ -7,9 +7,6 @@
 //! least a twentieth; nobody should give up a preference for less. With fewer than six rounds no
 //! interval holds that much, so the difference must be a tenth. Whatever the rounds say, one whose score
 //! is a tenth lower is slower: no reader should find it recommended above a better line of the table.
-//!
-//! `high_priority` is measured, not chosen: it makes the rest of the system less responsive, and takes
-//! cryptsetup 2.8 (`--perf-high_priority` in cryptsetup-open(8)).
 
 use std::cmp::Reverse;
 
@@ -71,32 +68,19 @@ pub fn best(ranking: &[Measured]) -> Vec<&Measured> {
 }
 
 /// The best few with all options: sectors of 512 and 4096 bytes, each with work queues as usual, on
-/// the same CPU, with a high priority if the kernel `has_priority`, and without work queues.
-pub fn variants(ranking: &[Measured], has_priority: bool) -> Vec<(&Measured, Options)> {
-    let plain = Options::PLAIN;
-    let queues = [
-        Some(plain),
-        Some(Options {
-            same_cpu: true,
-            ..plain
-        }),
-        has_priority.then_some(Options {
-            high_priority: true,
-            ..plain
-        }),
-        Some(Options {
-            no_workqueues: true,
-            ..plain
-        }),
-    ];
-    let all = [512, 4096].into_iter().flat_map(|sector_size| {
-        let of_size = move |options| Options {
-            sector_size,
-            ..options
-        };
-        queues.into_iter().flatten().map(of_size)
-    });
-    let all: Vec<Options> = all.collect();
+/// the same CPU, and without work queues.
+pub fn variants(ranking: &[Measured]) -> Vec<(&Measured, Options)> {
+    let mut all = Vec::new();
+    for sector_size in [512, 4096] {
+        for (same_cpu, no_workqueues) in [(false, false), (true, false), (false, true)] {
+            all.push(Options {
+                sector_size,
+                same_cpu,
+                no_workqueues,
+                ..Options::PLAIN
+            });
+        }
+    }
     let best = best(ranking).into_iter();
     best.flat_map(|measured| all.iter().map(move |options| (measured, *options)))
         .collect()
@@ -128,10 +112,8 @@ pub struct Preference {
 
 /// Chooses among measurements of the same rounds; `None` if none of them is secure.
 pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
-    let may_be = |measured: &&&Measured| {
-        measured.verdict == Verdict::Secure && !measured.options.high_priority
-    };
-    let secure: Vec<&'a Measured> = measured.iter().filter(may_be).copied().collect();
+    let is_secure = |measured: &&&Measured| measured.verdict == Verdict::Secure;
+    let secure: Vec<&'a Measured> = measured.iter().filter(is_secure).copied().collect();
     let by_score = |one: &&&Measured, other: &&&Measured| one.score.total_cmp(&other.score);
     let fastest = *secure.iter().max_by(by_score)?;
     let level = secure
@@ -296,24 +278,22 @@ pub(crate) mod tests {
                 "xchacha12,aes-adiantum-plain64 256",
             ]
         );
-        let variants = variants(&ranking, true);
-        assert_eq!(variants.len(), 3 * 8);
-        assert_eq!(super::variants(&ranking, false).len(), 3 * 6);
-        let options: Vec<_> = variants[8..16]
+        let variants = variants(&ranking);
+        assert_eq!(variants.len(), 3 * 6);
+        let options: Vec<_> = variants[6..12]
             .iter()
             .map(|(_, options)| options.described())
             .collect();
         let queues = [
             "work queues",
             "work queues on the same CPU",
-            "work queues of high priority",
             "no work queues",
         ];
         let expected = [512, 4096]
             .into_iter()
             .flat_map(|bytes| queues.map(|queues| format!("sectors of {bytes} bytes, {queues}")));
         assert_eq!(options, expected.collect::<Vec<_>>());
-        assert_eq!(variants[8].0.spec, ranking[5].spec);
+        assert_eq!(variants[6].0.spec, ranking[5].spec);
     }
 
     fn chosen(all: &[Measured]) -> (String, String) {
@@ -394,15 +374,6 @@ pub(crate) mod tests {
         wild.iter_mut().for_each(|ratio| *ratio *= 1.2);
         let high = measured("camellia-cbc-essiv:sha256 128", &wild);
         assert_eq!(chosen(&[low, high]).0, "camellia-cbc-essiv:sha256 128");
-    }
-
-    #[test]
-    fn high_priority_is_not_chosen() {
-        let mut fast = measured("aes-xts-plain64 512", &[0.9; 8]);
-        fast.options.high_priority = true;
-        let usual = measured("aes-xts-plain64 512", &[0.3; 8]);
-        let found = preferred(&[&fast, &usual]).expect("one is left");
-        assert_eq!((found.chosen.score, found.secure), (usual.score, 1));
     }
 
     #[test]

@@ -20,7 +20,6 @@ use crate::integrity::Layout;
 use crate::mapper::{Control, Mapped, Table};
 use crate::measure::{self, Plan, Subject, WorkloadSamples};
 use crate::model::{Failed, Figure, Measured, Options};
-use crate::probe::Prober;
 use crate::rank;
 use crate::session::{Progress, Session};
 use crate::spec::Spec;
@@ -73,13 +72,12 @@ struct MeasuredDevice {
 }
 
 impl Run<'_> {
-    /// Overwrites the backing device with random data, so that all of it can be read.
-    pub fn prepare(&self) -> Result<(), Failure> {
-        let progress = Progress::begin(self.backing.about.bytes, "random data".into());
+    /// Overwrites a whole device with random data, so that all of it can be read: dm-integrity refuses to read what
+    /// was not written.
+    pub fn write_all(&self, subject: &Subject, title: String) -> Result<(), Failure> {
+        let progress = Progress::begin(subject.bytes, title);
         let goes_on = || !self.interrupt.is_noted();
-        measure::prepare(&self.backing.subject(), &goes_on, &|bytes| {
-            progress.reach(bytes, "")
-        })?;
+        measure::prepare(subject, &goes_on, &|bytes| progress.reach(bytes, ""))?;
         self.interrupt.check()
     }
 
@@ -117,28 +115,15 @@ impl Run<'_> {
 
     /// Measures the best few of `ranking` with other options, and gives them best first.
     pub fn variants(&mut self, ranking: &[Measured]) -> Vec<Measured> {
-        let Some(best) = ranking.first() else {
-            return Vec::new();
-        };
-        let has_priority = self.takes_priority(best);
-        let variants = rank::variants(ranking, has_priority).into_iter();
+        let variants = rank::variants(ranking).into_iter();
         let wanted: Vec<(Chosen, Options)> = variants
             .map(|(best, options)| (Chosen::again(best), options))
             .collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
         self.measure_with_baseline(&wanted, "sectors and flags", None)
             .1
-    }
-
-    /// Whether the kernel knows the flag `high_priority`.
-    fn takes_priority(&self, measured: &Measured) -> bool {
-        let options = Options {
-            high_priority: true,
-            ..Options::PLAIN
-        };
-        let prober = Prober::new(&self.session.control);
-        prober
-            .and_then(|mut prober| prober.accepts_with(&measured.spec, options))
-            .is_ok_and(|answer| answer == Ok(true))
     }
 
     /// Measures `chosen` with a journal and without, and gives them best first, with the best of
@@ -214,7 +199,21 @@ impl Run<'_> {
         }
         let samples = self.measure(&subjects, title);
         drop(subjects);
-        self.measured(stands, samples)
+        let mut results = samples.subjects.into_iter();
+        let raw = results.next().unwrap_or_else(|| Ok(Vec::new()));
+        let raw = raw
+            .map_err(|reason| Failure::Runtime(format!("{}: {reason}", self.backing.about.name)))?;
+        if samples.rounds == 0 {
+            self.interrupt.check()?;
+        }
+        let mut measured = Vec::new();
+        for (stand, samples) in stands.into_iter().zip(results) {
+            match samples {
+                Ok(samples) => measured.push(stand.measured(rank::figures(&samples, &raw))),
+                Err(reason) => self.failed(&stand.chosen, stand.options, reason),
+            }
+        }
+        Ok((raw, measured))
     }
 
     /// Makes an encrypted device at a place of the backing device (its first byte and its length), or
@@ -247,17 +246,9 @@ impl Run<'_> {
         };
         let subject = stand.subject()?;
         if options.journal.is_some() {
-            self.write_all(&subject)?;
+            self.write_all(&subject, format!("tags of {}", subject.name))?;
         }
         Ok((stand, subject))
-    }
-
-    /// Writes the whole device, because dm-integrity refuses to read what was not written.
-    fn write_all(&self, subject: &Subject) -> Result<(), Failure> {
-        let progress = Progress::begin(subject.bytes, format!("tags of {}", subject.name));
-        let goes_on = || !self.interrupt.is_noted();
-        measure::prepare(subject, &goes_on, &|bytes| progress.reach(bytes, ""))?;
-        self.interrupt.check()
     }
 
     fn measure(&mut self, subjects: &[Subject], title: String) -> measure::Samples {
@@ -268,7 +259,7 @@ impl Run<'_> {
         };
         let turns = plan.rounds * workloads.len();
         let progress = Progress::begin(turns as u64, title);
-        let turn = |done: usize, _| {
+        let turn = |done: usize| {
             let what = &workloads[(done - 1) % workloads.len()].title;
             progress.reach(done as u64, what);
         };
@@ -276,28 +267,6 @@ impl Run<'_> {
         let samples = measure::run(subjects, &workloads, plan, &goes_on, &turn);
         self.is_complete &= samples.rounds == plan.rounds;
         samples
-    }
-
-    fn measured(
-        &mut self,
-        stands: Vec<MeasuredDevice>,
-        samples: measure::Samples,
-    ) -> Result<(Samples, Vec<Measured>), Failure> {
-        let mut subjects = samples.subjects.into_iter();
-        let raw = subjects.next().unwrap_or_else(|| Ok(Vec::new()));
-        let raw = raw
-            .map_err(|reason| Failure::Runtime(format!("{}: {reason}", self.backing.about.name)))?;
-        if samples.rounds == 0 {
-            self.interrupt.check()?;
-        }
-        let mut measured = Vec::new();
-        for (stand, samples) in stands.into_iter().zip(subjects) {
-            match samples {
-                Ok(samples) => measured.push(stand.measured(rank::figures(&samples, &raw))),
-                Err(reason) => self.failed(&stand.chosen, stand.options, reason),
-            }
-        }
-        Ok((raw, measured))
     }
 
     fn failed(&mut self, chosen: &Chosen, options: Options, reason: String) {

@@ -48,7 +48,7 @@ fn memory_is_measured_and_freed() {
     );
     let lines = session.text("/tmp/b.csv").lines().count();
     // Of each cipher only the better specification is measured with other options.
-    assert_eq!(lines, 1 + WORKLOADS * (1 + 2 + 8));
+    assert_eq!(lines, 1 + WORKLOADS * (1 + 2 + 6));
     contains(
         &session.text("/tmp/b.html"),
         &["<svg", "aes-xts-plain64", "aes-cbc-essiv:sha256"],

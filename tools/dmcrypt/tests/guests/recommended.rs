@@ -135,7 +135,6 @@ fn is_as_recommended(session: &mut GuestSession, found: &Value, device: &str, na
     ] {
         assert_eq!(table.contains(flag), options[option] == true, "{table}");
     }
-    assert_eq!(options["high_priority"], false);
 }
 
 /// Options in crypttab, and the resulting options of the device's table.
