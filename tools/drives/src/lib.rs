@@ -16,7 +16,6 @@ mod hidden;
 mod identity;
 pub mod io;
 pub mod list;
-mod printable;
 mod standby;
 mod target;
 
