@@ -18,7 +18,7 @@ pub const TESTS: &[Test] = tests![
 
 fn the_list_is_what_the_kernel_accepts() {
     let workspace = Workspace::new();
-    let mut session = workspace.boot_with_crypto(BARE);
+    let mut session = workspace.boot(BARE, Vec::new(), true);
     load_modules(&mut session);
     // The kernel would start modprobe for each of thousands of names, most of which no module provides.
     session.load_no_more();
