@@ -223,8 +223,9 @@ mod tests {
             (0x50, [0x4f, 0xc2], Some(true)),
             (0x50, [0xf4, 0x2c], Some(false)),
             (0x50, [0, 0], None),
-            // An aborted command leaves the registers as they were sent.
+            // A command that was aborted or failed leaves the registers as they were sent.
             (0x51, [0x4f, 0xc2], None),
+            (0x70, [0x4f, 0xc2], None),
         ] {
             for is_fixed in [false, true] {
                 let drive = model(|block, data| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use squall_testing::loops::Lab;
 
 use super::ata::Disk;
-use super::models::{self, Doing, Fate, Machine, PassesOn};
+use super::models::{Controller, Disk as AtaDisk, Doing, Drive, Fate, Machine, PassesOn};
 use super::nvme::{Format, Subsystem};
 use super::sanitize::{
     ACTIONS, Actions, Attempt, End, Exchange, Mode, NO_ANSWER, NO_PROGRESS, Operation, Status,
@@ -15,6 +15,7 @@ use super::sanitize::{
 };
 use super::scsi::LogicalUnit;
 use super::*;
+use super::{EraseChoice as How, EraseMethod as By};
 
 use Action::{BlockErase, CryptoErase, Overwrite};
 
@@ -101,20 +102,20 @@ fn ends_as(drive: &dyn Sanitizer, world: &World, action: Action, accepted: bool)
 
 /// Calls `test` with each kind of drive and its machine.
 fn each(test: impl Fn(&dyn Sanitizer, &RefCell<Machine>)) {
-    let controller = models::Controller::default();
+    let controller = Controller::default();
     test(&Subsystem::new(&controller, vec![1]), &controller.machine);
     for (descriptors, is_quiet) in [(false, false), (true, false), (false, true)] {
-        let drive = models::Drive {
+        let drive = Drive {
             descriptors,
             is_quiet,
-            ..models::Drive::default()
+            ..Drive::default()
         };
         test(&LogicalUnit(&drive), &drive.machine);
     }
     for errors_fixed in [false, true] {
-        let disk = models::Disk {
+        let disk = AtaDisk {
             passes_on: PassesOn::All { errors_fixed },
-            ..models::Disk::default()
+            ..AtaDisk::default()
         };
         test(&Disk::behind(&disk).expect("ATA"), &disk.machine);
     }
@@ -134,12 +135,12 @@ const MANAGEMENT: u8 = 1 << 3;
 
 /// Whether namespace 1 of a controller with these namespaces may be formatted.
 fn formats(commands: u8, formats: u8, multiple: u8, namespaces: &[u32]) -> Result<(), String> {
-    let controller = models::Controller {
+    let controller = Controller {
         commands,
         formats,
         multiple,
         namespaces: namespaces.iter().map(|number| (*number, 1)).collect(),
-        ..models::Controller::default()
+        ..Controller::default()
     };
     Format::new(&controller, 1).map(drop)
 }
@@ -167,9 +168,9 @@ fn nothing_but_the_namespace_may_be_formatted() {
 fn a_namespace_keeps_its_format() {
     const ERASE: u32 = 1 << 9;
     let how = |flbas, dps| {
-        let controller = models::Controller {
+        let controller = Controller {
             format: [flbas, dps],
-            ..models::Controller::default()
+            ..Controller::default()
         };
         Format::new(&controller, 1).unwrap().how
     };
@@ -199,7 +200,7 @@ fn an_untold_operation_is_not_replaced_by_another_erase() {
     let lab = Lab::new();
     let target = Target::find(&lab.image("image", 1 << 20)).expect("a target");
     let file = File::open(&target.identity.path).expect("a file");
-    for means in [EraseMethod::ScsiSanitize, EraseMethod::AtaSanitize] {
+    for means in [By::ScsiSanitize, By::AtaSanitize] {
         let why = run(&target, &file, means).unwrap_err();
         contains(&why, "does not tell which operation");
     }
@@ -236,57 +237,22 @@ fn told(set: CommandSet, drive: &dyn Sanitizer, flash: Option<bool>) -> Supporte
 
 #[test]
 fn what_reaches_most_in_the_shortest_time_is_chosen() {
-    let format = Some(EraseMethod::NvmeFormat);
+    let format = Some(By::NvmeFormat);
     for (actions, other, how, chosen) in [
-        (
-            &ACTIONS[..],
-            format,
-            EraseChoice::Auto,
-            EraseMethod::AtaSanitizeBlock,
-        ),
+        (&ACTIONS[..], format, How::Auto, By::AtaSanitizeBlock),
         (
             &[CryptoErase, Overwrite],
             format,
-            EraseChoice::Auto,
-            EraseMethod::AtaSanitizeCrypto,
+            How::Auto,
+            By::AtaSanitizeCrypto,
         ),
-        (
-            &[Overwrite],
-            format,
-            EraseChoice::Auto,
-            EraseMethod::NvmeFormat,
-        ),
-        (
-            &[Overwrite],
-            None,
-            EraseChoice::Auto,
-            EraseMethod::AtaSanitizeOverwrite,
-        ),
-        (&[], format, EraseChoice::Auto, EraseMethod::NvmeFormat),
-        (
-            &ACTIONS,
-            format,
-            EraseChoice::Block,
-            EraseMethod::AtaSanitizeBlock,
-        ),
-        (
-            &ACTIONS,
-            format,
-            EraseChoice::Crypto,
-            EraseMethod::AtaSanitizeCrypto,
-        ),
-        (
-            &ACTIONS,
-            format,
-            EraseChoice::Overwrite,
-            EraseMethod::AtaSanitizeOverwrite,
-        ),
-        (
-            &ACTIONS,
-            format,
-            EraseChoice::Format,
-            EraseMethod::NvmeFormat,
-        ),
+        (&[Overwrite], format, How::Auto, By::NvmeFormat),
+        (&[Overwrite], None, How::Auto, By::AtaSanitizeOverwrite),
+        (&[], format, How::Auto, By::NvmeFormat),
+        (&ACTIONS, format, How::Block, By::AtaSanitizeBlock),
+        (&ACTIONS, format, How::Crypto, By::AtaSanitizeCrypto),
+        (&ACTIONS, format, How::Overwrite, By::AtaSanitizeOverwrite),
+        (&ACTIONS, format, How::Format, By::NvmeFormat),
     ] {
         assert_eq!(
             supporting(actions, other).choose(how),
@@ -295,17 +261,12 @@ fn what_reaches_most_in_the_shortest_time_is_chosen() {
         );
     }
     for (actions, other, how, why) in [
-        (&[][..], None, EraseChoice::Auto, "no sanitize; no other"),
-        (
-            &ACTIONS,
-            format,
-            EraseChoice::Discard,
-            "it has no secure discard",
-        ),
+        (&[][..], None, How::Auto, "no sanitize; no other"),
+        (&ACTIONS, format, How::Discard, "it has no secure discard"),
         (
             &[BlockErase],
             None,
-            EraseChoice::Crypto,
+            How::Crypto,
             "it does not sanitize itself by crypto erase, only by block erase",
         ),
     ] {
@@ -317,16 +278,16 @@ fn what_reaches_most_in_the_shortest_time_is_chosen() {
 #[test]
 fn magnetic_drives_replace_their_key_or_overwrite_themselves() {
     for (actions, expected) in [
-        (&ACTIONS[..], EraseMethod::AtaSanitizeCrypto),
-        (&[BlockErase, Overwrite], EraseMethod::AtaSanitizeOverwrite),
-        (&[BlockErase], EraseMethod::AtaSanitizeBlock),
+        (&ACTIONS[..], By::AtaSanitizeCrypto),
+        (&[BlockErase, Overwrite], By::AtaSanitizeOverwrite),
+        (&[BlockErase], By::AtaSanitizeBlock),
     ] {
         let mut drive = supporting(actions, None);
         drive.flash = Some(false);
-        assert_eq!(drive.choose(EraseChoice::Auto), Ok(expected));
+        assert_eq!(drive.choose(How::Auto), Ok(expected));
         drive.flash = None;
-        let block = Ok(EraseMethod::AtaSanitizeBlock);
-        assert_eq!(drive.choose(EraseChoice::Auto), block, "as for flash");
+        let block = Ok(By::AtaSanitizeBlock);
+        assert_eq!(drive.choose(How::Auto), block, "as for flash");
     }
 }
 
@@ -340,22 +301,22 @@ fn after_a_failure_the_way_suits_the_medium() {
             last: Some((Overwrite, true)),
             ..Machine::default()
         };
-        models::Drive {
+        Drive {
             machine: machine.into(),
             services: services.to_vec(),
-            ..models::Drive::default()
+            ..Drive::default()
         }
     };
     for (flash, services, expected) in [
-        (Some(false), &[1][..], EraseMethod::ScsiSanitizeOverwrite),
-        (None, &[1, 2, 3], EraseMethod::ScsiSanitizeOverwrite),
-        (Some(true), &[2, 3], EraseMethod::ScsiSanitizeBlock),
+        (Some(false), &[1][..], By::ScsiSanitizeOverwrite),
+        (None, &[1, 2, 3], By::ScsiSanitizeOverwrite),
+        (Some(true), &[2, 3], By::ScsiSanitizeBlock),
     ] {
         let drive = failed(services);
         let unit = LogicalUnit(&drive);
         let supported = told(CommandSet::Scsi, &unit, flash);
-        assert_eq!(supported.choose(EraseChoice::Auto), Ok(expected));
-        let words = supported.words(EraseChoice::Auto).expect("a way");
+        assert_eq!(supported.choose(How::Auto), Ok(expected));
+        let words = supported.words(How::Auto).expect("a way");
         assert!(words.starts_with("perhaps supported: SCSI SANITIZE with "));
         contains(&words, "its last operation failed");
         let action = expected.action().expect("an operation");
@@ -363,7 +324,7 @@ fn after_a_failure_the_way_suits_the_medium() {
     }
     let magnetic = failed(&[1]);
     let unit = LogicalUnit(&magnetic);
-    let why = told(CommandSet::Scsi, &unit, Some(false)).choose(EraseChoice::Block);
+    let why = told(CommandSet::Scsi, &unit, Some(false)).choose(How::Block);
     assert!(why.is_err_and(|why| why.ends_with("only by crypto erase or overwrite")));
 
     // The control: the magnetic drive refuses block erase, and stays as it was.
@@ -375,14 +336,14 @@ fn after_a_failure_the_way_suits_the_medium() {
 /// A drive at work does what somebody has told it, not what this user chooses. Only NVMe drives tell what that is.
 #[test]
 fn a_plan_tells_what_a_drive_is_at() {
-    let drive = models::Drive::default();
-    let disk = models::Disk::default();
-    let controller = models::Controller::default();
+    let drive = Drive::default();
+    let disk = AtaDisk::default();
+    let controller = Controller::default();
     let flash = Some(true);
     // The control: the same drive, idle.
     let idle = told(CommandSet::Scsi, &LogicalUnit(&drive), flash);
     assert_eq!(
-        idle.words(EraseChoice::Crypto).as_deref(),
+        idle.words(How::Crypto).as_deref(),
         Ok("supported: SCSI SANITIZE with cryptographic erase (--purge)")
     );
     for machine in [&drive.machine, &disk.machine, &controller.machine] {
@@ -400,18 +361,13 @@ fn a_plan_tells_what_a_drive_is_at() {
     let ata = told(CommandSet::Ata, &disk, flash);
     let nvme = told(CommandSet::Nvme, &subsystem, flash);
     for (drive, how, known, then) in [
-        (&scsi, EraseChoice::Crypto, EraseMethod::ScsiSanitize, ""),
-        (&ata, EraseChoice::Auto, EraseMethod::AtaSanitize, ""),
+        (&scsi, How::Crypto, By::ScsiSanitize, ""),
+        (&ata, How::Auto, By::AtaSanitize, ""),
+        (&nvme, How::Overwrite, By::NvmeSanitizeOverwrite, ""),
         (
             &nvme,
-            EraseChoice::Overwrite,
-            EraseMethod::NvmeSanitizeOverwrite,
-            "",
-        ),
-        (
-            &nvme,
-            EraseChoice::Auto,
-            EraseMethod::NvmeSanitizeOverwrite,
+            How::Auto,
+            By::NvmeSanitizeOverwrite,
             ", then begins NVMe Sanitize with block erase",
         ),
     ] {
@@ -426,10 +382,10 @@ fn a_plan_tells_what_a_drive_is_at() {
 #[test]
 fn all_namespaces_are_named_or_empty() {
     for commands in [0, MANAGEMENT] {
-        let controller = models::Controller {
+        let controller = Controller {
             commands,
             namespaces: vec![(1, 10), (2, 0), (7, 1), (9, u64::MAX)],
-            ..models::Controller::default()
+            ..Controller::default()
         };
         let may = |named: &[u32]| Subsystem::new(&controller, named.to_vec()).actions();
         assert_eq!(may(&[1, 7, 9]).unwrap().all, ACTIONS);
@@ -439,9 +395,9 @@ fn all_namespaces_are_named_or_empty() {
         assert!(controller.machine.borrow().begun.is_empty());
     }
     // Without Namespace Management, those of other controllers are not known.
-    let mut shared = models::Controller {
+    let mut shared = Controller {
         multiple: 0b10,
-        ..models::Controller::default()
+        ..Controller::default()
     };
     let why = refusal(&Subsystem::new(&shared, vec![1]));
     contains(&why, "does not report those of its peers");
@@ -452,7 +408,7 @@ fn all_namespaces_are_named_or_empty() {
 /// A namespace that appears between the plan and the command is not erased.
 #[test]
 fn namespaces_are_looked_at_again_before_the_command() {
-    let mut controller = models::Controller::default();
+    let mut controller = Controller::default();
     Subsystem::new(&controller, vec![1]).actions().unwrap();
     controller.namespaces.push((2, 5));
     let subsystem = Subsystem::new(&controller, vec![1]);
@@ -478,9 +434,9 @@ fn actions_are_those_that_the_drive_reports() {
         (0b110, &[BlockErase, Overwrite]),
         (0xe000_0000, &[]),
     ] {
-        let controller = models::Controller {
+        let controller = Controller {
             capabilities,
-            ..models::Controller::default()
+            ..Controller::default()
         };
         is_told(
             &Subsystem::new(&controller, vec![1]),
@@ -489,9 +445,9 @@ fn actions_are_those_that_the_drive_reports() {
         );
     }
     for (services, expected) in [(vec![1, 3], &[CryptoErase, Overwrite][..]), (vec![], &[])] {
-        let drive = models::Drive {
+        let drive = Drive {
             services,
-            ..models::Drive::default()
+            ..Drive::default()
         };
         is_told(&LogicalUnit(&drive), expected, "no SANITIZE");
     }
@@ -502,9 +458,9 @@ fn actions_are_those_that_the_drive_reports() {
         (0x1000, &[]),
         (0x0110, &[]),
     ] {
-        let disk = models::Disk {
+        let disk = AtaDisk {
             word59,
-            ..models::Disk::default()
+            ..AtaDisk::default()
         };
         is_told(&Disk::behind(&disk).unwrap(), expected, "no ATA sanitize");
     }
@@ -513,10 +469,10 @@ fn actions_are_those_that_the_drive_reports() {
 /// Behind an adapter, the kernel may show another name of an ATA drive.
 #[test]
 fn ata_drives_tell_their_own_names() {
-    let disk = models::Disk::default();
+    let disk = AtaDisk::default();
     let disk = Disk::behind(&disk).expect("ATA");
     assert_eq!(disk.own_name(), Ok(Some("ST00 ZC1A".into())));
-    let drive = models::Drive::default();
+    let drive = Drive::default();
     assert_eq!(LogicalUnit(&drive).own_name(), Ok(None));
 }
 
@@ -524,15 +480,15 @@ fn ata_drives_tell_their_own_names() {
 /// the failure of an operation.
 #[test]
 fn a_drive_without_sanitize_has_not_failed() {
-    let disk = models::Disk {
+    let disk = AtaDisk {
         word59: 0,
-        ..models::Disk::default()
+        ..AtaDisk::default()
     };
     let drive = Disk::behind(&disk).unwrap();
     assert_eq!(drive.status().unwrap_err(), "it has no ATA sanitize");
 
     // The control: one that has it, and failed in it.
-    let failed = models::Disk::default();
+    let failed = AtaDisk::default();
     failed.machine.borrow_mut().doing = Doing::Failure;
     let state = Disk::behind(&failed).unwrap().status().unwrap().state;
     assert_eq!(state, State::Failed { mode: None });
@@ -542,9 +498,9 @@ fn a_drive_without_sanitize_has_not_failed() {
 #[test]
 fn other_logical_units_are_not_erased() {
     for (units, may) in [(0, true), (1, true), (2, false), (3, false)] {
-        let drive = models::Drive {
+        let drive = Drive {
             units,
-            ..models::Drive::default()
+            ..Drive::default()
         };
         match LogicalUnit(&drive).actions() {
             Ok(_) => assert!(may, "{units}"),
@@ -556,9 +512,9 @@ fn other_logical_units_are_not_erased() {
 /// Some firmware freezes the commands until the power is off. An antifreeze lock only prevents that.
 #[test]
 fn frozen_drives_are_refused_until_they_lose_power() {
-    let disk = models::Disk {
+    let disk = AtaDisk {
         antifreeze: true,
-        ..models::Disk::default()
+        ..AtaDisk::default()
     };
     let drive = Disk::behind(&disk).unwrap();
     disk.machine.borrow_mut().doing = Doing::Frozen;
@@ -576,9 +532,9 @@ fn frozen_drives_are_refused_until_they_lose_power() {
 #[test]
 fn adapters_that_hide_the_registers_are_refused() {
     for passes_on in [PassesOn::None, PassesOn::Some] {
-        let disk = models::Disk {
+        let disk = AtaDisk {
             passes_on,
-            ..models::Disk::default()
+            ..AtaDisk::default()
         };
         let drive = Disk::behind(&disk).unwrap();
         contains(&drive.status().unwrap_err(), "registers");
@@ -654,7 +610,7 @@ fn an_operation_under_way_is_waited_for() {
         assert_eq!(machine.borrow().begun, [(Overwrite, false)]);
         assert_eq!(world.under_way.get(), Some(true));
     });
-    let controller = models::Controller::default();
+    let controller = Controller::default();
     begin(&controller.machine);
     let world = World::new();
     let end = ends(&Subsystem::new(&controller, vec![1]), &world, CryptoErase);
@@ -734,7 +690,7 @@ fn an_operation_without_progress_is_given_up() {
 /// A drive that was reset tells that first. It is asked again, and not forever.
 #[test]
 fn a_reset_drive_is_asked_again() {
-    let drive = models::Drive::default();
+    let drive = Drive::default();
     let unit = LogicalUnit(&drive);
     drive.attentions.set(3);
     assert_eq!(unit.actions().unwrap().all, ACTIONS);
@@ -751,9 +707,9 @@ fn a_reset_drive_is_asked_again() {
 /// A drive may tell that it takes longer.
 #[test]
 fn the_drives_own_estimate_counts() {
-    let controller = models::Controller {
+    let controller = Controller {
         estimate: 10 * 3600,
-        ..models::Controller::default()
+        ..Controller::default()
     };
     controller.machine.borrow_mut().fate = Fate::Stalls;
     let world = World::new();

@@ -89,13 +89,8 @@ impl Queue {
     pub fn open(file: Arc<File>, depth: usize, waits: bool) -> io::Result<Queue> {
         match Ring::open(file.clone(), depth, waits) {
             Ok(ring) => Ok(Queue::Ring(Box::new(ring))),
-            Err(_) => Queue::of_threads(file, depth),
+            Err(_) => Threads::start(file, depth).map(Queue::Threads),
         }
-    }
-
-    /// Opens a queue that needs only pread and pwrite from the kernel.
-    pub fn of_threads(file: Arc<File>, depth: usize) -> io::Result<Queue> {
-        Threads::start(file, depth).map(Queue::Threads)
     }
 
     pub fn kind(&self) -> QueueKind {
