@@ -111,26 +111,11 @@ fn why(found: &Preferred) -> String {
         _ => "has simpler options",
     };
     format!(
-        "It is about as fast as {} ({speed} % against {} %), and {advantage}.",
-        named(fastest),
+        "It is about as fast as {} with {} ({speed} % against {} %), and {advantage}.",
+        fastest.spec,
+        fastest.options.described(),
         percent(fastest.score),
     )
-}
-
-/// A specification with its options, in words.
-fn named(measured: &Measured) -> String {
-    let options = &measured.options;
-    let mut text = measured.spec.to_string();
-    if options.sector_size != 512 {
-        text += &format!(" with sectors of {} bytes", options.sector_size);
-    }
-    if options.no_workqueues {
-        text += " without work queues";
-    }
-    if options.same_cpu {
-        text += " with work queues on the same CPU";
-    }
-    text
 }
 
 /// Warnings and requirements, a sentence each.
@@ -411,7 +396,7 @@ mod tests {
             ),
             (
                 vec![fastest, aes(0.5)],
-                "It is about as fast as camellia-xts-plain64 512 with sectors of 4096 bytes without work \
+                "It is about as fast as camellia-xts-plain64 512 with sectors of 4096 bytes, no work \
                  queues (50 % against 51 %), and its cipher is AES.",
             ),
         ] {
