@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::sanitize::{
     Action, Actions, Attempt, Exchange, Mode, Sanitizer, State, Status, actions_by_bits,
 };
-use crate::commands::nvme::{Admin, Command, LOG_PAGE, accepted, log_page, number, status_name};
+use crate::commands::nvme::{Admin, Command, accepted, log_page, number, status_name};
 use crate::io::Buffer;
 
 /// Length of every structure that Identify returns, in bytes.
@@ -218,10 +218,6 @@ impl<'a> Subsystem<'a> {
         }
     }
 
-    fn log(&self) -> Result<Log, String> {
-        log_page(self.controller, Log::PAGE).map(Log)
-    }
-
     fn send(&self, word: u32) -> Attempt {
         let command = Command {
             opcode: command::SANITIZE,
@@ -264,7 +260,7 @@ impl Sanitizer for Subsystem<'_> {
     }
 
     fn status(&self) -> Result<Status, String> {
-        let log = self.log()?;
+        let log = Log::read(self.controller)?;
         let answer = Exchange {
             sent: format!("Get Log Page (opcode 0x02), page 0x{:02x}", Log::PAGE),
             answered: log.text(),
@@ -292,43 +288,55 @@ impl Sanitizer for Subsystem<'_> {
     }
 
     fn estimate(&self, action: Action) -> Option<Duration> {
-        self.log().ok()?.estimate(action)
+        let [overwrite, block, crypto] = Log::read(self.controller).ok()?.seconds;
+        let seconds = match action {
+            Action::Overwrite => overwrite,
+            Action::BlockErase => block,
+            Action::CryptoErase => crypto,
+        };
+        (seconds != u32::MAX).then(|| Duration::from_secs(seconds.into()))
     }
 }
 
 /// The Sanitize Status log.
-struct Log([u8; LOG_PAGE]);
+struct Log {
+    /// Sanitize Progress (SPROG).
+    progress: u16,
+    /// Sanitize Status (SSTAT).
+    status: u16,
+    /// Word 10 of the last Sanitize command (SCDW10).
+    command: u32,
+    /// Estimated seconds of an overwrite, a block erase and a crypto erase; all ones say that they are not known.
+    seconds: [u32; 3],
+}
 
 impl Log {
     const PAGE: u8 = 0x81;
 
-    /// Sanitize Progress (SPROG).
-    fn progress(&self) -> u16 {
-        self.word(0)
-    }
-
-    /// Sanitize Status (SSTAT).
-    fn status(&self) -> u16 {
-        self.word(2)
-    }
-
-    /// Word 10 of the last Sanitize command (SCDW10).
-    fn command(&self) -> u32 {
-        self.long(4)
+    fn read(controller: &dyn Admin) -> Result<Log, String> {
+        let page = log_page(controller, Log::PAGE)?;
+        let word = |at: usize| u16::from_le_bytes([page[at], page[at + 1]]);
+        let long = |at: usize| u32::from(word(at)) | u32::from(word(at + 2)) << 16;
+        Ok(Log {
+            progress: word(0),
+            status: word(2),
+            command: long(4),
+            seconds: [8, 12, 16].map(long),
+        })
     }
 
     fn state(&self) -> Result<State, String> {
-        let last = match self.command() & word10::ACTION {
+        let last = match self.command & word10::ACTION {
             word10::BLOCK_ERASE => Some(Action::BlockErase),
             word10::OVERWRITE => Some(Action::Overwrite),
             word10::CRYPTO_ERASE => Some(Action::CryptoErase),
             _ => None,
         };
-        let mode = match self.command() & word10::UNRESTRICTED {
+        let mode = match self.command & word10::UNRESTRICTED {
             0 => Mode::Restricted,
             _ => Mode::Unrestricted,
         };
-        match self.status() & 0b111 {
+        match self.status & 0b111 {
             0 => Ok(State::Idle {
                 last: None,
                 succeeded: Some(false),
@@ -340,37 +348,17 @@ impl Log {
             }),
             2 => Ok(State::Running {
                 action: last,
-                progress: self.progress(),
+                progress: self.progress,
             }),
             3 => Ok(State::Failed { mode: Some(mode) }),
             _ => Err(format!("it reports {}", self.text())),
         }
     }
 
-    /// How long an action takes; all ones say that it is not known.
-    fn estimate(&self, action: Action) -> Option<Duration> {
-        let seconds = self.long(match action {
-            Action::Overwrite => 8,
-            Action::BlockErase => 12,
-            Action::CryptoErase => 16,
-        });
-        (seconds != u32::MAX).then(|| Duration::from_secs(seconds.into()))
-    }
-
     fn text(&self) -> String {
         format!(
             "SPROG 0x{:04x}, SSTAT 0x{:04x}, SCDW10 0x{:08x}",
-            self.progress(),
-            self.status(),
-            self.command()
+            self.progress, self.status, self.command
         )
-    }
-
-    fn word(&self, at: usize) -> u16 {
-        u16::from_le_bytes([self.0[at], self.0[at + 1]])
-    }
-
-    fn long(&self, at: usize) -> u32 {
-        u32::from_le_bytes(self.0[at..at + 4].try_into().expect("four"))
     }
 }
