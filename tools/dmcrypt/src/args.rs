@@ -105,11 +105,11 @@ pub struct BenchArguments {
     pub cipher: Vec<Spec>,
 
     /// Number of measurements of each specification; the figures are medians
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = number::of("rounds", 1..=10_000_u32))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = number::in_range("rounds", 1..=10_000_u32))]
     pub rounds: u32,
 
     /// Length of a measurement for each of the eight workloads, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 30, value_parser = number::of("milliseconds", 1..=MOST_MS))]
+    #[arg(long, value_name = "MS", default_value_t = 30, value_parser = number::in_range("milliseconds", 1..=MOST_MS))]
     pub sample: u64,
 
     /// Bytes to measure on, of memory or from the beginning of the device
