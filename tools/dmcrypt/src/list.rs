@@ -15,7 +15,7 @@ use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::ListArguments;
 use crate::model::{Entry, LIST_FORMAT, List, Machine};
-use crate::probe::{Prober, unclear};
+use crate::probe::Prober;
 use crate::session::{Progress, Session, print_note};
 use crate::spec::{Iv, Spec, algorithm};
 use crate::{candidates, report};
@@ -39,15 +39,12 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
 
 /// Surveys this kernel.
 pub fn survey_kernel(session: &Session, interrupt: &Interrupt) -> Result<List, Failure> {
-    let mut kernel = Linux {
-        prober: Prober::new(&session.control)?,
-        unclear: Vec::new(),
-    };
+    let mut kernel = Prober::new(&session.control)?;
     let steps = candidates::algorithms().len() as u64;
     let progress = Progress::begin(steps, "what this kernel accepts".into());
     let mut survey = Survey::new(&mut kernel, interrupt);
     survey.all(|done, what| progress.reach(done, what))?;
-    let has_integrity = survey.kernel.prober.has_integrity();
+    let has_integrity = survey.kernel.has_integrity();
     if has_integrity {
         survey.authenticated()?;
     }
@@ -71,20 +68,9 @@ pub fn survey_kernel(session: &Session, interrupt: &Interrupt) -> Result<List, F
     Ok(list)
 }
 
-/// The running kernel.
-struct Linux {
-    prober: Prober,
-    /// Questions that the kernel answered with neither yes nor no.
-    unclear: Vec<String>,
-}
-
-impl Kernel for Linux {
+impl Kernel for Prober {
     fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
-        let answer = self.prober.accepts(spec)?;
-        Ok(answer.unwrap_or_else(|error| {
-            self.unclear.push(unclear(spec, error));
-            false
-        }))
+        Prober::accepts(self, spec)
     }
 
     fn has(&mut self, name: &str) -> bool {

@@ -102,7 +102,7 @@ fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure>
                  lacks (CONFIG_DM_INTEGRITY, CONFIG_DM_ZERO): load them, or use one without",
             );
         }
-        if prober.accepts(spec)? != Ok(true) {
+        if !prober.accepts(spec)? {
             return refused(
                 "this kernel does not accept it: use one that `squall dmcrypt list` shows",
             );

@@ -51,24 +51,12 @@ const SECTOR_SIZE: u32 = 4096;
 /// What a device did, for each workload.
 type Samples = Vec<WorkloadSamples>;
 
-/// What an encrypted device stands on.
-struct BaselineDevice {
-    /// The device's number.
-    number: Number,
-    /// How much of it is used, in sectors of 512 bytes.
-    sectors: u64,
-    /// Devices that are removed with the encrypted one, from the upper to the lower.
-    #[expect(dead_code, reason = "it is there to be dropped")]
-    devices: Vec<Mapped>,
-}
-
-/// A specification with its options, and its device while it is measured.
+/// A specification with its options, and its devices while it is measured.
 struct MeasuredDevice {
     chosen: Chosen,
     options: Options,
-    device: Mapped,
-    /// Removed after what stands on it.
-    below: BaselineDevice,
+    /// The encrypted one, and those below it in the order in which they are removed.
+    _devices: Vec<Mapped>,
 }
 
 impl Run<'_> {
@@ -228,23 +216,23 @@ impl Run<'_> {
         self.devices += 1;
         let control = &self.session.control;
         let (spec, backing) = (&chosen.spec, self.backing.number);
-        let below = match place {
+        let (number, sectors, below) = match place {
             Some(place) => below(control, &label, backing, place, spec, options)?,
-            None => BaselineDevice {
-                number: backing,
-                sectors: self.backing.sectors(),
-                devices: Vec::new(),
-            },
+            None => (backing, self.backing.sectors(), Vec::new()),
         };
         let key = Key::draw(spec.key_len());
-        let table = crypt::table(spec, options, &key, below.number, below.sectors);
+        let table = crypt::table(spec, options, &key, number, sectors);
+        let device = Mapped::start(control, &label, &table)?;
+        let subject = Subject {
+            name: spec.to_string(),
+            file: Arc::new(device.open(OFlags::RDWR | OFlags::DIRECT)?),
+            bytes: sectors * 512,
+        };
         let stand = MeasuredDevice {
-            device: Mapped::start(control, &label, &table)?,
             chosen: chosen.clone(),
             options,
-            below,
+            _devices: [device].into_iter().chain(below).collect(),
         };
-        let subject = stand.subject()?;
         if options.journal.is_some() {
             self.write_all(&subject, format!("tags of {}", subject.name))?;
         }
@@ -293,7 +281,8 @@ fn with_options(best: Option<Chosen>, chosen: &[Chosen]) -> Vec<(Chosen, Options
         .collect()
 }
 
-/// A part of the backing device, and perhaps a device of dm-integrity over it.
+/// A part of the backing device, and perhaps a device of dm-integrity over it: the number and the length (in sectors of
+/// 512 bytes) of the upper one, and both.
 fn below(
     control: &Rc<Control>,
     label: &str,
@@ -301,7 +290,7 @@ fn below(
     (start, bytes): (u64, u64),
     spec: &Spec,
     options: Options,
-) -> Result<BaselineDevice, Failure> {
+) -> Result<(Number, u64, Vec<Mapped>), Failure> {
     let table = Table {
         target: "linear",
         sectors: bytes / 512,
@@ -309,11 +298,7 @@ fn below(
     };
     let part = Mapped::start(control, &format!("{label}-part"), &table)?;
     let Some(journal) = options.journal else {
-        return Ok(BaselineDevice {
-            number: part.number(),
-            sectors: bytes / 512,
-            devices: vec![part],
-        });
+        return Ok((part.number(), bytes / 512, vec![part]));
     };
     let layout = Layout {
         below: part.number(),
@@ -323,24 +308,10 @@ fn below(
     };
     let file = part.open(OFlags::RDWR | OFlags::DIRECT)?;
     let (device, sectors) = layout.format(control, &format!("{label}-integrity"), &file)?;
-    Ok(BaselineDevice {
-        number: device.number(),
-        sectors,
-        devices: vec![device, part],
-    })
+    Ok((device.number(), sectors, vec![device, part]))
 }
 
 impl MeasuredDevice {
-    /// Opens the device for measurement.
-    fn subject(&self) -> Result<Subject, Failure> {
-        let file = self.device.open(OFlags::RDWR | OFlags::DIRECT)?;
-        Ok(Subject {
-            name: self.chosen.spec.to_string(),
-            file: Arc::new(file),
-            bytes: self.below.sectors * 512,
-        })
-    }
-
     fn measured(self, figures: Vec<Figure>) -> Measured {
         Measured {
             spec: self.chosen.spec,

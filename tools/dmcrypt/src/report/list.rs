@@ -55,13 +55,12 @@ fn counts(list: &List) -> Part {
     ))
 }
 
-/// A row of secure ones: the specification without what varies and without the key, such as `aes-cbc-essiv`.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Row {
-    rank: usize,
-    name: String,
-    pub(super) key_bits: Vec<u32>,
-}
+/// The place of the mode, the specification without what varies and without the key, such as `aes-cbc-essiv`, and the
+/// lengths of keys.
+pub(super) type Row = (usize, String, Vec<u32>);
+
+/// Rows of secure ones, with what varies in each.
+type Rows<'a> = BTreeMap<Row, BTreeSet<&'a str>>;
 
 fn secure(list: &List) -> Part {
     let rows = rows(secure_specs(list).filter(|spec| spec.integrity.is_none()));
@@ -94,12 +93,10 @@ fn authenticated(list: &List) -> Part {
     Section::part("authenticated", heading, vec![part])
 }
 
-fn table(names: &str, rows: BTreeMap<Row, BTreeSet<&str>>) -> Part {
-    let row = |(row, names): (Row, BTreeSet<&str>)| {
-        let bits: Vec<String> = row.key_bits.iter().map(u32::to_string).collect();
-        [row.name, bits.join(" "), joined(&names)]
-            .map(Cell::new)
-            .into()
+fn table(names: &str, rows: Rows) -> Part {
+    let row = |((_, name, bits), names): (Row, BTreeSet<&str>)| {
+        let bits: Vec<String> = bits.iter().map(u32::to_string).collect();
+        [name, bits.join(" "), joined(&names)].map(Cell::new).into()
     };
     Part::Table(Table {
         columns: vec![
@@ -113,7 +110,7 @@ fn table(names: &str, rows: BTreeMap<Row, BTreeSet<&str>>) -> Part {
 }
 
 /// The rows with their digests.
-pub(super) fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> BTreeMap<Row, BTreeSet<&'a str>> {
+pub(super) fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> Rows<'a> {
     rows_of(specs.map(|spec| {
         let without_digest = Spec {
             iv: Iv::plain(&spec.iv.name),
@@ -125,22 +122,15 @@ pub(super) fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> BTreeMap<Row, B
 }
 
 /// The rows of specifications, each with its name in the row and what varies; all in a row have the same key lengths.
-fn rows_of<'a>(
-    specs: impl Iterator<Item = (&'a Spec, String, &'a str)>,
-) -> BTreeMap<Row, BTreeSet<&'a str>> {
+fn rows_of<'a>(specs: impl Iterator<Item = (&'a Spec, String, &'a str)>) -> Rows<'a> {
     let mut bits: BTreeMap<(usize, String, &str), Vec<u32>> = BTreeMap::new();
     for (spec, name, varying) in specs {
         let key = (rank(&spec.mode), name, varying);
         bits.entry(key).or_default().push(spec.key_bits);
     }
-    let mut rows: BTreeMap<Row, BTreeSet<&str>> = BTreeMap::new();
-    for ((rank, name, varying), key_bits) in bits {
-        let row = Row {
-            rank,
-            name,
-            key_bits,
-        };
-        rows.entry(row).or_default().insert(varying);
+    let mut rows = Rows::new();
+    for ((rank, name, varying), bits) in bits {
+        rows.entry((rank, name, bits)).or_default().insert(varying);
     }
     rows
 }

@@ -3,7 +3,7 @@
 
 use squall_guests::Job;
 
-use crate::guests::workspace::{GuestSession, NAMES, USUAL, Workspace};
+use crate::guests::workspace::{GuestSession, NAMES, SERIAL, USUAL, Workspace};
 use squall_guests::commands::contains;
 use squall_guests::needs::USER_MODE;
 use squall_testing::suite::Test;
@@ -13,8 +13,6 @@ pub const TESTS: &[Test] = tests![
     changed_sectors_are_noticed_and_nothing_is_left: [USER_MODE],
     devices_are_those_of_cryptsetup: [USER_MODE],
 ];
-
-const SERIAL: &str = "DRIVE-1";
 
 /// What programs say where dm-crypt finds a wrong tag: the error is EILSEQ.
 const EILSEQ: &str = "Invalid or incomplete multibyte or wide character";

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::guests::workspace::{
-    GuestSession, LOAD_USUAL, MEASURED, MIB, NAMES, USUAL, Workspace, id,
+    GuestSession, LOAD_USUAL, MEASURED, MIB, NAMES, SERIAL, USUAL, Workspace, id,
 };
 use squall_guests::commands::contains;
 use squall_guests::needs::USER_MODE;
@@ -15,8 +15,6 @@ pub const TESTS: &[Test] = tests![
     memory_is_measured_and_freed: [USER_MODE],
     data_written_through_a_device_is_encrypted: [USER_MODE],
 ];
-
-const SERIAL: &str = "DRIVE-1";
 
 /// Options for a quick run.
 const QUICK: &str = "--size 16MiB --rounds 2 --sample 5";

@@ -10,14 +10,12 @@ use squall_guests::needs::USER_MODE;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::guests::workspace::{GuestSession, USUAL, Workspace, id};
+use crate::guests::workspace::{GuestSession, SERIAL, USUAL, Workspace, id};
 
 pub const TESTS: &[Test] = tests![
     recommended_lines_work: [USER_MODE],
     lines_with_all_options_work: [USER_MODE],
 ];
-
-const SERIAL: &str = "DRIVE-1";
 
 /// Options that make trying a passphrase fast. They are not part of the recommendation.
 const CHEAP: &str = "-q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/key";

@@ -1,6 +1,6 @@
 //! `squall dmcrypt` refuses devices and arguments with one line that says why, and writes nothing.
 
-use crate::guests::workspace::{GuestSession, MEASURED, RunResult, USUAL, Workspace, id};
+use crate::guests::workspace::{GuestSession, MEASURED, RunResult, SERIAL, USUAL, Workspace, id};
 use squall_guests::commands::contains;
 use squall_guests::needs::USER_MODE;
 use squall_testing::suite::Test;
@@ -11,8 +11,6 @@ pub const TESTS: &[Test] = tests![
     conflicts_with_other_programs_are_reported: [USER_MODE],
     missing_parts_of_the_kernel_are_reported: [USER_MODE],
 ];
-
-const SERIAL: &str = "DRIVE-1";
 
 /// Options that give full consent to overwriting the drive.
 const MEANT: &str = "--device /dev/ubda --yes --serial DRIVE-1";

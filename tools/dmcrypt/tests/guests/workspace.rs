@@ -11,6 +11,9 @@ use squall_guests::fixture;
 
 pub const MIB: u64 = 1 << 20;
 
+/// The serial number of the drive of most tests.
+pub const SERIAL: &str = "DRIVE-1";
+
 /// Longest time of a run of squall, which may load hundreds of thousands of tables.
 const LIMIT: Duration = Duration::from_secs(7200);
 
