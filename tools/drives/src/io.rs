@@ -6,7 +6,7 @@ mod device;
 mod queue;
 mod ring;
 
-pub(crate) use claim::timeout as claim_timeout;
+pub(crate) use claim::CLAIM_TIMEOUT;
 pub use claim::{forget_partitions, hold};
 pub use device::{Access, Device, Direct, claimed_by_others};
 pub use queue::{Buffer, Direction, Finished, Queue, QueueKind, Transfer};
