@@ -5,6 +5,8 @@
 //! scripts. Both count the whole key, which XTS doubles, and take the kernel's names of ciphers.
 //! `luksFormat` would choose the sector size by the drive, so the line always names it.
 
+use squall_tools::text::shell_word;
+
 use crate::model::{Backing, BackingKind, Measured, Options, Recommendation};
 use crate::rank::{Preferred, preference, preferred};
 use crate::report::percent;
@@ -32,7 +34,7 @@ pub fn recommend(
             true => &backing.name,
             false => PLACEHOLDER,
         };
-        let (in_shell, in_table) = (word(device), field(device));
+        let (in_shell, in_table) = (shell_word(device), field(device));
         Some(Recommendation {
             spec: spec.clone(),
             options: *options,
@@ -43,7 +45,7 @@ pub fn recommend(
             ),
             luks_format: format!(
                 "cryptsetup luksFormat --type luks2 --cipher {} --key-size {} --sector-size {} {in_shell}",
-                word(&spec.name()),
+                shell_word(&spec.name()),
                 spec.key_bits,
                 options.sector_size,
             ),
@@ -184,16 +186,6 @@ fn has_lasting_name(backing: &Backing) -> bool {
     // The name must be a file directly in that directory.
     let is_plain = |name: &str| !["", ".", ".."].contains(&name) && !name.contains('/');
     backing.kind == BackingKind::Device && own.is_some_and(is_plain)
-}
-
-/// Quotes `text` as a word for a shell.
-fn word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:,+=@%".contains(c);
-    if text.chars().all(is_plain) {
-        text.into()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// Escapes `text` as a field of crypttab, with octal numbers for special characters.

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use clap::Args;
 use squall_tools::columns::paragraph;
+use squall_tools::text::shell_word;
 use squall_tools::units::volume;
 use squall_tools::{Failure, output};
 
@@ -54,7 +55,7 @@ pub fn check(targets: &[Target], consent: &Consent) -> Result<(), Failure> {
     let names = unnamed.iter().map(|target| name_and_serial(target));
     let names: Vec<String> = names.collect();
     let serials = unnamed.iter().map(|target| target.identity.serial.as_ref());
-    let options = serials.map(|serial| Some(format!(" --serial {}", quoted(serial?))));
+    let options = serials.map(|serial| Some(format!(" --serial {}", shell_word(serial?))));
     let right = match options.collect::<Option<String>>() {
         Some(options) => format!(", or add{options}"),
         None => String::new(),
@@ -109,16 +110,6 @@ fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> 
 /// Whether `target` was given by a stable name or by its serial number.
 fn is_confirmed_by_name(target: &Target, serials: &[String]) -> bool {
     target.has_stable_name || serials.iter().any(|serial| target.has_serial(serial))
-}
-
-/// `serial`, quoted for a shell where that is needed.
-fn quoted(serial: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
-    if serial.chars().all(is_plain) {
-        serial.into()
-    } else {
-        format!("'{}'", serial.replace('\'', r"'\''"))
-    }
 }
 
 fn name_and_serial(target: &Target) -> String {
