@@ -136,7 +136,7 @@ pub struct StreamArguments {
     ///
     /// The default is one thread for raw bytes into a pipe, because the pipe's reader is slower than
     /// one generator, and otherwise one thread per CPU, up to 16.
-    #[arg(long, value_name = "N", value_parser = number::of("threads", 1..=MAX_THREADS))]
+    #[arg(long, value_name = "N", value_parser = number::in_range("threads", 1..=MAX_THREADS))]
     pub threads: Option<usize>,
 
     #[arg(long, value_name = "NAME", value_parser = parse_engine, help = engine_help(), long_help = engine_long_help())]
@@ -271,7 +271,7 @@ pub struct SeedArguments {
     /// The kernel trusts this number. The number decides how soon the kernel's generator counts as ready
     /// at boot, and since Linux 5.18 nothing else. Whirlwind does not estimate entropy: claim only what
     /// you know about your machine.
-    #[arg(long, value_name = "BITS", value_parser = number::of("bits", 0..=MAX_CREDIT), default_value_t = 0)]
+    #[arg(long, value_name = "BITS", value_parser = number::in_range("bits", 0..=MAX_CREDIT), default_value_t = 0)]
     pub credit: u16,
 
     /// Keep running, and seed again whenever a clone of this VM is detected

@@ -4,9 +4,11 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use serde::{Deserialize, Serialize};
+
 use crate::text;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Failure {
     /// A wrong argument; the text says what is wrong and what would be right.
     Usage(String),

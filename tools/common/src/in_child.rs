@@ -6,12 +6,13 @@
 
 #![allow(unsafe_code)]
 
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::io::{self, PipeReader, PipeWriter, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 
 use crate::Failure;
@@ -29,6 +30,7 @@ const TOLD: i32 = SIGUSR2;
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// What became of the work.
+#[derive(Serialize, Deserialize)]
 pub struct Ended {
     pub result: Result<(), Failure>,
     /// Whether a thread may be stuck in the kernel, so that the child is not waited for.
@@ -94,36 +96,30 @@ fn as_child(
     let Ok(ended) = catch_unwind(AssertUnwindSafe(work)) else {
         std::process::exit(101);
     };
-    let (result, is_stuck) = match ended {
-        Ok(ended) => (ended.result, ended.is_stuck),
-        Err(failure) => (Err(failure), false),
-    };
-    let (kind, text) = match result {
-        Ok(()) => (0, String::new()),
-        Err(Failure::Runtime(text)) => (1, text),
-        Err(Failure::Usage(text)) => (2, text),
-        Err(Failure::Closed) => (3, String::new()),
-    };
-    let mut message = vec![kind, is_stuck.into()];
-    message.extend((text.len() as u64).to_le_bytes());
-    message.extend(text.as_bytes());
+    let ended = ended.unwrap_or_else(|failure| Ended {
+        result: Err(failure),
+        is_stuck: false,
+    });
+    let message = serde_json::to_vec(&ended).expect("texts and a flag");
     // If the parent is gone, so is whoever wants to know.
     let _ = to_parent.write_all(&message);
     drop(to_parent);
     std::process::exit(0)
 }
 
-fn as_parent(child: i32, mut answers: PipeReader, terminal: &Terminal) -> Result<(), Failure> {
+fn as_parent(child: i32, answers: PipeReader, terminal: &Terminal) -> Result<(), Failure> {
     pass_signals_on(child, terminal)
         .map_err(|error| Failure::Runtime(format!("signals: {}", cause(&error))))?;
-    match read_message(&mut answers) {
-        Ok((result, is_stuck)) => {
+    // What was read is whole, although the child may never close its end.
+    let mut messages = serde_json::Deserializer::from_reader(answers).into_iter();
+    match messages.next() {
+        Some(Ok(Ended { result, is_stuck })) => {
             if !is_stuck {
                 wait_for(child);
             }
             result
         }
-        Err(_) => {
+        _ => {
             let status = wait_for(child);
             terminal.restore();
             Err(Failure::Runtime(match libc::WIFSIGNALED(status) {
@@ -135,21 +131,6 @@ fn as_parent(child: i32, mut answers: PipeReader, terminal: &Terminal) -> Result
             }))
         }
     }
-}
-
-fn read_message(answers: &mut impl Read) -> io::Result<(Result<(), Failure>, bool)> {
-    let mut head = [0; 10];
-    answers.read_exact(&mut head)?;
-    let length = u64::from_le_bytes(head[2..].try_into().expect("eight bytes"));
-    let mut text = String::new();
-    answers.take(length).read_to_string(&mut text)?;
-    let result = match head[0] {
-        0 => Ok(()),
-        1 => Err(Failure::Runtime(text)),
-        2 => Err(Failure::Usage(text)),
-        _ => Err(Failure::Closed),
-    };
-    Ok((result, head[1] != 0))
 }
 
 /// Waits until `child` has ended, and returns its status.

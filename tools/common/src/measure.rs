@@ -102,7 +102,6 @@ pub fn in_turns(peers: Vec<Peer>, effort: Effort) -> Vec<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use std::thread::sleep;
-    use std::time::Instant;
 
     use super::*;
 
@@ -149,17 +148,5 @@ mod tests {
             assert!(times.iter().all(|&time| time >= least), "{times:?}");
         }
         assert!(calls >= 5);
-    }
-
-    #[test]
-    fn a_comparison_takes_at_least_its_time() {
-        let effort = Effort {
-            rounds: 1,
-            time: Duration::from_millis(20),
-        };
-        let clock = Instant::now();
-        let times = in_turns(vec![Peer::self_timed(|_| 1e6)], effort);
-        assert!(clock.elapsed() >= effort.time);
-        assert!(times[0].iter().all(|&time| time == 1e6));
     }
 }

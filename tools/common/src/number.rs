@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// A parser of whole numbers in `range`; `things` says of what, such as "seconds".
 ///
 /// The error message says what would be right.
-pub fn of<N: FromStr + PartialOrd + Display + Clone>(
+pub fn in_range<N: FromStr + PartialOrd + Display + Clone>(
     things: &'static str,
     range: RangeInclusive<N>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone {

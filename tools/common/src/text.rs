@@ -12,3 +12,12 @@ pub fn in_a_line(text: &str) -> String {
     }
     line
 }
+
+/// `text` as one word for a shell, quoted if it must be.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:,+=@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}

@@ -37,8 +37,8 @@ pub enum DmcryptCommand {
 #[derive(Args, Debug, Default)]
 #[command(
     after_help = "Loads a table with each specification, but never uses it: nothing is read, written or \
-encrypted, and no device is needed. Candidates come from /proc/crypto, from the kernel's modules, and \
-from what Linux ever had. Modules that the kernel loads to answer stay loaded.
+encrypted, and no device is needed. Candidates are made of the ciphers, modes, IVs and digests that \
+Linux has or had. Modules that the kernel loads to answer stay loaded.
 
 Examples:
   squall dmcrypt list
@@ -52,12 +52,6 @@ Exit codes: 0 for success, 1 for a failure while running or an interrupted list,
 argument."
 )]
 pub struct ListArguments {
-    /// Try every candidate, even with ciphers and digests that the kernel reported as missing
-    ///
-    /// The result is the same, but takes longer. Use this to check that the shortcut misses nothing.
-    #[arg(long)]
-    pub exhaustive: bool,
-
     /// Outputs besides the table, or instead of it.
     #[command(flatten)]
     pub reports: ReportArguments,
@@ -111,11 +105,11 @@ pub struct BenchArguments {
     pub cipher: Vec<Spec>,
 
     /// Number of measurements of each specification; the figures are medians
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = number::of("rounds", 1..=10_000_u32))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = number::in_range("rounds", 1..=10_000_u32))]
     pub rounds: u32,
 
     /// Length of a measurement for each of the eight workloads, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 30, value_parser = number::of("milliseconds", 1..=MOST_MS))]
+    #[arg(long, value_name = "MS", default_value_t = 30, value_parser = number::in_range("milliseconds", 1..=MOST_MS))]
     pub sample: u64,
 
     /// Bytes to measure on, of memory or from the beginning of the device

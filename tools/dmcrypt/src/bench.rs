@@ -80,7 +80,7 @@ fn measure_and_report(
         is_complete: true,
     };
     let at = Timestamp::now();
-    run.prepare()?;
+    run.write_all(&backing.subject(), "random data".into())?;
     let all = choice
         .measured
         .into_iter()
@@ -98,11 +98,13 @@ fn measure_and_report(
     };
     // If only authenticated ones were measured, the device without encryption was measured with them.
     let raw = if raw.is_empty() { raw_beside } else { raw };
-    let recommendation = recommend::recommend(&ranking, &variants, &backing.about);
+    let machine = Machine::this();
+    let recommendation =
+        recommend::recommend(&ranking, &variants, &backing.about, machine.is_emulated);
     Ok(Bench {
         format: BENCH_FORMAT,
         at,
-        machine: Machine::this(),
+        machine,
         backing: backing.about.clone(),
         rounds: options.rounds as usize,
         sample_ms: options.sample,

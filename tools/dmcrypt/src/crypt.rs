@@ -57,7 +57,6 @@ pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u
 fn optional_parameters(spec: &Spec, options: Options) -> Vec<String> {
     let flags = [
         (options.same_cpu, "same_cpu_crypt"),
-        (options.high_priority, "high_priority"),
         (options.no_workqueues, "no_read_workqueue"),
         (options.no_workqueues, "no_write_workqueue"),
     ];
@@ -97,13 +96,9 @@ mod tests {
         );
         let queued = Options {
             same_cpu: true,
-            high_priority: true,
             ..Options::PLAIN
         };
-        assert_eq!(
-            parameters(queued),
-            format!("{begin} 2 same_cpu_crypt high_priority")
-        );
+        assert_eq!(parameters(queued), format!("{begin} 1 same_cpu_crypt"));
         assert_eq!(
             of(&spec("aes-gcm-random 128 aead"), Options::PLAIN),
             "capi:gcm(aes)-random 00112233445566778899aabbccddeeff 0 1:0 0 1 integrity:28:aead"

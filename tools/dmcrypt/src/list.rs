@@ -15,8 +15,7 @@ use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::ListArguments;
 use crate::model::{Entry, LIST_FORMAT, List, Machine};
-use crate::names::Names;
-use crate::probe::{Prober, unclear};
+use crate::probe::Prober;
 use crate::session::{Progress, Session, print_note};
 use crate::spec::{Iv, Spec, algorithm};
 use crate::{candidates, report};
@@ -26,7 +25,7 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
     let reports = Reports::open(&options.reports, None)?;
     let interrupt = Interrupt::watch("the list has what was found so far")?;
     let session = Session::begin()?;
-    let list = survey_kernel(&session, options.exhaustive, &interrupt)?;
+    let list = survey_kernel(&session, &interrupt)?;
     let document = report::list::document(&list);
     let page = || document.page();
     let text = || document.text(output::width());
@@ -39,61 +38,39 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
 }
 
 /// Surveys this kernel.
-pub fn survey_kernel(
-    session: &Session,
-    is_exhaustive: bool,
-    interrupt: &Interrupt,
-) -> Result<List, Failure> {
-    let names = Names::collect();
-    let mut kernel = Linux {
-        prober: Prober::new(&session.control)?,
-        unclear: Vec::new(),
-    };
-    let progress = Progress::begin(steps(&names), "what this kernel accepts".into());
-    let mut found = survey(
-        &names,
-        &mut kernel,
-        &Method {
-            is_exhaustive,
-            interrupt,
-            progress: &|done, what| progress.reach(done, what),
-        },
-    )?;
-    let has_integrity = kernel.prober.has_integrity();
+pub fn survey_kernel(session: &Session, interrupt: &Interrupt) -> Result<List, Failure> {
+    let mut kernel = Prober::new(&session.control)?;
+    let steps = candidates::algorithms().len() as u64;
+    let progress = Progress::begin(steps, "what this kernel accepts".into());
+    let mut survey = Survey::new(&mut kernel, interrupt);
+    survey.all(|done, what| progress.reach(done, what))?;
+    let has_integrity = survey.kernel.has_integrity();
     if has_integrity {
-        survey_authenticated(&mut found, &mut kernel, interrupt)?;
+        survey.authenticated()?;
     }
     drop(progress);
-    kernel.report_unclear();
-    Ok(to_list(found, has_integrity))
-}
-
-/// The running kernel.
-struct Linux {
-    prober: Prober,
-    /// Questions that the kernel answered with neither yes nor no.
-    unclear: Vec<String>,
-}
-
-impl Linux {
-    fn report_unclear(&self) {
-        if let Some(first) = self.unclear.first() {
-            let count = self.unclear.len();
-            print_note(&format!(
-                "the kernel could not check {count} of the specifications that are not listed: \
-                 {first}: run this again to check them"
-            ));
-        }
+    let list = List {
+        format: LIST_FORMAT,
+        at: Timestamp::now(),
+        machine: Machine::this(),
+        tried: survey.asked,
+        is_complete: !survey.is_interrupted,
+        has_integrity,
+        accepted: survey.accepted.into_iter().map(Entry::from_spec).collect(),
+    };
+    if let [first, ..] = &kernel.unclear[..] {
+        print_note(&format!(
+            "the kernel could not check {} of the specifications that are not listed: {first}: run \
+             this again to check them",
+            kernel.unclear.len()
+        ));
     }
+    Ok(list)
 }
 
-impl Kernel for Linux {
+impl Kernel for Prober {
     fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
-        let answer = self.prober.accepts(spec)?;
-        Ok(answer.unwrap_or_else(|error| {
-            self.unclear.push(unclear(spec, error));
-            false
-        }))
+        Prober::accepts(self, spec)
     }
 
     fn has(&mut self, name: &str) -> bool {
@@ -115,20 +92,8 @@ fn lists(crypto: &str, name: &str) -> bool {
     })
 }
 
-fn to_list(found: Found, has_integrity: bool) -> List {
-    List {
-        format: LIST_FORMAT,
-        at: Timestamp::now(),
-        machine: Machine::this(),
-        tried: found.asked,
-        is_complete: !found.is_interrupted,
-        has_integrity,
-        accepted: found.accepted.into_iter().map(Entry::from_spec).collect(),
-    }
-}
-
 /// The kernel that a survey asks; tests replace it.
-pub trait Kernel {
+trait Kernel {
     /// Whether the kernel accepts `spec`.
     fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure>;
 
@@ -137,149 +102,104 @@ pub trait Kernel {
     fn has(&mut self, name: &str) -> bool;
 }
 
-/// Options of a survey.
-pub struct Method<'a> {
-    /// Whether candidates are tried even if they are known to be impossible.
-    pub is_exhaustive: bool,
-    /// Ends the survey early when the user interrupts it.
-    pub interrupt: &'a Interrupt,
-    /// Called with the number of finished [`steps`] and the last mode and cipher.
-    pub progress: &'a dyn Fn(u64, &str),
-}
-
-/// The result of a survey.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// How many questions the kernel was asked.
-    pub asked: usize,
-    /// Accepted specifications, sorted.
-    pub accepted: Vec<Spec>,
-    /// Whether the survey was interrupted.
-    pub is_interrupted: bool,
-}
-
-/// The number of steps of a survey: one for each mode over each cipher.
-pub fn steps(names: &Names) -> u64 {
-    candidates::algorithms(names).len() as u64
-}
-
-/// Asks `kernel` about every specification that can be made of `names`.
-pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Result<Found, Failure> {
-    let mut found = Found::default();
-    let mut absent = BTreeSet::new();
-    for (step, (mode, cipher)) in (1..).zip(candidates::algorithms(names)) {
-        if method.interrupt.is_noted() {
-            found.is_interrupted = true;
-            break;
-        }
-        let algorithm = algorithm(&mode, &cipher);
-        let specs = candidates::specs(&mode, &cipher, names);
-        let mut asked = AlgorithmSurvey {
-            kernel,
-            method,
-            found: &mut found,
-            absent: &mut absent,
-            fitting: BTreeMap::new(),
-        };
-        if method.is_exhaustive || asked.is_possible(&specs, &algorithm)? {
-            asked.all(&specs, &algorithm)?;
-        }
-        (method.progress)(step, &algorithm);
-    }
-    found.accepted.sort();
-    Ok(found)
-}
-
-/// Asks about authenticated specifications too, made of what was accepted.
-pub fn survey_authenticated(
-    found: &mut Found,
-    kernel: &mut impl Kernel,
-    interrupt: &Interrupt,
-) -> Result<(), Failure> {
-    for spec in candidates::authenticated(&found.accepted) {
-        if interrupt.is_noted() {
-            found.is_interrupted = true;
-            break;
-        }
-        found.asked += 1;
-        if kernel.accepts(&spec)? {
-            found.accepted.push(spec);
-        }
-    }
-    found.accepted.sort();
-    Ok(())
-}
-
-/// The questions about one mode over one cipher.
-struct AlgorithmSurvey<'a, K> {
+/// Questions to a kernel, and what it accepts.
+struct Survey<'a, K> {
     kernel: &'a mut K,
-    method: &'a Method<'a>,
-    found: &'a mut Found,
+    interrupt: &'a Interrupt,
+    /// How many questions it was asked.
+    asked: usize,
+    /// Accepted specifications, sorted at the end.
+    accepted: Vec<Spec>,
+    is_interrupted: bool,
     /// Digests that the kernel does not have.
-    absent: &'a mut BTreeSet<String>,
-    /// For each digest, whether ESSIV can be made with it for this mode and cipher.
-    fitting: BTreeMap<String, bool>,
+    absent: BTreeSet<String>,
 }
 
-impl<K: Kernel> AlgorithmSurvey<'_, K> {
+impl<'a, K: Kernel> Survey<'a, K> {
+    fn new(kernel: &'a mut K, interrupt: &'a Interrupt) -> Survey<'a, K> {
+        Survey {
+            kernel,
+            interrupt,
+            asked: 0,
+            accepted: Vec::new(),
+            is_interrupted: false,
+            absent: BTreeSet::new(),
+        }
+    }
+
+    /// Asks about every candidate without authentication. `progress` gets the number of modes over ciphers that were
+    /// asked about, and the last one.
+    fn all(&mut self, progress: impl Fn(u64, &str)) -> Result<(), Failure> {
+        for (step, (mode, cipher)) in (1..).zip(candidates::algorithms()) {
+            let algorithm = algorithm(mode, cipher);
+            let specs = candidates::specs(mode, cipher);
+            if !self.goes_on() {
+                break;
+            }
+            if self.is_possible(&specs, &algorithm)? {
+                self.each(&specs, &algorithm)?;
+            }
+            progress(step, &algorithm);
+        }
+        self.accepted.sort();
+        Ok(())
+    }
+
+    /// Asks about authenticated ones too, made of what was accepted.
+    fn authenticated(&mut self) -> Result<(), Failure> {
+        for spec in candidates::authenticated(&self.accepted) {
+            if self.goes_on() && self.accepts(&spec)? {
+                self.accepted.push(spec);
+            }
+        }
+        self.accepted.sort();
+        Ok(())
+    }
+
+    fn goes_on(&mut self) -> bool {
+        self.is_interrupted |= self.interrupt.is_noted();
+        !self.is_interrupted
+    }
+
+    fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
+        self.asked += 1;
+        self.kernel.accepts(spec)
+    }
+
     /// Whether the kernel can make `algorithm`, the mode and cipher of all `specs`.
     fn is_possible(&mut self, specs: &[Spec], algorithm: &str) -> Result<bool, Failure> {
-        let Some(first) = specs.first() else {
-            return Ok(false);
-        };
         // Every mode accepts plain64 or has no IV.
         let spec = Spec {
             iv: Iv::plain("plain64"),
-            ..first.clone()
+            ..specs[0].clone()
         };
         Ok(self.accepts(&spec)? || self.kernel.has(algorithm))
     }
 
-    fn all(&mut self, specs: &[Spec], algorithm: &str) -> Result<(), Failure> {
+    /// Asks about each of `specs`, unless an earlier answer rules out its digest.
+    fn each(&mut self, specs: &[Spec], algorithm: &str) -> Result<(), Failure> {
+        // For each digest that was refused, whether ESSIV can be made with it for this mode and cipher.
+        let mut fitting: BTreeMap<&String, bool> = BTreeMap::new();
         for spec in specs {
-            if self.method.interrupt.is_noted() {
-                self.found.is_interrupted = true;
-                return Ok(());
-            }
-            if !self.method.is_exhaustive && self.is_ruled_out(spec) {
+            let digest = spec.iv.digest.as_ref();
+            let is_absent = |it| self.absent.contains(it) || fitting.get(it) == Some(&false);
+            if digest.is_some_and(is_absent) {
                 continue;
             }
+            if !self.goes_on() {
+                return Ok(());
+            }
             if self.accepts(spec)? {
-                self.found.accepted.push(spec.clone())
-            } else {
-                self.learn(spec, algorithm)
+                self.accepted.push(spec.clone());
+            } else if let Some(digest) = digest.filter(|digest| !fitting.contains_key(digest)) {
+                let fits = self.kernel.has(&format!("essiv({algorithm},{digest})"));
+                if !fits && !self.kernel.has(digest) {
+                    self.absent.insert(digest.clone());
+                }
+                fitting.insert(digest, fits);
             }
         }
         Ok(())
-    }
-
-    fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
-        self.found.asked += 1;
-        self.kernel.accepts(spec)
-    }
-
-    /// Whether an earlier answer already rules out the digest of `spec`.
-    fn is_ruled_out(&self, spec: &Spec) -> bool {
-        let digest = spec.iv.digest.as_ref();
-        digest.is_some_and(|digest| {
-            self.absent.contains(digest) || self.fitting.get(digest) == Some(&false)
-        })
-    }
-
-    /// Remembers what the refusal of `spec` says about its digest.
-    fn learn(&mut self, spec: &Spec, algorithm: &str) {
-        let Some(digest) = &spec.iv.digest else {
-            return;
-        };
-        if self.fitting.contains_key(digest) {
-            return;
-        }
-        let essiv = format!("essiv({algorithm},{digest})");
-        let fits = self.kernel.has(&essiv);
-        if !fits && !self.kernel.has(digest) {
-            self.absent.insert(digest.clone());
-        }
-        self.fitting.insert(digest.clone(), fits);
     }
 }
 
@@ -304,9 +224,8 @@ mod tests {
         asked: Vec<Spec>,
     }
 
-    impl Kernel for SmallKernel {
-        fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
-            self.asked.push(spec.clone());
+    impl SmallKernel {
+        fn takes(spec: &Spec) -> bool {
             let has_iv = match &spec.iv.digest {
                 Some(digest) => digest == "sha256" && spec.mode == "cbc",
                 None => spec.iv.name == "plain64",
@@ -314,53 +233,54 @@ mod tests {
             let bits = match spec.mode.as_str() {
                 "cbc" => 128..=256,
                 "xts" => 256..=512,
-                _ => return Ok(false),
+                _ => return false,
             };
-            Ok(spec.cipher == "aes" && has_iv && bits.contains(&spec.key_bits))
+            spec.cipher == "aes" && has_iv && bits.contains(&spec.key_bits)
+        }
+    }
+
+    impl Kernel for SmallKernel {
+        fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
+            self.asked.push(spec.clone());
+            Ok(SmallKernel::takes(spec))
         }
 
         fn has(&mut self, name: &str) -> bool {
-            [
+            let all = [
                 "cbc(aes)",
                 "xts(aes)",
                 "sha256",
                 "md5",
                 "essiv(cbc(aes),sha256)",
-            ]
-            .contains(&name)
+            ];
+            all.contains(&name)
         }
     }
 
-    fn survey_of(is_exhaustive: bool) -> (Found, SmallKernel) {
+    /// All that is accepted is found, and what is known to be impossible is asked about once.
+    #[test]
+    fn few_questions_find_everything() {
         let mut kernel = SmallKernel::default();
         let interrupt = Interrupt::watch("nothing is found").expect("signals");
-        let method = Method {
-            is_exhaustive,
-            interrupt: &interrupt,
-            progress: &|_, _| {},
-        };
-        let found = survey(&Names::from_texts("", ""), &mut kernel, &method).expect("answers");
-        (found, kernel)
-    }
-
-    #[test]
-    fn the_shortcut_finds_the_same_specifications() {
-        let (short, few) = survey_of(false);
-        let (long, many) = survey_of(true);
-        assert_eq!(short.accepted, long.accepted);
-        let names: BTreeSet<String> = short.accepted.iter().map(Spec::name).collect();
+        let mut survey = Survey::new(&mut kernel, &interrupt);
+        survey.all(|_, _| {}).expect("answers");
+        let (found, asked) = (survey.accepted, survey.asked);
+        let all = candidates::algorithms().into_iter();
+        let all: Vec<Spec> = all
+            .flat_map(|(mode, cipher)| candidates::specs(mode, cipher))
+            .collect();
+        let mut accepted: Vec<_> = all
+            .iter()
+            .filter(|it| SmallKernel::takes(it))
+            .cloned()
+            .collect();
+        accepted.sort();
+        assert_eq!(found, accepted);
+        let names: BTreeSet<String> = found.iter().map(Spec::name).collect();
         let expected = ["aes-cbc-essiv:sha256", "aes-cbc-plain64", "aes-xts-plain64"];
         assert_eq!(names, BTreeSet::from(expected.map(str::to_owned)));
-        assert_eq!(
-            (short.asked, long.asked),
-            (few.asked.len(), many.asked.len())
-        );
-        assert!(few.asked.len() * 10 < many.asked.len());
-    }
+        assert!(asked == kernel.asked.len() && asked * 10 < all.len());
 
-    #[test]
-    fn impossible_algorithms_are_asked_about_once() {
-        let (_, kernel) = survey_of(false);
         let count =
             |is_it: &dyn Fn(&Spec) -> bool| kernel.asked.iter().filter(|it| is_it(it)).count();
         assert_eq!(count(&|spec| spec.algorithm() == "cbc(twofish)"), 1);

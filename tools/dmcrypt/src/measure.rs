@@ -114,19 +114,17 @@ pub fn prepare(
 }
 
 /// Measures `subjects` with `workloads`. It asks `should_continue` before every sample, and drops an
-/// interrupted round for all devices. `progress` gets the number of finished turns and of all turns;
-/// a round has one turn for each workload.
+/// interrupted round for all devices. `progress` gets the number of finished turns; a round has one turn
+/// for each workload.
 pub fn run(
     subjects: &[Subject],
     workloads: &[Workload],
     plan: Plan,
     should_continue: &dyn Fn() -> bool,
-    progress: &dyn Fn(usize, usize),
+    progress: &dyn Fn(usize),
 ) -> Samples {
-    let mut runs: Vec<DeviceRun> = subjects
-        .iter()
-        .map(|subject| DeviceRun::new(subject, workloads.len()))
-        .collect();
+    let nothing = vec![WorkloadSamples::default(); workloads.len()];
+    let mut results: Vec<Result<_, String>> = vec![Ok(nothing); subjects.len()];
     let mut buffers_by_workload: Vec<Vec<Buffer>> = workloads.iter().map(buffers_for).collect();
     let mut orders = Orders::default();
     let offsets = Offsets::default();
@@ -134,69 +132,35 @@ pub fn run(
     let mut rounds = 0;
     'rounds: while rounds < plan.rounds {
         for (place, workload) in workloads.iter().enumerate() {
-            refill(&mut buffers_by_workload[place], workload);
-            for turn in orders.next(runs.len()) {
-                if !should_continue() || runs[0].samples.is_err() {
+            let buffers = &mut buffers_by_workload[place];
+            if workload.direction == Direction::Write {
+                buffers.iter_mut().for_each(|buffer| keystream(buffer));
+            }
+            for turn in orders.next(subjects.len()) {
+                if !should_continue() || results[0].is_err() {
                     break 'rounds;
                 }
-                runs[turn].take_sample(place, workload, |subject| {
-                    sample(
-                        subject,
-                        &offsets,
-                        workload,
-                        plan.sample,
-                        &mut buffers_by_workload[place],
-                    )
-                });
+                let Ok(samples) = &mut results[turn] else {
+                    continue;
+                };
+                match sample(&subjects[turn], &offsets, workload, plan.sample, buffers) {
+                    Ok((sample, latencies)) => samples[place].add(sample, &latencies),
+                    Err(error) => {
+                        results[turn] = Err(format!("{}: {}", workload.title, cause(&error)));
+                    }
+                }
             }
             turns += 1;
-            progress(turns, plan.rounds * workloads.len());
+            progress(turns);
         }
         rounds += 1;
     }
+    for workload in results.iter_mut().flatten().flatten() {
+        workload.samples.truncate(rounds);
+    }
     Samples {
         rounds,
-        subjects: runs
-            .into_iter()
-            .map(|run| run.into_rounds(rounds))
-            .collect(),
-    }
-}
-
-/// A device with its samples, or the reason why it failed.
-struct DeviceRun<'a> {
-    subject: &'a Subject,
-    samples: Result<Vec<WorkloadSamples>, String>,
-}
-
-impl<'a> DeviceRun<'a> {
-    fn new(subject: &'a Subject, workloads: usize) -> DeviceRun<'a> {
-        DeviceRun {
-            subject,
-            samples: Ok(vec![WorkloadSamples::default(); workloads]),
-        }
-    }
-
-    fn take_sample(
-        &mut self,
-        place: usize,
-        workload: &Workload,
-        sampled: impl FnOnce(&Subject) -> io::Result<(Sample, Latencies)>,
-    ) {
-        let Ok(samples) = &mut self.samples else {
-            return;
-        };
-        match sampled(self.subject) {
-            Ok((sample, latencies)) => samples[place].add(sample, &latencies),
-            Err(error) => self.samples = Err(format!("{}: {}", workload.title, cause(&error))),
-        }
-    }
-
-    fn into_rounds(self, rounds: usize) -> Result<Vec<WorkloadSamples>, String> {
-        let mut all = self.samples?;
-        all.iter_mut()
-            .for_each(|workload| workload.samples.truncate(rounds));
-        Ok(all)
+        subjects: results,
     }
 }
 
@@ -237,13 +201,6 @@ fn buffers_for(workload: &Workload) -> Vec<Buffer> {
         .collect();
     buffers.iter_mut().for_each(|buffer| keystream(buffer));
     buffers
-}
-
-/// Puts new bytes into the buffers of a workload that writes.
-fn refill(supply: &mut [Buffer], workload: &Workload) {
-    if workload.direction == Direction::Write {
-        supply.iter_mut().for_each(|buffer| keystream(buffer));
-    }
 }
 
 fn keystream(bytes: &mut [u8]) {

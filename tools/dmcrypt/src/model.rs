@@ -210,8 +210,6 @@ pub struct Options {
     pub no_workqueues: bool,
     /// Whether a work queue encrypts on the CPU that submitted the transfer (`same_cpu_crypt`).
     pub same_cpu: bool,
-    /// Whether the work queues have a high priority (`high_priority`, since Linux 6.10).
-    pub high_priority: bool,
     /// Whether dm-integrity below writes through its journal; null without dm-integrity.
     pub journal: Option<bool>,
 }
@@ -222,7 +220,6 @@ impl Options {
         sector_size: 512,
         no_workqueues: false,
         same_cpu: false,
-        high_priority: false,
         journal: None,
     };
 }
@@ -312,28 +309,4 @@ pub fn by_reason<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<(Reaso
     let mut groups: Vec<_> = by_rule.into_values().collect();
     groups.sort_by_key(|(_, specs)| Reverse(specs.len()));
     groups
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_are_sorted_by_size_and_then_by_name() {
-        let entries = [
-            "aes-pcbc-plain64 256",
-            "aes-ctr-plain64 256",
-            "twofish-ecb-null 256",
-            "aes-ecb-null 256",
-            "aes-xts-plain64 512",
-        ]
-        .map(|text| Entry::from_spec(text.parse().expect("a specification")));
-        let groups = by_reason(&entries);
-        let counts: Vec<_> = groups
-            .iter()
-            .map(|(reason, specs)| (reason.rule, specs.len()))
-            .collect();
-        assert_eq!(counts, [("ecb", 2), ("keystream", 1), ("pcbc", 1)]);
-        assert_eq!(groups[0].1[0].cipher, "twofish", "as they came");
-    }
 }

@@ -39,6 +39,8 @@ pub struct Prober {
     base: Mapped,
     key: Key,
     control: Rc<Control>,
+    /// Questions that the kernel answered with neither yes nor no.
+    pub unclear: Vec<String>,
 }
 
 /// A device of dm-integrity over zeros.
@@ -81,6 +83,7 @@ impl Prober {
             base,
             key: Key::draw(KEY_LEN),
             control: control.clone(),
+            unclear: Vec::new(),
         })
     }
 
@@ -90,28 +93,22 @@ impl Prober {
         targets.all(|target| self.control.has(target).is_ok())
     }
 
-    /// Whether the kernel accepts `spec`; the inner error if it said neither yes nor no.
-    pub fn accepts(&mut self, spec: &Spec) -> Result<Result<bool, Errno>, Failure> {
-        self.accepts_with(spec, Options::PLAIN)
-    }
-
-    /// The same with other options.
-    pub fn accepts_with(
-        &mut self,
-        spec: &Spec,
-        options: Options,
-    ) -> Result<Result<bool, Errno>, Failure> {
+    /// Whether the kernel accepts `spec`.
+    pub fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
         let below = self.below(spec)?;
-        let table = crypt::table(spec, options, &self.key, below, SECTORS);
+        let table = crypt::table(spec, Options::PLAIN, &self.key, below, SECTORS);
         match self.probe.load(&table) {
-            Ok(()) => Ok(Ok(true)),
+            Ok(()) => Ok(true),
             // NOKEY: the digest needs a key of its own, which ESSIV does not give it.
-            Err(Errno::INVAL | Errno::NOENT | Errno::LIBBAD | Errno::NOKEY) => Ok(Ok(false)),
+            Err(Errno::INVAL | Errno::NOENT | Errno::LIBBAD | Errno::NOKEY) => Ok(false),
             // These errors have nothing to do with the specification.
             Err(error @ (Errno::NOMEM | Errno::PERM | Errno::NXIO | Errno::BUSY)) => {
                 Err(Failure::Runtime(unclear(spec, error)))
             }
-            Err(error) => Ok(Err(error)),
+            Err(error) => {
+                self.unclear.push(unclear(spec, error));
+                Ok(false)
+            }
         }
     }
 
@@ -130,7 +127,7 @@ impl Prober {
 }
 
 /// The message for an answer that is neither yes nor no.
-pub fn unclear(spec: &Spec, error: Errno) -> String {
+fn unclear(spec: &Spec, error: Errno) -> String {
     format!(
         "{spec}: the kernel could not check it: {}",
         cause(&error.into())

@@ -7,9 +7,6 @@
 //! least a twentieth; nobody should give up a preference for less. With fewer than six rounds no
 //! interval holds that much, so the difference must be a tenth. Whatever the rounds say, one whose score
 //! is a tenth lower is slower: no reader should find it recommended above a better line of the table.
-//!
-//! `high_priority` is measured, not chosen: it makes the rest of the system less responsive, and takes
-//! cryptsetup 2.8 (`--perf-high_priority` in cryptsetup-open(8)).
 
 use std::cmp::Reverse;
 
@@ -71,32 +68,19 @@ pub fn best(ranking: &[Measured]) -> Vec<&Measured> {
 }
 
 /// The best few with all options: sectors of 512 and 4096 bytes, each with work queues as usual, on
-/// the same CPU, with a high priority if the kernel `has_priority`, and without work queues.
-pub fn variants(ranking: &[Measured], has_priority: bool) -> Vec<(&Measured, Options)> {
-    let plain = Options::PLAIN;
-    let queues = [
-        Some(plain),
-        Some(Options {
-            same_cpu: true,
-            ..plain
-        }),
-        has_priority.then_some(Options {
-            high_priority: true,
-            ..plain
-        }),
-        Some(Options {
-            no_workqueues: true,
-            ..plain
-        }),
-    ];
-    let all = [512, 4096].into_iter().flat_map(|sector_size| {
-        let of_size = move |options| Options {
-            sector_size,
-            ..options
-        };
-        queues.into_iter().flatten().map(of_size)
-    });
-    let all: Vec<Options> = all.collect();
+/// the same CPU, and without work queues.
+pub fn variants(ranking: &[Measured]) -> Vec<(&Measured, Options)> {
+    let mut all = Vec::new();
+    for sector_size in [512, 4096] {
+        for (same_cpu, no_workqueues) in [(false, false), (true, false), (false, true)] {
+            all.push(Options {
+                sector_size,
+                same_cpu,
+                no_workqueues,
+                ..Options::PLAIN
+            });
+        }
+    }
     let best = best(ranking).into_iter();
     best.flat_map(|measured| all.iter().map(move |options| (measured, *options)))
         .collect()
@@ -128,10 +112,8 @@ pub struct Preference {
 
 /// Chooses among measurements of the same rounds; `None` if none of them is secure.
 pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
-    let may_be = |measured: &&&Measured| {
-        measured.verdict == Verdict::Secure && !measured.options.high_priority
-    };
-    let secure: Vec<&'a Measured> = measured.iter().filter(may_be).copied().collect();
+    let is_secure = |measured: &&&Measured| measured.verdict == Verdict::Secure;
+    let secure: Vec<&'a Measured> = measured.iter().filter(is_secure).copied().collect();
     let by_score = |one: &&&Measured, other: &&&Measured| one.score.total_cmp(&other.score);
     let fastest = *secure.iter().max_by(by_score)?;
     let level = secure
@@ -189,20 +171,18 @@ fn is_as_fast_as(measured: &Measured, fastest: &Measured) -> bool {
 
 /// For each round, the logarithm of how many times faster `fastest` was: the mean over workloads.
 fn lags(measured: &Measured, fastest: &Measured) -> Vec<f64> {
-    let pairs: Vec<_> = measured.figures.iter().zip(&fastest.figures).collect();
-    let both = |(one, other): &(&_, &_)| rounds(one).min(rounds(other));
-    let count = pairs.iter().map(both).min().unwrap_or(0);
+    let pairs = measured.figures.iter().zip(&fastest.figures);
+    let pairs: Vec<_> = pairs
+        .map(|(one, best)| (&one.samples, &best.samples))
+        .collect();
+    let rounds = pairs.iter().map(|(one, best)| one.len().min(best.len()));
     let lag = |round: usize| {
         let logs = pairs
             .iter()
-            .map(|(one, best)| (best.samples[round] / one.samples[round]).ln());
+            .map(|(one, best)| (best[round] / one[round]).ln());
         logs.sum::<f64>() / pairs.len() as f64
     };
-    (0..count).map(lag).collect()
-}
-
-fn rounds(figure: &Figure) -> usize {
-    figure.samples.len()
+    (0..rounds.min().unwrap_or(0)).map(lag).collect()
 }
 
 #[cfg(test)]
@@ -270,59 +250,53 @@ pub(crate) mod tests {
         assert_eq!(scores, [9.0, 5.0, 3.0]);
     }
 
+    fn names<'a>(measured: impl IntoIterator<Item = &'a Measured>) -> Vec<String> {
+        let all = measured.into_iter();
+        all.map(|measured| measured.spec.to_string()).collect()
+    }
+
     #[test]
     fn three_ciphers_are_tried_with_all_options() {
-        let of = |text: &str, part: f64| measured(text, &[part; 30]);
         let mut ranking = [
-            of("aes-xts-plain64 256", 0.80),
-            of("aes-xts-plain64 512", 0.70),
-            of("aes-cbc-essiv:sha256 256", 0.60),
-            of("twofish-ctr-plain64 256", 0.55),
-            of("camellia-cbc-essiv:sha256 128", 0.50),
-            of("camellia-xts-plain64 512", 0.50),
-            of("xchacha12,aes-adiantum-plain64 256", 0.40),
-            of("serpent-xts-plain64 512", 0.30),
-        ];
+            ("aes-xts-plain64 256", 0.80),
+            ("aes-xts-plain64 512", 0.70),
+            ("aes-cbc-essiv:sha256 256", 0.60),
+            ("twofish-ctr-plain64 256", 0.55),
+            ("camellia-cbc-essiv:sha256 128", 0.50),
+            ("camellia-xts-plain64 512", 0.50),
+            ("xchacha12,aes-adiantum-plain64 256", 0.40),
+            ("serpent-xts-plain64 512", 0.30),
+        ]
+        .map(|(text, part)| measured(text, &[part; 30]));
         ranking[3].verdict = Verdict::Insecure;
-        let names: Vec<String> = best(&ranking)
-            .into_iter()
-            .map(|measured| measured.spec.to_string())
-            .collect();
-        assert_eq!(
-            names,
-            [
-                "aes-xts-plain64 256",
-                "camellia-xts-plain64 512",
-                "xchacha12,aes-adiantum-plain64 256",
-            ]
-        );
-        let variants = variants(&ranking, true);
-        assert_eq!(variants.len(), 3 * 8);
-        assert_eq!(super::variants(&ranking, false).len(), 3 * 6);
-        let options: Vec<_> = variants[8..16]
-            .iter()
-            .map(|(_, options)| options.described())
-            .collect();
+        let expected = [
+            "aes-xts-plain64 256",
+            "camellia-xts-plain64 512",
+            "xchacha12,aes-adiantum-plain64 256",
+        ];
+        assert_eq!(names(best(&ranking)), expected);
+        let variants = variants(&ranking);
+        assert_eq!(variants.len(), 3 * 6);
         let queues = [
             "work queues",
             "work queues on the same CPU",
-            "work queues of high priority",
             "no work queues",
         ];
         let expected = [512, 4096]
             .into_iter()
             .flat_map(|bytes| queues.map(|queues| format!("sectors of {bytes} bytes, {queues}")));
-        assert_eq!(options, expected.collect::<Vec<_>>());
-        assert_eq!(variants[8].0.spec, ranking[5].spec);
+        let options = variants[6..12]
+            .iter()
+            .map(|(_, options)| options.described());
+        assert!(options.eq(expected));
+        assert_eq!(variants[6].0.spec, ranking[5].spec);
     }
 
-    fn chosen(all: &[Measured]) -> (String, String) {
+    /// The names of the chosen one and of the fastest.
+    fn chosen(all: &[Measured]) -> [String; 2] {
         let all: Vec<&Measured> = all.iter().collect();
         let found = preferred(&all).expect("one is secure");
-        (
-            found.chosen.spec.to_string(),
-            found.fastest.spec.to_string(),
-        )
+        [found.chosen, found.fastest].map(|measured| measured.spec.to_string())
     }
 
     /// Rates of `rounds` rounds that vary by a twentieth.
@@ -331,28 +305,35 @@ pub(crate) mod tests {
         (0..rounds).map(|round| rate * vary(round)).collect()
     }
 
-    #[test]
-    fn the_fastest_is_chosen_if_it_is_faster() {
-        let clear = [
-            measured("aes-xts-plain64 512", &noisy(0.6, 30)),
-            measured("xchacha12,aes-adiantum-plain64 256", &noisy(0.66, 30)),
-        ];
-        assert_eq!(chosen(&clear).0, "xchacha12,aes-adiantum-plain64 256");
-    }
-
-    /// The rates are almost the same, but the rounds disagree about which is faster.
+    /// The fastest is chosen if it is faster in all rounds, or if its score is much higher; not if the rounds disagree
+    /// about which is faster.
     #[test]
     fn noise_does_not_override_preferences() {
+        let [aes, adiantum, camellia] = [
+            "aes-xts-plain64 512",
+            "xchacha12,aes-adiantum-plain64 256",
+            "camellia-xts-plain64 512",
+        ];
+        let clear = [
+            measured(aes, &noisy(0.6, 30)),
+            measured(adiantum, &noisy(0.66, 30)),
+        ];
+        assert_eq!(chosen(&clear)[0], adiantum);
+
         let mut turned = noisy(0.605, 30);
         turned.rotate_left(1);
         let level = [
-            measured("camellia-xts-plain64 512", &noisy(0.6, 30)),
-            measured("xchacha12,aes-adiantum-plain64 256", &turned),
+            measured(camellia, &noisy(0.6, 30)),
+            measured(adiantum, &turned),
             measured("aes-cbc-essiv:sha256 256", &noisy(0.6, 30)),
         ];
-        let (chosen, fastest) = chosen(&level);
-        assert_eq!(fastest, "xchacha12,aes-adiantum-plain64 256");
-        assert_eq!(chosen, "camellia-xts-plain64 512");
+        assert_eq!(chosen(&level), [camellia, adiantum]);
+
+        let mut wild = vec![0.3, 0.9, 0.2, 0.8, 0.3];
+        let low = measured(aes, &wild);
+        wild.rotate_left(1);
+        wild.iter_mut().for_each(|ratio| *ratio *= 1.2);
+        assert_eq!(chosen(&[low, measured(camellia, &wild)])[0], camellia);
     }
 
     /// All are equally fast: each is chosen once those before it are removed.
@@ -367,14 +348,12 @@ pub(crate) mod tests {
             ("aes-cbc-essiv:sha256 128", false),
             ("serpent-cbc-essiv:sha256 256", false),
         ];
-        let mut left: Vec<Measured> = order
-            .into_iter()
-            .map(|(text, no_workqueues)| {
-                let mut measured = measured(text, &[0.5; 8]);
-                measured.options.no_workqueues = no_workqueues;
-                measured
-            })
-            .collect();
+        let measured = |(text, no_workqueues): (&str, bool)| {
+            let mut measured = measured(text, &[0.5; 8]);
+            measured.options.no_workqueues = no_workqueues;
+            measured
+        };
+        let mut left: Vec<Measured> = order.into_iter().map(measured).collect();
         left.reverse();
         for (text, no_workqueues) in order {
             let all: Vec<&Measured> = left.iter().collect();
@@ -383,26 +362,6 @@ pub(crate) mod tests {
             assert_eq!(found, (text.to_owned(), no_workqueues));
             left.pop();
         }
-    }
-
-    /// The rounds disagree so much that no difference is significant, but the table shows one.
-    #[test]
-    fn a_much_lower_score_is_never_chosen() {
-        let mut wild = vec![0.3, 0.9, 0.2, 0.8, 0.3];
-        let low = measured("aes-xts-plain64 512", &wild);
-        wild.rotate_left(1);
-        wild.iter_mut().for_each(|ratio| *ratio *= 1.2);
-        let high = measured("camellia-cbc-essiv:sha256 128", &wild);
-        assert_eq!(chosen(&[low, high]).0, "camellia-cbc-essiv:sha256 128");
-    }
-
-    #[test]
-    fn high_priority_is_not_chosen() {
-        let mut fast = measured("aes-xts-plain64 512", &[0.9; 8]);
-        fast.options.high_priority = true;
-        let usual = measured("aes-xts-plain64 512", &[0.3; 8]);
-        let found = preferred(&[&fast, &usual]).expect("one is left");
-        assert_eq!((found.chosen.score, found.secure), (usual.score, 1));
     }
 
     #[test]
@@ -419,13 +378,16 @@ pub(crate) mod tests {
     /// 0.92 does.
     #[test]
     fn few_rounds_need_a_larger_difference() {
-        let fast = |rounds| measured("aes-cbc-essiv:sha256 256", &vec![1.0; rounds]);
-        let slow = |part, rounds| measured("aes-xts-plain64 512", &vec![part; rounds]);
-        let is_as_fast_as = |part, rounds| is_as_fast_as(&slow(part, rounds), &fast(rounds));
-        assert!(!is_as_fast_as(0.8, 3));
-        assert!(is_as_fast_as(0.92, 3));
-        assert!(is_as_fast_as(0.92, 5));
-        assert!(!is_as_fast_as(0.92, 6));
-        assert!(!is_as_fast_as(0.92, 30));
+        for (part, rounds, expected) in [
+            (0.8, 3, false),
+            (0.92, 3, true),
+            (0.92, 5, true),
+            (0.92, 6, false),
+            (0.92, 30, false),
+        ] {
+            let fast = measured("aes-cbc-essiv:sha256 256", &vec![1.0; rounds]);
+            let slow = measured("aes-xts-plain64 512", &vec![part; rounds]);
+            assert_eq!(is_as_fast_as(&slow, &fast), expected, "{part}, {rounds}");
+        }
     }
 }

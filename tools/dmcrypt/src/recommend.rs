@@ -5,24 +5,22 @@
 //! scripts. Both count the whole key, which XTS doubles, and take the kernel's names of ciphers.
 //! `luksFormat` would choose the sector size by the drive, so the line always names it.
 
-use squall_tools::measure::machine;
+use squall_tools::text::shell_word;
 
 use crate::model::{Backing, BackingKind, Measured, Options, Recommendation};
 use crate::rank::{Preferred, preference, preferred};
 use crate::report::percent;
-use crate::spec::Spec;
+
+/// Stands for the device if the user named none by a lasting name. No device can have this name: the
+/// names there begin with what the drive is attached to.
+const PLACEHOLDER: &str = "/dev/disk/by-id/DEVICE";
+
+/// The name of the opened volume.
+const VOLUME: &str = "volume";
 
 /// Recommends the best secure one of `variants`, or of `ranking` if no variant is secure; `None` if
 /// nothing is. The two lists come from different rounds, so they are not compared with each other.
 pub fn recommend(
-    ranking: &[Measured],
-    variants: &[Measured],
-    backing: &Backing,
-) -> Option<Recommendation> {
-    recommend_on(ranking, variants, backing, machine::is_emulated())
-}
-
-fn recommend_on(
     ranking: &[Measured],
     variants: &[Measured],
     backing: &Backing,
@@ -31,23 +29,63 @@ fn recommend_on(
     let among = |all: &[Measured]| {
         let all: Vec<&Measured> = all.iter().collect();
         let found = preferred(&all)?;
-        let lines = Lines {
-            spec: &found.chosen.spec,
-            options: found.chosen.options,
-            backing,
+        let Measured { spec, options, .. } = found.chosen;
+        let device = match has_lasting_name(backing) {
+            true => &backing.name,
+            false => PLACEHOLDER,
         };
+        let (in_shell, in_table) = (shell_word(device), field(device));
         Some(Recommendation {
-            spec: found.chosen.spec.clone(),
-            options: found.chosen.options,
+            spec: spec.clone(),
+            options: *options,
             why: why(&found),
-            swap: lines.swap(),
-            luks_format: lines.luks_format(),
-            luks_open: lines.luks_open(),
-            luks_crypttab: lines.luks_crypttab(),
+            swap: format!(
+                "swap {in_table} /dev/urandom {}",
+                swap_options(found.chosen)
+            ),
+            luks_format: format!(
+                "cryptsetup luksFormat --type luks2 --cipher {} --key-size {} --sector-size {} {in_shell}",
+                shell_word(&spec.name()),
+                spec.key_bits,
+                options.sector_size,
+            ),
+            luks_open: format!("cryptsetup open {}{in_shell} {VOLUME}", flags(options)),
+            luks_crypttab: format!("{VOLUME} {in_table} none luks"),
             notes: notes(found.chosen, backing, is_emulated),
         })
     };
     among(variants).or_else(|| among(ranking))
+}
+
+/// The options of a crypttab line for swap with a new random key at each boot.
+fn swap_options(chosen: &Measured) -> String {
+    let Measured { spec, options, .. } = chosen;
+    let mut words = vec![
+        "swap,plain".to_owned(),
+        format!("cipher={}", field(&spec.name()).replace(',', "\\054")),
+        format!("size={}", spec.key_bits),
+    ];
+    if options.sector_size != 512 {
+        words.push(format!("sector-size={}", options.sector_size));
+    }
+    if options.same_cpu {
+        words.push("same-cpu-crypt".to_owned());
+    }
+    if options.no_workqueues {
+        words.push("no-read-workqueue,no-write-workqueue".to_owned());
+    }
+    words.join(",")
+}
+
+/// The flags with which cryptsetup stores the options in a volume's header when it opens it.
+fn flags(options: &Options) -> &'static str {
+    match options {
+        _ if options.no_workqueues => {
+            "--perf-no_read_workqueue --perf-no_write_workqueue --persistent "
+        }
+        _ if options.same_cpu => "--perf-same_cpu_crypt --persistent ",
+        _ => "",
+    }
 }
 
 /// The reason for the choice, in a sentence.
@@ -75,26 +113,11 @@ fn why(found: &Preferred) -> String {
         _ => "has simpler options",
     };
     format!(
-        "It is about as fast as {} ({speed} % against {} %), and {advantage}.",
-        named(fastest),
+        "It is about as fast as {} with {} ({speed} % against {} %), and {advantage}.",
+        fastest.spec,
+        fastest.options.described(),
         percent(fastest.score),
     )
-}
-
-/// A specification with its options, in words.
-fn named(measured: &Measured) -> String {
-    let options = &measured.options;
-    let mut text = measured.spec.to_string();
-    if options.sector_size != 512 {
-        text += &format!(" with sectors of {} bytes", options.sector_size);
-    }
-    if options.no_workqueues {
-        text += " without work queues";
-    }
-    if options.same_cpu {
-        text += " with work queues on the same CPU";
-    }
-    text
 }
 
 /// Warnings and requirements, a sentence each.
@@ -156,110 +179,13 @@ fn notes(chosen: &Measured, backing: &Backing, is_emulated: bool) -> Vec<String>
     applying.map(|(_, note)| note.to_owned()).collect()
 }
 
-/// Stands for the device if the user named none by a lasting name. No device can have this name: the
-/// names there begin with what the drive is attached to.
-const PLACEHOLDER: &str = "/dev/disk/by-id/DEVICE";
-
-/// The name of the opened volume.
-const VOLUME: &str = "volume";
-
-/// The facts that the lines are made from.
-pub struct Lines<'a> {
-    /// The specification.
-    pub spec: &'a Spec,
-    /// Options of its table.
-    pub options: Options,
-    /// The device that was measured.
-    pub backing: &'a Backing,
-}
-
-impl Lines<'_> {
-    /// The crypttab line for swap with a new random key at each boot.
-    pub fn swap(&self) -> String {
-        let Options {
-            sector_size,
-            no_workqueues,
-            same_cpu,
-            ..
-        } = self.options;
-        let mut options = vec![
-            "swap".to_owned(),
-            "plain".to_owned(),
-            format!("cipher={}", field(&self.spec.name()).replace(',', "\\054")),
-            format!("size={}", self.spec.key_bits),
-        ];
-        if sector_size != 512 {
-            options.push(format!("sector-size={sector_size}"));
-        }
-        if same_cpu {
-            options.push("same-cpu-crypt".to_owned());
-        }
-        if no_workqueues {
-            options.push("no-read-workqueue".to_owned());
-            options.push("no-write-workqueue".to_owned());
-        }
-        format!(
-            "swap {} /dev/urandom {}",
-            field(self.device()),
-            options.join(",")
-        )
-    }
-
-    /// The command that creates a LUKS2 volume.
-    pub fn luks_format(&self) -> String {
-        format!(
-            "cryptsetup luksFormat --type luks2 --cipher {} --key-size {} --sector-size {} {}",
-            word(&self.spec.name()),
-            self.spec.key_bits,
-            self.options.sector_size,
-            word(self.device()),
-        )
-    }
-
-    /// The command that opens the volume; it stores the flags in the volume's header.
-    pub fn luks_open(&self) -> String {
-        let flags = match self.options {
-            Options {
-                no_workqueues: true,
-                ..
-            } => "--perf-no_read_workqueue --perf-no_write_workqueue --persistent ",
-            Options { same_cpu: true, .. } => "--perf-same_cpu_crypt --persistent ",
-            _ => "",
-        };
-        format!("cryptsetup open {flags}{} {VOLUME}", word(self.device()))
-    }
-
-    /// The crypttab line that opens the volume at boot.
-    pub fn luks_crypttab(&self) -> String {
-        format!("{VOLUME} {} none luks", field(self.device()))
-    }
-
-    fn device(&self) -> &str {
-        if has_lasting_name(self.backing) {
-            &self.backing.name
-        } else {
-            PLACEHOLDER
-        }
-    }
-}
-
 /// Whether the measured device was given by a name that always means the same drive. A line for swap
 /// needs one: it overwrites whatever device has the name at the next boot.
-pub fn has_lasting_name(backing: &Backing) -> bool {
+fn has_lasting_name(backing: &Backing) -> bool {
     let own = backing.name.strip_prefix("/dev/disk/by-id/");
     // The name must be a file directly in that directory.
     let is_plain = |name: &str| !["", ".", ".."].contains(&name) && !name.contains('/');
     backing.kind == BackingKind::Device && own.is_some_and(is_plain)
-}
-
-/// Quotes `text` as a word for a shell.
-fn word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:,+=@%".contains(c);
-    if text.chars().all(is_plain) {
-        text.into()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// Escapes `text` as a field of crypttab, with octal numbers for special characters.
@@ -275,4 +201,199 @@ fn field(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::rank::tests::measured;
+    use crate::rules::Verdict;
+
+    const DISK: &str = "/dev/disk/by-id/nvme-DISK_1";
+
+    fn device(name: &str) -> Backing {
+        Backing {
+            kind: BackingKind::Device,
+            name: name.into(),
+            bytes: 1 << 30,
+            sector: 512,
+        }
+    }
+
+    fn ram() -> Backing {
+        Backing {
+            kind: BackingKind::Ram,
+            ..device("/dev/ram0")
+        }
+    }
+
+    fn with(text: &str, part: f64, sector_size: u32, no_workqueues: bool) -> Measured {
+        let mut measured = measured(text, &[part; 30]);
+        measured.options = Options {
+            sector_size,
+            no_workqueues,
+            ..Options::PLAIN
+        };
+        measured
+    }
+
+    /// The recommendation if there is only one.
+    fn only(measured: Measured, backing: &Backing) -> Recommendation {
+        recommend(&[measured], &[], backing, false).expect("it is secure")
+    }
+
+    /// Commas separate options and spaces separate fields; Debian's scripts read octal numbers in both.
+    #[test]
+    fn lines_have_every_option_and_what_separates_is_escaped() {
+        let xts = |sector_size, no_workqueues| {
+            with("aes-xts-plain64 512", 0.7, sector_size, no_workqueues)
+        };
+        let mut same_cpu = xts(512, false);
+        same_cpu.options.same_cpu = true;
+        let cbc = with("aes-cbc-essiv:sha256 256", 0.5, 512, false);
+        let adiantum = with("xchacha12,aes-adiantum-plain64 256", 0.5, 512, false);
+        let fast = "--perf-no_read_workqueue --perf-no_write_workqueue --persistent ";
+        for (measured, backing, [in_table, in_shell], swap, format, flags) in [
+            (
+                xts(4096, true),
+                device(DISK),
+                [DISK; 2],
+                "cipher=aes-xts-plain64,size=512,sector-size=4096,no-read-workqueue,no-write-workqueue",
+                "--cipher aes-xts-plain64 --key-size 512 --sector-size 4096",
+                fast,
+            ),
+            (
+                same_cpu,
+                device(DISK),
+                [DISK; 2],
+                "cipher=aes-xts-plain64,size=512,same-cpu-crypt",
+                "--cipher aes-xts-plain64 --key-size 512 --sector-size 512",
+                "--perf-same_cpu_crypt --persistent ",
+            ),
+            (
+                cbc,
+                ram(),
+                [PLACEHOLDER; 2],
+                "cipher=aes-cbc-essiv:sha256,size=256",
+                "--cipher aes-cbc-essiv:sha256 --key-size 256 --sector-size 512",
+                "",
+            ),
+            (
+                adiantum,
+                device("/dev/disk/by-id/a disk's"),
+                [
+                    "/dev/disk/by-id/a\\040disk's",
+                    "'/dev/disk/by-id/a disk'\\''s'",
+                ],
+                "cipher=xchacha12\\054aes-adiantum-plain64,size=256",
+                "--cipher xchacha12,aes-adiantum-plain64 --key-size 256 --sector-size 512",
+                "",
+            ),
+        ] {
+            let found = only(measured, &backing);
+            assert_eq!(
+                found.swap,
+                format!("swap {in_table} /dev/urandom swap,plain,{swap}")
+            );
+            let format = format!("cryptsetup luksFormat --type luks2 {format} {in_shell}");
+            assert_eq!(found.luks_format, format);
+            let open = format!("cryptsetup open {flags}{in_shell} volume");
+            assert_eq!(found.luks_open, open);
+            assert_eq!(found.luks_crypttab, format!("volume {in_table} none luks"));
+        }
+    }
+
+    #[test]
+    fn notes_are_of_what_they_apply_to() {
+        let xts = || with("aes-xts-plain64 512", 0.5, 512, false);
+        let adiantum = with("xchacha20,aes-adiantum-plain64 256", 0.5, 512, false);
+        let large = with("aes-xts-plain64 512", 0.5, 4096, true);
+        let ids = "below /dev/disk/by-id";
+        let always = ["destroys everything", "cannot hibernate"];
+        for (measured, backing, words) in [
+            (xts(), device(DISK), vec![]),
+            (xts(), ram(), vec!["measured over memory"]),
+            (xts(), device("/dev/sdb"), vec![ids]),
+            (adiantum, device(DISK), vec!["\\054", "algif_skcipher"]),
+            (large, device(DISK), vec!["Sectors of 4096", "Linux 5.9"]),
+        ] {
+            let notes = only(measured, &backing).notes;
+            for word in always.iter().chain(&words) {
+                assert!(notes.iter().any(|note| note.contains(word)), "{word}");
+            }
+            assert_eq!(notes.len(), 2 + words.len(), "{notes:?}");
+        }
+        let emulated = recommend(&[xts()], &[], &ram(), true).expect("it is secure");
+        assert!(emulated.notes[0].contains("emulated"));
+    }
+
+    /// The line would overwrite whatever drive has the name after the next boot.
+    #[test]
+    fn names_that_do_not_last_are_not_in_lines() {
+        for name in [
+            "/dev/sdb",
+            "/dev/disk/by-diskseq/7",
+            "/dev/disk/by-path/x",
+            "/dev/disk/by-id/../../sdb",
+            "/dev/disk/by-id/..",
+            "/dev/disk/by-id/a/../../../sdb",
+            "/dev/disk/by-idle",
+            "sdb",
+        ] {
+            let xts = with("aes-xts-plain64 512", 0.5, 512, false);
+            let found = only(xts, &device(name));
+            for line in [
+                &found.swap,
+                &found.luks_format,
+                &found.luks_open,
+                &found.luks_crypttab,
+            ] {
+                let is_right = line.contains(&format!(" {PLACEHOLDER}")) && !line.contains(name);
+                assert!(is_right, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn variants_come_before_the_ranking_and_only_what_is_secure() {
+        let mut fast = with("aes-ctr-plain64 256", 0.9, 512, false);
+        fast.verdict = Verdict::Insecure;
+        let ranking = [with("aes-xts-plain64 256", 0.8, 512, false), fast.clone()];
+        let variants = [
+            with("camellia-xts-plain64 512", 0.2, 512, true),
+            fast.clone(),
+        ];
+        let found = |variants: &[Measured]| {
+            let found = recommend(&ranking, variants, &ram(), false).expect("one is secure");
+            (found.spec.to_string(), found.options)
+        };
+        assert_eq!(found(&variants).0, "camellia-xts-plain64 512");
+        assert_eq!(
+            found(&variants[1..]),
+            ("aes-xts-plain64 256".into(), Options::PLAIN)
+        );
+        assert!(recommend(&[fast], &[], &ram(), false).is_none());
+    }
+
+    #[test]
+    fn why_it_was_chosen() {
+        let aes = |part| with("aes-xts-plain64 512", part, 512, false);
+        let mut fastest = with("camellia-xts-plain64 512", 0.5, 4096, true);
+        fastest.score += 0.01;
+        for (ranking, why) in [
+            (
+                vec![aes(0.5)],
+                "The only secure candidate: 50 % of the speed without encryption.",
+            ),
+            (
+                vec![aes(0.5), aes(0.7)],
+                "The fastest of 2 secure candidates in the final round: 70 % of the speed without encryption.",
+            ),
+            (
+                vec![fastest, aes(0.5)],
+                "It is about as fast as camellia-xts-plain64 512 with sectors of 4096 bytes, no work \
+                 queues (50 % against 51 %), and its cipher is AES.",
+            ),
+        ] {
+            let found = recommend(&ranking, &[], &ram(), false).expect("one is secure");
+            assert_eq!(found.why, why);
+        }
+    }
+}

@@ -1,17 +1,16 @@
 //! The results of a run for people and for spreadsheets.
 
 pub mod document;
-#[cfg(test)]
-mod fixture;
 pub mod list;
 #[cfg(test)]
 mod tests;
 
+use jiff::Timestamp;
 use serde::Serialize;
 use squall_tools::report::{Cell, Column, Kind, Part, Table};
 
 use crate::integrity::Integrity;
-use crate::model::{Bench, Direction, Figure, Measured, Options, Workload};
+use crate::model::{Bench, Direction, Figure, Machine, Measured, Options, Workload};
 use crate::rules::{Reason, Verdict};
 
 /// The part of the report that a line belongs to.
@@ -35,7 +34,6 @@ pub struct Line<'a> {
     sector_size: Option<u32>,
     no_workqueues: Option<bool>,
     same_cpu: Option<bool>,
-    high_priority: Option<bool>,
     journal: Option<bool>,
     verdict: Option<Verdict>,
     score: Option<f64>,
@@ -61,28 +59,22 @@ pub struct Line<'a> {
 
 /// The lines of CSV.
 pub fn lines(bench: &Bench) -> Vec<Line<'_>> {
-    let raw = lines_of_part(bench, Section::Raw, None, &bench.raw);
-    let of = |part| {
-        move |measured: &'_ Measured| lines_of_part(bench, part, Some(measured), &measured.figures)
+    let mut lines = Vec::new();
+    let mut add = |part, measured, figures: &[Figure]| {
+        let all = bench.workloads.iter().zip(figures);
+        lines.extend(all.map(|(workload, figure)| line(bench, part, measured, workload, figure)));
     };
-    let ranking = bench.ranking.iter().flat_map(of(Section::Ranking));
-    let variants = bench.variants.iter().flat_map(of(Section::Variant));
-    let authenticated = bench.authenticated.iter();
-    let authenticated = authenticated.flat_map(of(Section::Authenticated));
-    let all = raw.into_iter().chain(ranking).chain(variants);
-    all.chain(authenticated).collect()
-}
-
-/// Makes a line for each workload.
-fn lines_of_part<'a>(
-    bench: &'a Bench,
-    part: Section,
-    measured: Option<&Measured>,
-    figures: &[Figure],
-) -> Vec<Line<'a>> {
-    let workloads = bench.workloads.iter().zip(figures);
-    let line = |(workload, figure)| line(bench, part, measured, workload, figure);
-    workloads.map(line).collect()
+    add(Section::Raw, None, &bench.raw);
+    for (part, all) in [
+        (Section::Ranking, &bench.ranking),
+        (Section::Variant, &bench.variants),
+        (Section::Authenticated, &bench.authenticated),
+    ] {
+        for measured in all {
+            add(part, Some(measured), &measured.figures);
+        }
+    }
+    lines
 }
 
 fn line<'a>(
@@ -101,7 +93,6 @@ fn line<'a>(
         sector_size: options.map(|options| options.sector_size),
         no_workqueues: options.map(|options| options.no_workqueues),
         same_cpu: options.map(|options| options.same_cpu),
-        high_priority: options.map(|options| options.high_priority),
         journal: options.and_then(|options| options.journal),
         verdict: measured.map(|measured| measured.verdict),
         score: measured.map(|measured| measured.score),
@@ -138,6 +129,27 @@ pub fn percent(part: f64) -> String {
     }
 }
 
+/// When a report was made, for programs and for people.
+fn date(at: &Timestamp) -> [String; 2] {
+    [
+        at.to_string(),
+        at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+    ]
+}
+
+/// What is to be doubted in a whole report, and why.
+fn warnings(
+    machine: &Machine,
+    emulated: &str,
+    is_complete: bool,
+    incomplete: &str,
+) -> Vec<(&'static str, String)> {
+    let emulated = (machine.is_emulated, "Emulated", emulated);
+    let all = [emulated, (!is_complete, "Incomplete", incomplete)];
+    let all = all.into_iter().filter(|(applies, ..)| *applies);
+    all.map(|(_, what, why)| (what, why.to_owned())).collect()
+}
+
 /// A table of rules.
 pub fn rules_table(
     groups: impl IntoIterator<Item = (Option<&'static str>, Vec<Vec<Cell>>)>,
@@ -170,7 +182,6 @@ impl Options {
     pub fn described(&self) -> String {
         let on = match self {
             _ if self.same_cpu => "work queues on the same CPU",
-            _ if self.high_priority => "work queues of high priority",
             _ => self.queues(),
         };
         format!("sectors of {} bytes, {on}", self.sector_size)
@@ -181,7 +192,6 @@ impl Options {
         match self {
             _ if self.no_workqueues => "no work queues",
             _ if self.same_cpu => "same CPU",
-            _ if self.high_priority => "high priority",
             _ => "work queues",
         }
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use squall_dmcrypt::measure::{
-    Direction, Plan, Samples, Subject, Workload, WorkloadSamples, prepare, run, workloads,
+    Direction, Latencies, Plan, Samples, Subject, Workload, prepare, run, workloads,
 };
 use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::LOOP_DEVICES;
@@ -44,7 +44,7 @@ fn measure(subjects: &[Subject], workloads: &[Workload], rounds: usize) -> Sampl
         rounds,
         sample: SAMPLE,
     };
-    run(subjects, workloads, plan, &|| true, &|_, _| {})
+    run(subjects, workloads, plan, &|| true, &|_| {})
 }
 
 /// The kernel's counters for a device (Documentation/block/stat.rst).
@@ -82,20 +82,6 @@ fn random_blocks(device: &Loop) -> Vec<bool> {
     content.chunks(4096).map(is_random).collect()
 }
 
-fn there_are_eight_ways_and_names_for_them() {
-    let workloads = workloads();
-    assert_eq!(workloads.len(), 8);
-    assert_eq!(workload("read-sequential").title, "read 1 MiB");
-    assert_eq!(
-        workload("read-sequential-deep").title,
-        "read 1 MiB, 8 at once"
-    );
-    assert_eq!(
-        workload("write-random-deep").title,
-        "write 4 KiB at random, 32 at once"
-    );
-}
-
 /// The kernel counted the bytes, which others may read too. Divided by the reported rate they give a time between the
 /// length of a sample and the duration of the call.
 fn rates_are_those_of_the_clock_and_both_directions_happen() {
@@ -126,21 +112,15 @@ fn rates_are_those_of_the_clock_and_both_directions_happen() {
         assert!(SAMPLE <= time, "{workload:?}: {time:?}");
         assert!(time <= wall, "{workload:?}: {time:?} of {wall:?}");
         assert!(sample.cpu.is_some_and(f64::is_finite));
-        let wall = wall.as_secs_f64();
-        transfers_take_their_part_of_the_time(&workload, measured, sample.bytes, wall);
+        let transfers = sample.bytes / workload.block as u64;
+        assert_eq!(measured.latencies.count(), transfers);
+        transfers_take_their_part_of_the_time(&workload, &measured.latencies, wall.as_secs_f64());
     }
 }
 
 /// Every transfer was timed; the slowest took no longer than all, and the times of all of them fill the
 /// sample as often as there are transfers at once.
-fn transfers_take_their_part_of_the_time(
-    workload: &Workload,
-    measured: &WorkloadSamples,
-    moved: u64,
-    wall: f64,
-) {
-    let latencies = &measured.latencies;
-    assert_eq!(latencies.count(), moved / workload.block as u64);
+fn transfers_take_their_part_of_the_time(workload: &Workload, latencies: &Latencies, wall: f64) {
     let [fastest, p50, p99, slowest] = [0.0, 0.5, 0.99, 1.0].map(|part| latencies.quantile(part));
     assert!(0.0 < fastest && fastest <= p50 && p50 <= p99 && p99 <= slowest);
     assert!(slowest / 1e9 <= wall * 1.01, "{slowest} ns of {wall} s");
@@ -251,23 +231,16 @@ fn a_broken_round_is_not_counted() {
         // A round of two workloads on two devices, and one sample more.
         asked.get() <= 4 + 1
     };
-    let reported = Cell::new((0, 0));
+    let reported = Cell::new(0);
     let plan = Plan {
         rounds: 3,
         sample: Duration::ZERO,
     };
     let workloads = [workload("read-random"), workload("write-random")];
-    let measured = run(
-        &subjects,
-        &workloads,
-        plan,
-        &should_continue,
-        &|done, all| {
-            reported.set((done, all));
-        },
-    );
+    let progress = |done| reported.set(done);
+    let measured = run(&subjects, &workloads, plan, &should_continue, &progress);
     assert_eq!(measured.rounds, 1);
-    assert_eq!(reported.get(), (2, 6));
+    assert_eq!(reported.get(), 2);
     for subject in measured.subjects {
         assert!(subject.unwrap().iter().all(|list| list.samples.len() == 1));
     }
@@ -277,7 +250,6 @@ fn a_broken_round_is_not_counted() {
 }
 
 pub const TESTS: &[Test] = tests![
-    there_are_eight_ways_and_names_for_them,
     rates_are_those_of_the_clock_and_both_directions_happen: [LOOP_DEVICES],
     all_that_is_used_is_filled_with_keystream_and_nothing_else: [LOOP_DEVICES],
     writes_cover_the_range_with_keystream: [LOOP_DEVICES],

@@ -5,9 +5,6 @@
 //! drive after the next boot. One question covers all targets with a stable name or serial number.
 //! For every other target, the user types its serial number.
 
-#[cfg(test)]
-mod tests;
-
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -15,6 +12,7 @@ use std::path::Path;
 
 use clap::Args;
 use squall_tools::columns::paragraph;
+use squall_tools::text::shell_word;
 use squall_tools::units::volume;
 use squall_tools::{Failure, output};
 
@@ -49,55 +47,50 @@ const SCRIPT_ADVICE: &str = "in scripts use --yes with names below /dev/disk/by-
 /// Fails if [`confirm`] would refuse `targets` without asking, for the names or serial numbers that were given.
 pub fn check(targets: &[Target], consent: &Consent) -> Result<(), Failure> {
     check_serials(targets, &consent.serial)?;
-    if consent.yes {
-        let is_unnamed = |target: &&Target| !is_confirmed_by_name(target, &consent.serial);
-        let unnamed: Vec<&Target> = targets.iter().filter(is_unnamed).collect();
-        check_all_confirmed_by_name(&unnamed)?;
+    let is_unnamed = |target: &&Target| !is_confirmed_by_name(target, &consent.serial);
+    let unnamed: Vec<&Target> = targets.iter().filter(is_unnamed).collect();
+    if !consent.yes || unnamed.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let names = unnamed.iter().map(|target| name_and_serial(target));
+    let names: Vec<String> = names.collect();
+    let serials = unnamed.iter().map(|target| target.identity.serial.as_ref());
+    let options = serials.map(|serial| Some(format!(" --serial {}", shell_word(serial?))));
+    let right = match options.collect::<Option<String>>() {
+        Some(options) => format!(", or add{options}"),
+        None => String::new(),
+    };
+    Err(Failure::Usage(format!(
+        "--yes: these names may belong to other drives after the next boot: {}: nothing was \
+         written: use names below /dev/disk/by-id{right}",
+        names.join(", ")
+    )))
 }
 
 /// Fails unless the user confirms each of `targets` for `purpose`.
 pub fn confirm(targets: &[Target], consent: &Consent, purpose: &Purpose) -> Result<(), Failure> {
-    let width = output::error_width();
-    confirm_on(&io::stdin(), io::stderr(), width, targets, consent, purpose)
+    check(targets, consent)?;
+    match consent.yes {
+        true => Ok(()),
+        false => on_terminal()?.confirm(targets, consent, purpose),
+    }
 }
 
 /// Fails unless the user types `expected` as the answer to `question`.
 pub fn by_phrase(question: &str, expected: &str) -> Result<(), Failure> {
-    let answers = io::stdin();
-    if !answers.is_terminal() {
-        return Err(cannot_ask_without_a_terminal());
-    }
-    Dialog::new(&answers, io::stderr(), output::error_width())?.ask(question, expected)
+    on_terminal()?.ask(question, expected)
 }
 
-/// Like [`confirm`], with questions to `questions`, which may be so wide, and answers from `answers`.
-fn confirm_on(
-    answers: &(impl AsFd + IsTerminal),
-    questions: impl Write,
-    width: Option<usize>,
-    targets: &[Target],
-    consent: &Consent,
-    purpose: &Purpose,
-) -> Result<(), Failure> {
-    check(targets, consent)?;
-    if consent.yes {
-        return Ok(());
-    }
-    let (named, unnamed): (Vec<&Target>, Vec<&Target>) = targets
-        .iter()
-        .partition(|target| is_confirmed_by_name(target, &consent.serial));
+/// A dialog with the user of this program.
+fn on_terminal() -> Result<Dialog<io::Stderr>, Failure> {
+    let answers = io::stdin();
     if !answers.is_terminal() {
-        return Err(cannot_ask_without_a_terminal());
+        return Err(Failure::Runtime(format!(
+            "cannot ask for confirmation, because standard input is not a terminal: nothing was \
+             written: {SCRIPT_ADVICE}"
+        )));
     }
-    let mut dialog = Dialog::new(answers, questions, width)?;
-    if !named.is_empty() {
-        dialog.confirm_together(&named, unnamed.is_empty(), purpose)?;
-    }
-    unnamed
-        .iter()
-        .try_for_each(|target| dialog.confirm_one(target))
+    Dialog::new(&answers, io::stderr(), output::error_width())
 }
 
 /// Fails unless each of `serials` belongs to a target, so that typing errors are caught.
@@ -119,62 +112,12 @@ fn is_confirmed_by_name(target: &Target, serials: &[String]) -> bool {
     target.has_stable_name || serials.iter().any(|serial| target.has_serial(serial))
 }
 
-/// Fails if there are `unnamed` targets, whose names may change and which --yes does not accept.
-fn check_all_confirmed_by_name(unnamed: &[&Target]) -> Result<(), Failure> {
-    if unnamed.is_empty() {
-        return Ok(());
-    }
-    let names: Vec<String> = unnamed
-        .iter()
-        .map(|target| name_and_serial(target))
-        .collect();
-    let options: Vec<String> = unnamed
-        .iter()
-        .filter_map(|target| {
-            Some(format!(
-                "--serial {}",
-                quoted(target.identity.serial.as_ref()?)
-            ))
-        })
-        .collect();
-    let right = if options.len() == unnamed.len() {
-        format!(
-            "use names below /dev/disk/by-id, or add {}",
-            options.join(" ")
-        )
-    } else {
-        "use names below /dev/disk/by-id".into()
-    };
-    Err(Failure::Usage(format!(
-        "--yes: these names may belong to other drives after the next boot: {}: nothing was \
-         written: {right}",
-        names.join(", ")
-    )))
-}
-
-/// `serial`, quoted for a shell where that is needed.
-fn quoted(serial: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
-    if serial.chars().all(is_plain) {
-        serial.into()
-    } else {
-        format!("'{}'", serial.replace('\'', r"'\''"))
-    }
-}
-
 fn name_and_serial(target: &Target) -> String {
     let name = shown(&target.identity.given);
     match &target.identity.serial {
         Some(serial) => format!("{name} (serial number {serial})"),
         None => format!("{name} (no serial number)"),
     }
-}
-
-fn cannot_ask_without_a_terminal() -> Failure {
-    Failure::Runtime(format!(
-        "cannot ask for confirmation, because standard input is not a terminal: nothing was \
-         written: {SCRIPT_ADVICE}"
-    ))
 }
 
 fn cannot_ask(error: io::Error) -> Failure {
@@ -203,6 +146,23 @@ impl<Q: Write> Dialog<Q> {
             questions,
             width,
         })
+    }
+
+    /// Fails unless the user confirms each of `targets`.
+    fn confirm(
+        &mut self,
+        targets: &[Target],
+        consent: &Consent,
+        purpose: &Purpose,
+    ) -> Result<(), Failure> {
+        let is_named = |target: &&Target| is_confirmed_by_name(target, &consent.serial);
+        let (named, unnamed): (Vec<_>, Vec<_>) = targets.iter().partition(is_named);
+        if !named.is_empty() {
+            self.confirm_together(&named, unnamed.is_empty(), purpose)?;
+        }
+        unnamed
+            .iter()
+            .try_for_each(|target| self.confirm_one(target))
     }
 
     /// Asks one question for all of `targets`. `are_all` says that there are no others.
@@ -295,4 +255,174 @@ pub fn describe(target: &Target) -> String {
         line += &format!(" serial number {serial},");
     }
     line + &format!(" {}", volume(identity.size))
+}
+
+#[cfg(test)]
+mod tests {
+    use squall_testing::loops::Lab;
+
+    use super::*;
+    use crate::Kind;
+    use crate::target::tests::find;
+
+    const MIB: u64 = 1 << 20;
+
+    const WIPE: Purpose = Purpose {
+        verb: "wipe",
+        instead: |path| format!("see {}", path.display()),
+    };
+
+    /// A target that looks like a drive at /dev/sdb.
+    fn drive(lab: &Lab, serial: Option<&str>) -> Target {
+        let mut target = find(&lab.image("drive", MIB));
+        target.has_stable_name = false;
+        target.identity.given = "/dev/sdb".into();
+        target.identity.path = "/dev/sdb".into();
+        target.identity.kind = Kind::Disk;
+        target.identity.model = Some("WDC WD40EFRX".into());
+        target.identity.serial = serial.map(str::to_owned);
+        target.identity.wwid = Some("naa.50014ee2b5d0a1f3".into());
+        target
+    }
+
+    fn consent(yes: bool, serials: &[&str]) -> Consent {
+        let serial = serials.iter().map(|&serial| serial.to_owned()).collect();
+        Consent { yes, serial }
+    }
+
+    /// Confirms `targets` with a user who types `answers`. Returns what the user saw, and the failure.
+    fn asked(targets: &[Target], purpose: &Purpose, answers: &str) -> (String, Option<String>) {
+        asked_with(targets, &consent(false, &[]), purpose, answers)
+    }
+
+    fn asked_with(
+        targets: &[Target],
+        consent: &Consent,
+        purpose: &Purpose,
+        answers: &str,
+    ) -> (String, Option<String>) {
+        let (ours, mut users) = io::pipe().unwrap();
+        users.write_all(answers.as_bytes()).unwrap();
+        drop(users);
+        let mut seen = Vec::new();
+        let mut dialog = Dialog::new(&ours, &mut seen, None).unwrap();
+        let confirmed = dialog.confirm(targets, consent, purpose);
+        let seen = String::from_utf8(seen).unwrap();
+        (seen, confirmed.err().map(Failure::into_text))
+    }
+
+    /// The failure of targets that are refused without a question.
+    fn refusal(targets: &[Target], consent: &Consent) -> String {
+        check(targets, consent).expect_err("a refusal").into_text()
+    }
+
+    #[track_caller]
+    fn contains(text: &str, words: &[&str]) {
+        for word in words {
+            assert!(text.contains(word), "{word:?} is not in: {text}");
+        }
+    }
+
+    #[track_caller]
+    fn not_confirmed((_, failure): (String, Option<String>)) {
+        let text = failure.expect("no confirmation");
+        let words = ["not confirmed: nothing was written", "--yes", "--serial"];
+        contains(&text, &words);
+    }
+
+    #[test]
+    fn stable_names_are_confirmed_together_by_the_purpose() {
+        let lab = Lab::new();
+        let targets = [find(&lab.image("one", MIB)), find(&lab.image("two", MIB))];
+        let (seen, failure) = asked(&targets, &WIPE, "wipe 2\n");
+        assert_eq!(failure, None);
+        let words = [
+            "Everything on 2 targets",
+            "2.10 MB in all",
+            "Type \"wipe 2\"",
+        ];
+        contains(&seen, &words);
+        // An answer that ends without a line is none.
+        for wrong in ["wipe 1\n", "wipe\n", "yes\n", "y\n", "\n", "wipe 2", ""] {
+            not_confirmed(asked(&targets, &WIPE, wrong));
+        }
+        assert_eq!(asked(&targets[..1], &WIPE, " wipe 1\n").1, None);
+        let other = Purpose {
+            verb: "measure",
+            ..WIPE
+        };
+        let (seen, failure) = asked(&targets[..1], &other, "measure 1\n");
+        assert_eq!(failure, None);
+        contains(&seen, &["Type \"measure 1\""]);
+        not_confirmed(asked(&targets[..1], &other, "wipe 1\n"));
+    }
+
+    #[test]
+    fn other_targets_are_confirmed_by_serial_number() {
+        let lab = Lab::new();
+        let sdb = drive(&lab, Some("WD-WX12 \u{fc}"));
+        let mut sdc = drive(&lab, Some("diskseq-9"));
+        sdc.identity.given = "/dev/sdc\x1b[2J".into();
+        let file = find(&lab.image("file", MIB));
+        let targets = [sdb, file, sdc];
+        let right = "wipe 1\nWD-WX12 \u{fc}\ndiskseq-9\n";
+        let (seen, failure) = asked(&targets, &WIPE, right);
+        assert_eq!(failure, None);
+        let words = [
+            "/file: 1.05 MB",
+            "Everything on 1 target will",
+            "/dev/sdb: WDC WD40EFRX, serial",
+            "/dev/sdc\\u{1b}[2J: /dev/sdb, WDC",
+            "serial number diskseq-9",
+        ];
+        contains(&seen, &words);
+        for wrong in [
+            "wipe 3\n",
+            "wipe 1\nWD-WX12\n",
+            "wipe 1\n\n",
+            "wipe 1\n",
+            "wipe 1\nWD-WX12 \u{fc}\nwipe 1\n",
+        ] {
+            not_confirmed(asked(&targets, &WIPE, wrong));
+        }
+        let (_, failure) = asked(&[drive(&lab, None)], &WIPE, "");
+        let words = ["/dev/sdb: it has no serial number"];
+        contains(&failure.expect("no confirmation"), &words);
+    }
+
+    #[test]
+    fn serial_numbers_that_were_given_count_as_names() {
+        let lab = Lab::new();
+        let targets = [drive(&lab, Some("WD-1")), find(&lab.image("file", MIB))];
+        for serial in ["WD-1", " WD-1 ", "naa.50014ee2b5d0a1f3"] {
+            let given = consent(false, &[serial]);
+            let (seen, failure) = asked_with(&targets, &given, &WIPE, "wipe 2\n");
+            assert_eq!(failure, None);
+            contains(&seen, &["Type \"wipe 2\""]);
+            check(&targets, &consent(true, &[serial])).unwrap();
+        }
+        for yes in [false, true] {
+            let words = [
+                "--serial WD-2: no target has this serial number: nothing was written",
+                "/dev/sdb (serial number WD-1)",
+                "file (no serial number)",
+            ];
+            contains(&refusal(&targets, &consent(yes, &["WD-1", "WD-2"])), &words);
+        }
+    }
+
+    #[test]
+    fn yes_takes_names_that_stay() {
+        let lab = Lab::new();
+        let file = find(&lab.image("file", MIB));
+        let mut stable = drive(&lab, Some("WD-1"));
+        stable.has_stable_name = true;
+        let yes = consent(true, &[]);
+        check(&[file.clone(), stable], &yes).unwrap();
+        let words = [
+            "/dev/sdb (serial number it's 1): nothing was written",
+            "use names below /dev/disk/by-id, or add --serial 'it'\\''s 1'",
+        ];
+        contains(&refusal(&[file, drive(&lab, Some("it's 1"))], &yes), &words);
+    }
 }

@@ -8,6 +8,8 @@
 mod ata;
 mod discard;
 mod method;
+#[cfg(test)]
+mod models;
 mod nvme;
 pub mod sanitize;
 mod scsi;

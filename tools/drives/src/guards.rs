@@ -22,7 +22,7 @@ use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 use stack::{family, relative_name};
 
-use crate::io::{claim_timeout, claimed_by_others};
+use crate::io::{CLAIM_TIMEOUT, claimed_by_others};
 use crate::target::Inode;
 use crate::target::device::Device;
 use crate::{Kind, Purpose, Target, shown};
@@ -35,7 +35,7 @@ const LISTING_TIMEOUT: Duration = Duration::from_millis(500);
 /// Fails unless all of `targets` may be overwritten, and nobody has claimed them. Waits as long for the claims of others
 /// as opening does: udev keeps a drive locked while it reads it. Prints every reason against overwriting.
 pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
-    refuse(targets, uses_after(claim_timeout(), targets, purpose)?)
+    refuse(targets, uses_after(CLAIM_TIMEOUT, targets, purpose)?)
 }
 
 /// Like [`check`], for targets that this process has claimed.

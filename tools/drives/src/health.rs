@@ -176,7 +176,7 @@ fn log_figures(page: &[u8; LOG_PAGE]) -> Health {
 mod tests {
     use super::*;
     use crate::commands::ata::Registers;
-    use crate::commands::scsi::Reply;
+    use crate::commands::scsi::{Reply, model};
     use crate::commands::sense::tests::reply_with;
 
     /// SMART data with these attributes, each with its raw value.
@@ -216,58 +216,33 @@ mod tests {
         assert_eq!(attributes(&damaged), None);
     }
 
-    /// A drive that answers SMART RETURN STATUS with these registers.
-    struct Model {
-        status: u8,
-        lba: [u8; 2],
-        is_fixed: bool,
-    }
-
-    impl Scsi for Model {
-        fn command(
-            &self,
-            block: &[u8],
-            data: Data<'_>,
-            timeout: Duration,
-        ) -> Result<Reply, String> {
-            assert_eq!(timeout.as_secs(), 20);
-            if let Data::In(data) = data {
-                let expected = [
-                    0x85, 8, 0x0e, 0, 0xd0, 0, 1, 0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0,
-                ];
-                assert_eq!(block, expected);
-                data.copy_from_slice(&smart_data(&[(194, [36, 0, 0, 0, 0, 0])]));
-                return Ok(Reply::default());
-            }
-            let expected = [
-                0x85, 6, 0x20, 0, 0xda, 0, 0, 0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0,
-            ];
-            assert_eq!(block, expected);
-            let [middle, high] = self.lba.map(u64::from);
-            let registers = Registers {
-                status: self.status,
-                lba: high << 16 | middle << 8,
-                ..Registers::default()
-            };
-            Ok(reply_with(registers, self.is_fixed))
-        }
-    }
-
+    /// By the registers that it answers SMART RETURN STATUS with.
     #[test]
     fn a_drive_tells_whether_it_is_healthy() {
-        for (status, lba, healthy) in [
+        for (status, [middle, high], healthy) in [
             (0x50, [0x4f, 0xc2], Some(true)),
             (0x50, [0xf4, 0x2c], Some(false)),
             (0x50, [0, 0], None),
-            // An aborted command leaves the registers as they were sent.
+            // A command that was aborted or failed leaves the registers as they were sent.
             (0x51, [0x4f, 0xc2], None),
+            (0x70, [0x4f, 0xc2], None),
         ] {
             for is_fixed in [false, true] {
-                let drive = Model {
-                    status,
-                    lba,
-                    is_fixed,
-                };
+                let drive = model(|block, data| {
+                    assert_eq!(block[7..], [0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0]);
+                    if let Data::In(data) = data {
+                        assert_eq!(block[..7], [0x85, 8, 0x0e, 0, 0xd0, 0, 1]);
+                        data.copy_from_slice(&smart_data(&[(194, [36, 0, 0, 0, 0, 0])]));
+                        return Reply::default();
+                    }
+                    assert_eq!(block[..7], [0x85, 6, 0x20, 0, 0xda, 0, 0]);
+                    let registers = Registers {
+                        status,
+                        lba: high << 16 | middle << 8,
+                        ..Registers::default()
+                    };
+                    reply_with(registers, is_fixed)
+                });
                 let health = ata_health(&drive).expect("its attributes");
                 assert_eq!((health.healthy, health.celsius), (healthy, Some(36)));
             }

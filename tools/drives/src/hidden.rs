@@ -198,7 +198,6 @@ mod tests {
     use crate::commands::sense::tests::reply_with;
 
     /// A drive as its registers and data show it.
-    #[derive(Clone)]
     struct Model {
         /// Sectors that it shows, that it would show without an area, and that it has.
         sectors: [u64; 3],
@@ -318,33 +317,33 @@ mod tests {
     #[test]
     fn areas_are_found_by_the_command_that_the_drive_has() {
         let hidden = |hpa, dco| Some(Hidden { hpa, dco });
-        let long_sectors = [(106, VALID | 1 << 12), (117, 2048), (118, 0)];
+        let long_sectors = [LONG, (106, VALID | 1 << 12), (117, 2048), (118, 0)];
+        let overlay = [LONG_WITH_OVERLAY];
+        let accessible = [LONG, (119, VALID | 1 << 8)];
+        let [less, more] = [SECTORS - 1, SECTORS + 1];
+        let hpa = [SECTORS - 100, SECTORS, SECTORS];
+        let both = [SECTORS - 100, SECTORS - 10, SECTORS];
+        let plain = || model([SECTORS; 3], &[LONG], &[0x27]);
+        let whole = || model([SECTORS; 3], &overlay, &[0x27, 0xb1]);
         for (drive, expected) in [
             // Without any area, and with one or both.
-            (model([SECTORS; 3], &[LONG], &[0x27]), hidden(0, None)),
+            (plain(), hidden(0, None)),
+            (model(hpa, &[LONG], &[0x27]), hidden(51_200, None)),
+            (whole(), hidden(0, Some(0))),
             (
-                model([SECTORS - 100, SECTORS, SECTORS], &[LONG], &[0x27]),
-                hidden(51_200, None),
-            ),
-            (
-                model([SECTORS; 3], &[LONG_WITH_OVERLAY], &[0x27, 0xb1]),
-                hidden(0, Some(0)),
-            ),
-            (
-                model(
-                    [SECTORS - 100, SECTORS - 10, SECTORS],
-                    &[LONG_WITH_OVERLAY],
-                    &[0x27, 0xb1],
-                ),
+                model(both, &overlay, &[0x27, 0xb1]),
                 hidden(46_080, Some(5120)),
             ),
-            // An overlay that is frozen is not known.
+            // An overlay that is frozen, or whose data are damaged, is not known.
             (
-                model(
-                    [SECTORS, SECTORS, SECTORS + 1],
-                    &[LONG_WITH_OVERLAY],
-                    &[0x27],
-                ),
+                model([SECTORS, SECTORS, more], &overlay, &[0x27]),
+                hidden(0, None),
+            ),
+            (
+                Model {
+                    is_damaged: true,
+                    ..whole()
+                },
                 hidden(0, None),
             ),
             // An old drive, with addresses of 28 bits.
@@ -354,68 +353,34 @@ mod tests {
             ),
             // A new one, with an accessible maximum address.
             (
-                model(
-                    [SECTORS - 1, SECTORS, 0],
-                    &[LONG, (119, VALID | 1 << 8)],
-                    &[0x78],
-                ),
+                model([less, SECTORS, 0], &accessible, &[0x78]),
                 hidden(512, None),
             ),
             // Sectors of 4096 bytes.
             (
-                model(
-                    [SECTORS - 1, SECTORS, 0],
-                    &[&[LONG][..], &long_sectors].concat(),
-                    &[0x27],
-                ),
+                model([less, SECTORS, 0], &long_sectors, &[0x27]),
                 hidden(4096, None),
             ),
             // It knows no such command, or is no drive.
             (model([SECTORS; 3], &[LONG], &[]), None),
             (model([0; 3], &[LONG], &[0x27]), None),
+            // Bridges that lose data, or a part of the registers.
+            (
+                Model {
+                    missing: 2,
+                    ..plain()
+                },
+                None,
+            ),
+            (
+                Model {
+                    is_fixed: true,
+                    ..plain()
+                },
+                None,
+            ),
         ] {
             assert_eq!(ask(&drive), expected);
         }
-    }
-
-    #[test]
-    fn damaged_data_tells_nothing() {
-        let whole = model([SECTORS; 3], &[LONG_WITH_OVERLAY], &[0x27, 0xb1]);
-        let damaged = Model {
-            is_damaged: true,
-            ..whole.clone()
-        };
-        assert_eq!(ask(&whole).unwrap().dco, Some(0));
-        assert_eq!(ask(&damaged).unwrap().dco, None);
-    }
-
-    /// A bridge that passes on a part tells nothing.
-    #[test]
-    fn bridges_that_lose_something_tell_nothing() {
-        let whole = model([SECTORS; 3], &[LONG], &[0x27]);
-        assert_eq!(ask(&whole).unwrap().hpa, 0);
-        let loses_data = Model {
-            missing: 2,
-            ..whole.clone()
-        };
-        let loses_registers = Model {
-            is_fixed: true,
-            ..whole
-        };
-        for bridge in [loses_data, loses_registers] {
-            assert_eq!(ask(&bridge), None);
-        }
-    }
-
-    #[test]
-    fn areas_have_names() {
-        let of = |hpa, dco| Hidden { hpa, dco };
-        assert_eq!((of(0, None).areas(), of(0, Some(0)).bytes()), ("", 0));
-        assert_eq!((of(5, None).areas(), of(5, None).bytes()), ("HPA", 5));
-        assert_eq!(of(0, Some(5)).areas(), "DCO");
-        assert_eq!(
-            (of(5, Some(5)).areas(), of(5, Some(5)).bytes()),
-            ("HPA and DCO", 10)
-        );
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! [`Target`] identifies what a name on the command line stands for. [`guards`] refuses targets
 //! that are in use, and [`confirm`] asks the user about the rest. [`io`] opens a target exclusively
-//! and keeps several transfers in flight; `commands` asks it about itself, and [`erase`] has it erase itself. [`list`] is `squall drives`. This crate does not know what is written, or why: the
-//! caller's [`Purpose`] completes the messages.
+//! and keeps several transfers in flight; `commands` asks it about itself, and [`erase`] has it erase
+//! itself. [`list`] is `squall drives`. This crate does not know what is written, or why: the caller's
+//! [`Purpose`] completes the messages.
 
 #![deny(unsafe_code)]
 
@@ -16,7 +17,6 @@ mod hidden;
 mod identity;
 pub mod io;
 pub mod list;
-mod printable;
 mod standby;
 mod target;
 

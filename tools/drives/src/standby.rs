@@ -51,73 +51,56 @@ mod tests {
 
     use super::*;
     use crate::commands::ata::Registers;
-    use crate::commands::scsi::Reply;
+    use crate::commands::scsi::{Reply, model};
     use crate::commands::sense::Sense;
     use crate::commands::sense::tests::reply_with;
 
-    const ATA: [u8; 16] = [0x85, 6, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0xe0, 0];
-    const SCSI: [u8; 6] = [0x1b, 0, 0, 0, 0x30, 0];
+    const ATA: &[u8] = &[0x85, 6, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0xe0, 0];
+    const SCSI: &[u8] = &[0x1b, 0, 0, 0, 0x30, 0];
 
-    /// A drive that takes some of the commands, and stops by any of them.
-    struct Model {
-        takes_ata: bool,
-        takes_scsi: bool,
-        /// Whether its translation returns registers.
-        has_registers: bool,
-        sent: RefCell<Vec<Vec<u8>>>,
-    }
-
-    impl Scsi for Model {
-        fn command(&self, block: &[u8], _: Data<'_>, _: Duration) -> Result<Reply, String> {
-            self.sent.borrow_mut().push(block.to_vec());
+    /// Drives that take some of the commands, behind translations that return registers or do not.
+    #[test]
+    fn drives_stop_by_the_commands_that_they_have() {
+        let ata = "STANDBY IMMEDIATE: ";
+        let scsi = "START STOP UNIT: ";
+        for (has_registers, (asked_by_ata, takes_ata, takes_scsi, commands, refusal)) in [
+            (true, true, false, vec![ATA], None),
+            // A bridge that passes no ATA commands on.
+            (true, false, true, vec![ATA, SCSI], None),
+            (true, false, false, vec![ATA, SCSI], Some(ata)),
+            (false, false, true, vec![SCSI], None),
+            (false, true, false, vec![SCSI], Some(scsi)),
+        ]
+        .into_iter()
+        .flat_map(|case| [true, false].map(|has_registers| (has_registers, case.clone())))
+        {
+            let sent = RefCell::new(Vec::new());
             let registers = |status, error| Registers {
                 status,
                 error,
                 ..Registers::default()
             };
-            Ok(match (block == ATA, self.takes_ata) {
-                (true, true) if self.has_registers => reply_with(registers(0x50, 0), false),
-                (true, true) => Reply::default(),
-                // The drive aborts the command.
-                (true, false) if self.has_registers => reply_with(registers(0x51, 4), false),
-                (false, _) if self.takes_scsi => Reply::default(),
-                _ => Reply {
-                    status: Reply::CHECK_CONDITION,
-                    sense: Sense::read(&[0x72, 5, 0x20, 0, 0, 0, 0, 0]),
-                    ..Reply::default()
-                },
-            })
-        }
-    }
-
-    #[test]
-    fn drives_stop_by_the_commands_that_they_have() {
-        let (ata, scsi) = (ATA.to_vec(), SCSI.to_vec());
-        for has_registers in [true, false] {
-            for (asked_by_ata, takes_ata, takes_scsi, sent, stops) in [
-                (true, true, false, vec![&ata], true),
-                // A bridge that passes no ATA commands on.
-                (true, false, true, vec![&ata, &scsi], true),
-                (true, false, false, vec![&ata, &scsi], false),
-                (false, false, true, vec![&scsi], true),
-                (false, true, false, vec![&scsi], false),
-            ] {
-                let drive = Model {
-                    takes_ata,
-                    takes_scsi,
-                    has_registers,
-                    sent: RefCell::default(),
-                };
-                let stopped = standby(&drive, asked_by_ata);
-                assert_eq!(drive.sent.borrow().iter().collect::<Vec<_>>(), sent);
-                let command = match asked_by_ata {
-                    true => "STANDBY IMMEDIATE: ",
-                    false => "START STOP UNIT: ",
-                };
-                match stopped {
-                    Ok(()) => assert!(stops),
-                    Err(why) => assert!(!stops && why.starts_with(command), "{why}"),
+            let drive = model(|block, _| {
+                sent.borrow_mut().push(block.to_vec());
+                match (block == ATA, takes_ata) {
+                    (true, true) if has_registers => reply_with(registers(0x50, 0), false),
+                    (true, true) => Reply::default(),
+                    // The drive aborts the command.
+                    (true, false) if has_registers => reply_with(registers(0x51, 4), false),
+                    (false, _) if takes_scsi => Reply::default(),
+                    _ => Reply {
+                        status: Reply::CHECK_CONDITION,
+                        sense: Sense::read(&[0x72, 5, 0x20, 0, 0, 0, 0, 0]),
+                        ..Reply::default()
+                    },
                 }
+            });
+            let stopped = standby(&drive, asked_by_ata);
+            drop(drive);
+            assert_eq!(sent.into_inner(), commands);
+            match (stopped, refusal) {
+                (Err(why), Some(start)) => assert!(why.starts_with(start), "{why}"),
+                (stopped, refusal) => assert!(stopped.is_ok() && refusal.is_none()),
             }
         }
     }

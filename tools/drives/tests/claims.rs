@@ -4,27 +4,23 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use squall_drives::Target;
 use squall_drives::io::{Access, Device, Direct, claimed_by_others, hold};
-use squall_testing::loops::{Lab, Loop};
+use squall_testing::loops::Lab;
 use squall_testing::needs::{LOOP_DEVICES, MOUNTS};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::Failure;
-use squall_tools::retry::retry;
 
-use crate::common::{MIB, find, writable};
-use crate::guards::{allowed, refused};
+use crate::{MIB, allowed, find, in_the_end, refused, refused_while, runs, writable};
 
 pub const TESTS: &[Test] = tests![
     a_claim_on_a_drive_or_a_part_of_it_is_noticed_without_writing: [LOOP_DEVICES],
     a_partition_belongs_to_its_drive: [LOOP_DEVICES],
-    a_drive_that_somebody_has_locked_is_not_overwritten: [LOOP_DEVICES],
-    a_drive_that_somebody_has_locked_is_not_read: [LOOP_DEVICES],
+    a_drive_that_somebody_has_locked_is_left_alone: [LOOP_DEVICES],
     a_drive_is_held_by_one: [LOOP_DEVICES],
     a_partition_that_somebody_has_open_is_noticed: [LOOP_DEVICES],
     a_mount_in_another_namespace: [LOOP_DEVICES, MOUNTS],
@@ -33,36 +29,46 @@ pub const TESTS: &[Test] = tests![
     a_file_that_a_process_has_open_or_locked,
 ];
 
+/// What is said of a claim whose owner the kernel does not show.
+const CLAIMED: &str = "another process is using it";
+const LOCKED: &str = "another process has locked it";
+
 fn open(target: &Target, access: Access) -> Result<(), Failure> {
     Device::open(target, access, Direct::Auto).map(drop)
 }
 
-/// Repeats `attempt` until it succeeds: a child that another test has just forked has this process's
-/// files open until it runs its program.
+/// Asserts that `target` cannot be opened, for this reason.
 #[track_caller]
-fn in_the_end<E: std::fmt::Debug>(attempt: impl Fn() -> Result<(), E>) {
-    retry(Duration::from_secs(600), |_| true, attempt).expect("nobody else has it");
+fn is_not_opened(target: &Target, access: Access, why: &str) {
+    let text = open(target, access).expect_err("a refusal").into_text();
+    assert!(text.contains(why), "{text}");
+}
+
+/// The device or file at `path`, locked.
+fn locked(path: &Path, how: FlockOperation) -> File {
+    let theirs = File::open(path).expect("it opens");
+    rustix::fs::flock(&theirs, how).expect("a lock");
+    theirs
+}
+
+/// The device at `path`, opened exclusively, as a mount does it.
+fn claimed(path: &Path) -> File {
+    let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+    let theirs = rustix::fs::open(path, claim, Mode::empty());
+    theirs.expect("it opens").into()
 }
 
 /// udev locks a drive while it probes it, and systemd-repart while it makes partitions.
-fn is_left_alone_while_locked(access: Access) {
+fn a_drive_that_somebody_has_locked_is_left_alone() {
     let lab = Lab::new();
     let device = lab.device(4 * MIB);
     let target = find(&device.path);
-    let theirs = File::open(&device.path).expect("it opens");
-    rustix::fs::flock(&theirs, FlockOperation::LockExclusive).expect("a lock");
-    let text = open(&target, access).unwrap_err().into_text();
-    assert!(text.contains("another process has locked it"), "{text}");
-    drop(theirs);
-    in_the_end(|| open(&target, access));
-}
-
-fn a_drive_that_somebody_has_locked_is_not_overwritten() {
-    is_left_alone_while_locked(Access::Write);
-}
-
-fn a_drive_that_somebody_has_locked_is_not_read() {
-    is_left_alone_while_locked(Access::Read);
+    for access in [Access::Write, Access::Read] {
+        let theirs = locked(&device.path, FlockOperation::LockExclusive);
+        is_not_opened(&target, access, LOCKED);
+        drop(theirs);
+        in_the_end(|| open(&target, access));
+    }
 }
 
 fn a_drive_is_held_by_one() {
@@ -81,8 +87,7 @@ fn a_partition_that_somebody_has_open_is_noticed() {
     let part = device.part(1, MIB, MIB);
     let target = find(&device.path);
     let theirs = File::open(&part.path).expect("it opens");
-    let text = open(&target, Access::Write).unwrap_err().into_text();
-    assert!(text.contains("another process is using it"), "{text}");
+    is_not_opened(&target, Access::Write, CLAIMED);
     drop(theirs);
     in_the_end(|| open(&target, Access::Write));
     // The device's table does not list this partition, so the kernel dropped it.
@@ -102,9 +107,8 @@ fn a_claim_on_a_drive_or_a_part_of_it_is_noticed_without_writing() {
     };
     in_the_end(is_free);
     for path in [&device.path, &part.path] {
-        let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
-        let theirs = rustix::fs::open(path, claim, Mode::empty()).expect("it opens");
-        assert_eq!(is_free(), Err("another process is using it".to_owned()));
+        let theirs = claimed(path);
+        assert_eq!(is_free(), Err(CLAIMED.to_owned()));
         drop(theirs);
         in_the_end(is_free);
     }
@@ -120,9 +124,6 @@ fn a_partition_belongs_to_its_drive() {
     assert!(!two.is_same_drive_as(&part) && !two.is_same_drive_as(&one));
 }
 
-/// What is said of a claim whose owner the kernel does not show.
-const CLAIMED: &[&str] = &["another process is using it"];
-
 /// A mount in a mount namespace of its own, until it is dropped.
 struct Hidden(Child);
 
@@ -133,11 +134,8 @@ impl Hidden {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "sh", "-ec", script]);
         command.args([device, point]);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it runs");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it runs");
         let said = child.stdout.as_mut().expect("a pipe");
         said.read_exact(&mut [0]).expect("it is mounted");
         Hidden(child)
@@ -154,9 +152,7 @@ impl Drop for Hidden {
 
 fn mkfs(arguments: &[&str], on: &Path) {
     let mut command = Command::new("mke2fs");
-    let output = command.arg("-qF").args(arguments).arg(on).output();
-    let output = output.expect("mke2fs runs");
-    assert!(output.status.success(), "{output:?}");
+    runs(command.arg("-qF").args(arguments).arg(on));
 }
 
 fn a_mount_in_another_namespace() {
@@ -165,12 +161,12 @@ fn a_mount_in_another_namespace() {
     let part = device.part(1, MIB, 4 * MIB);
     for path in [&part.path, &device.path] {
         mkfs(&[], path);
-        let mount = Hidden::mount(path, &lab.path("hidden"));
-        refused(&[find(path)], CLAIMED);
-        refused(&[find(&device.path)], CLAIMED);
-        drop(mount);
-        allowed(&[find(path)]);
-        allowed(&[find(&device.path)]);
+        refused_while(&device.path, &[CLAIMED], || {
+            let mount = Hidden::mount(path, &lab.path("hidden"));
+            refused(path, &[CLAIMED]);
+            mount
+        });
+        allowed(path);
     }
 }
 
@@ -180,37 +176,21 @@ fn the_journal_of_a_mounted_file_system() {
     mkfs(&["-O", "journal_dev", "-b", "4096"], &journal.path);
     let option = format!("device={}", journal.path.display());
     mkfs(&["-t", "ext4", "-b", "4096", "-J", &option], &data.path);
-    allowed(&[find(&journal.path)]);
-    let mount = lab.mount(&data.path);
-    refused(&[find(&journal.path)], CLAIMED);
-    drop(mount);
-    allowed(&[find(&journal.path)]);
+    refused_while(&journal.path, &[CLAIMED], || lab.mount(&data.path));
 }
 
 fn a_device_that_a_process_has_claimed_or_locked() {
     let lab = Lab::new();
-    let device = Loop::attach(&[], &lab.image("image", 4 * MIB));
-    let targets = [find(&device.path)];
-    let claim = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
-    let theirs = rustix::fs::open(&device.path, claim, Mode::empty()).expect("it opens");
-    refused(&targets, CLAIMED);
-    drop(theirs);
-    allowed(&targets);
-    let theirs = File::open(&device.path).expect("it opens");
-    rustix::fs::flock(&theirs, FlockOperation::LockExclusive).expect("a lock");
-    refused(&targets, &["another process has locked it"]);
-    drop(theirs);
-    allowed(&targets);
+    let device = lab.device(4 * MIB);
+    refused_while(&device.path, &[CLAIMED], || claimed(&device.path));
+    let lock = || locked(&device.path, FlockOperation::LockExclusive);
+    refused_while(&device.path, &[LOCKED], lock);
 }
 
 fn a_file_that_a_process_has_open_or_locked() {
     let lab = Lab::new();
     let image = lab.image("image", MIB);
-    allowed(&[find(&image)]);
-    let theirs = writable(&image);
-    refused(&[find(&image)], CLAIMED);
-    rustix::fs::flock(&theirs, FlockOperation::LockShared).expect("a lock");
-    refused(&[find(&image)], &["another process has locked it"]);
-    drop(theirs);
-    allowed(&[find(&image)]);
+    refused_while(&image, &[CLAIMED], || writable(&image));
+    let lock = || locked(&image, FlockOperation::LockShared);
+    refused_while(&image, &[LOCKED], lock);
 }

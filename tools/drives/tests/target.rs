@@ -8,7 +8,7 @@ use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{MIB, find, writable};
+use crate::{MIB, find, writable};
 
 fn a_loop_device_is_known_by_its_attachment() {
     let lab = Lab::new();

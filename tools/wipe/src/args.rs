@@ -77,7 +77,7 @@ pub struct WipeArguments {
 
     /// How many times to do all passes, one after the other; at most 35 passes in all
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "resume",
-          value_parser = number::of("rounds", 1..=MAX_PASSES as u32))]
+          value_parser = number::in_range("rounds", 1..=MAX_PASSES as u32))]
     pub rounds: u32,
 
     /// How much to read back and compare after the last pass
@@ -143,7 +143,7 @@ pub struct WipeArguments {
 
     /// Seconds between two checkpoints: the most work that a power cut loses
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
-          value_parser = number::of("seconds", 1..=3600_u32))]
+          value_parser = number::in_range("seconds", 1..=3600_u32))]
     pub checkpoint: u32,
 
     #[command(flatten)]
@@ -254,7 +254,7 @@ pub struct TransferArguments {
 
     /// Transfers of 1 MiB in flight per drive, 1 to 64
     #[arg(long, value_name = "N", default_value_t = 4,
-          value_parser = number::of("transfers", 1..=MAX_DEPTH))]
+          value_parser = number::in_range("transfers", 1..=MAX_DEPTH))]
     pub depth: u32,
 
     /// Most bytes per second and drive, such as 100MB
@@ -346,7 +346,7 @@ pub struct ChoiceArguments {
     pub watch: bool,
 
     /// With --all: refuse unless exactly so many drives would be wiped
-    #[arg(long, value_name = "N", value_parser = number::of("drives", 1..=MAX_COUNT))]
+    #[arg(long, value_name = "N", value_parser = number::in_range("drives", 1..=MAX_COUNT))]
     pub count: Option<usize>,
 }
 

@@ -300,14 +300,6 @@ mod tests {
         assert_eq!(outcomes[1], Outcome::Samples(vec![2e5]));
     }
 
-    /// Five calls of 200 µs fill a batch of a millisecond.
-    #[test]
-    fn batches_of_a_millisecond() {
-        let calls_in = |ns| calls_in_batch(BATCH, &mut |_| Ok(ns)).unwrap();
-        assert_eq!(calls_in(200e3), 5);
-        assert_eq!(calls_in(5e6), 1);
-    }
-
     /// Each of the six orders of three comes as often as chance has it: 1000 ± 29 times in 6000.
     #[test]
     fn every_order_comes_equally_often() {

@@ -81,7 +81,7 @@ pub fn choose(
     if !options.cipher.is_empty() {
         return named(session, options);
     }
-    let list = list::survey_kernel(session, false, interrupt)?;
+    let list = list::survey_kernel(session, interrupt)?;
     interrupt.check()?;
     Ok(choose_from(&list.accepted, options.all))
 }
@@ -102,7 +102,7 @@ fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure>
                  lacks (CONFIG_DM_INTEGRITY, CONFIG_DM_ZERO): load them, or use one without",
             );
         }
-        if prober.accepts(spec)? != Ok(true) {
+        if !prober.accepts(spec)? {
             return refused(
                 "this kernel does not accept it: use one that `squall dmcrypt list` shows",
             );
@@ -114,7 +114,9 @@ fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure>
     let is_authenticated = |chosen: &Chosen| chosen.spec.integrity.is_some();
     let (authenticated, measured): (Vec<_>, Vec<_>) = all.into_iter().partition(is_authenticated);
     if !authenticated.is_empty() {
-        check_room(options.size, authenticated.len(), !measured.is_empty())
+        // The device without encryption has a part, and the best without authentication.
+        let parts = 1 + usize::from(!measured.is_empty()) + 2 * authenticated.len();
+        part(options.size, parts)
             .map_err(|failed| Failure::Usage(format!("{}: {}", failed.name, failed.reason)))?;
     }
     Ok(Choice {
@@ -142,6 +144,8 @@ fn choose_from(accepted: &[Entry], all: bool) -> Choice {
     let specs: Vec<Spec> = measured.iter().map(|entry| entry.spec.clone()).collect();
     let groups = equivalence::groups(&specs).into_iter();
     let is_accepted = |spec: &Spec| authenticated.iter().any(|entry| entry.spec == *spec);
+    // Another name of a measured specification does not count as left out.
+    let others = others.into_iter().filter(|it| !all || it.same_as.is_none());
     Choice {
         measured: groups
             .map(|(spec, stands_for)| Chosen::new(spec, stands_for))
@@ -150,17 +154,11 @@ fn choose_from(accepted: &[Entry], all: bool) -> Choice {
             .filter(is_accepted)
             .map(|spec| Chosen::new(spec, Vec::new()))
             .collect(),
-        // Another name of a measured specification does not count as left out.
-        left_out: left_out(others.into_iter().filter(|it| !all || it.same_as.is_none())),
+        left_out: by_reason(others).into_iter().map(left_out).collect(),
     }
 }
 
-/// Groups those that are not measured, each under its first reason.
-fn left_out<'a>(others: impl Iterator<Item = &'a Entry>) -> Vec<LeftOut> {
-    by_reason(others).into_iter().map(to_left_out).collect()
-}
-
-fn to_left_out((reason, specs): (Reason, Vec<&Spec>)) -> LeftOut {
+fn left_out((reason, specs): (Reason, Vec<&Spec>)) -> LeftOut {
     let mut algorithms: Vec<String> = specs.iter().map(|spec| spec.algorithm()).collect();
     algorithms.sort();
     algorithms.dedup();
@@ -169,11 +167,6 @@ fn to_left_out((reason, specs): (Reason, Vec<&Spec>)) -> LeftOut {
         count: specs.len(),
         algorithms,
     }
-}
-
-/// Fails if `bytes` are too few for `authenticated` specifications, with or without another beside.
-fn check_room(bytes: u64, authenticated: usize, has_best: bool) -> Result<(), Failed> {
-    part(bytes, 1 + usize::from(has_best) + 2 * authenticated).map(drop)
 }
 
 /// The length in bytes of each of `count` parts of `bytes`; fails if that is too little.
@@ -195,60 +188,52 @@ pub fn part(bytes: u64, count: usize) -> Result<u64, Failed> {
 mod tests {
     use super::*;
 
-    fn entries(specs: &[&str]) -> Vec<Entry> {
-        specs
+    /// The choice from these, and the names of what is measured.
+    fn chosen(specs: &[&str], all: bool) -> (Choice, Vec<String>) {
+        let specs = specs
             .iter()
-            .map(|text| Entry::from_spec(text.parse().expect("a specification")))
-            .collect()
+            .map(|text| text.parse().expect("a specification"));
+        let list: Vec<Entry> = specs.map(Entry::from_spec).collect();
+        let choice = choose_from(&list, all);
+        let names = choice.measured.iter().map(|it| it.spec.to_string());
+        let names = names.collect();
+        (choice, names)
     }
 
     #[test]
     fn secure_ones_are_measured_and_others_are_left_out_by_reason() {
-        let list = entries(&[
+        let specs = [
             "aes-xts-plain64 512",
             "aes-cbc-essiv:sha256 256",
             "aes-cbc-essiv:sha3-256 256",
-            "aes-ctr-plain64 256",
             "twofish-ctr-plain64 256",
+            "aes-ctr-plain64 256",
+            "aes-cfb-plain64 256",
             "aes-ecb-null 256",
             "aes-ecb-plain64 256",
             "aes-gcm-random 256 aead",
             "twofish-gcm-random 256 aead",
-        ]);
-        let choice = choose_from(&list, false);
+        ];
+        let (choice, names) = chosen(&specs, false);
         assert_eq!(choice.authenticated.len(), 1, "only the usual ones");
-        let names: Vec<_> = choice
-            .measured
-            .iter()
-            .map(|it| it.spec.to_string())
-            .collect();
         assert_eq!(names, ["aes-cbc-essiv:sha256 256", "aes-xts-plain64 512"]);
         assert_eq!(choice.measured[0].stands_for.len(), 1);
-        let counts: Vec<_> = choice.left_out.iter().map(|left| left.count).collect();
-        assert_eq!(counts, [2, 2]);
-        let ctr = choice
-            .left_out
-            .iter()
-            .find(|left| left.algorithms.contains(&"ctr(aes)".into()));
-        assert_eq!(
-            ctr.expect("a reason").algorithms,
-            ["ctr(aes)", "ctr(twofish)"]
-        );
+        // The largest groups come first, and then by name.
+        let left_out = choice.left_out.iter().map(|it| (it.reason.rule, it.count));
+        let expected = [("ecb", 2), ("keystream", 2), ("cfb", 1)];
+        assert_eq!(left_out.collect::<Vec<_>>(), expected);
+        let counter = &choice.left_out[1].algorithms;
+        assert_eq!(*counter, ["ctr(aes)", "ctr(twofish)"]);
     }
 
     #[test]
     fn every_specification_is_measured_once() {
-        let list = entries(&[
+        let specs = [
             "aes-ctr-plain64 256",
             "aes-ecb-null 256",
             "aes-ecb-plain64 256",
-        ]);
-        let choice = choose_from(&list, true);
-        let names: Vec<_> = choice
-            .measured
-            .iter()
-            .map(|it| it.spec.to_string())
-            .collect();
+        ];
+        let (choice, names) = chosen(&specs, true);
         assert_eq!(names, ["aes-ctr-plain64 256", "aes-ecb-null 256"]);
         assert_eq!(choice.measured[0].verdict, Verdict::Insecure);
         assert!(choice.left_out.is_empty());

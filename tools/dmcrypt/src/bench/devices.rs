@@ -20,7 +20,6 @@ use crate::integrity::Layout;
 use crate::mapper::{Control, Mapped, Table};
 use crate::measure::{self, Plan, Subject, WorkloadSamples};
 use crate::model::{Failed, Figure, Measured, Options};
-use crate::probe::Prober;
 use crate::rank;
 use crate::session::{Progress, Session};
 use crate::spec::Spec;
@@ -52,34 +51,21 @@ const SECTOR_SIZE: u32 = 4096;
 /// What a device did, for each workload.
 type Samples = Vec<WorkloadSamples>;
 
-/// What an encrypted device stands on.
-struct BaselineDevice {
-    /// The device's number.
-    number: Number,
-    /// How much of it is used, in sectors of 512 bytes.
-    sectors: u64,
-    /// Devices that are removed with the encrypted one, from the upper to the lower.
-    #[expect(dead_code, reason = "it is there to be dropped")]
-    devices: Vec<Mapped>,
-}
-
-/// A specification with its options, and its device while it is measured.
+/// A specification with its options, and its devices while it is measured.
 struct MeasuredDevice {
     chosen: Chosen,
     options: Options,
-    device: Mapped,
-    /// Removed after what stands on it.
-    below: BaselineDevice,
+    /// The encrypted one, and those below it in the order in which they are removed.
+    _devices: Vec<Mapped>,
 }
 
 impl Run<'_> {
-    /// Overwrites the backing device with random data, so that all of it can be read.
-    pub fn prepare(&self) -> Result<(), Failure> {
-        let progress = Progress::begin(self.backing.about.bytes, "random data".into());
+    /// Overwrites a whole device with random data, so that all of it can be read: dm-integrity refuses to read what
+    /// was not written.
+    pub fn write_all(&self, subject: &Subject, title: String) -> Result<(), Failure> {
+        let progress = Progress::begin(subject.bytes, title);
         let goes_on = || !self.interrupt.is_noted();
-        measure::prepare(&self.backing.subject(), &goes_on, &|bytes| {
-            progress.reach(bytes, "")
-        })?;
+        measure::prepare(subject, &goes_on, &|bytes| progress.reach(bytes, ""))?;
         self.interrupt.check()
     }
 
@@ -117,28 +103,15 @@ impl Run<'_> {
 
     /// Measures the best few of `ranking` with other options, and gives them best first.
     pub fn variants(&mut self, ranking: &[Measured]) -> Vec<Measured> {
-        let Some(best) = ranking.first() else {
-            return Vec::new();
-        };
-        let has_priority = self.takes_priority(best);
-        let variants = rank::variants(ranking, has_priority).into_iter();
+        let variants = rank::variants(ranking).into_iter();
         let wanted: Vec<(Chosen, Options)> = variants
             .map(|(best, options)| (Chosen::again(best), options))
             .collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
         self.measure_with_baseline(&wanted, "sectors and flags", None)
             .1
-    }
-
-    /// Whether the kernel knows the flag `high_priority`.
-    fn takes_priority(&self, measured: &Measured) -> bool {
-        let options = Options {
-            high_priority: true,
-            ..Options::PLAIN
-        };
-        let prober = Prober::new(&self.session.control);
-        prober
-            .and_then(|mut prober| prober.accepts_with(&measured.spec, options))
-            .is_ok_and(|answer| answer == Ok(true))
     }
 
     /// Measures `chosen` with a journal and without, and gives them best first, with the best of
@@ -214,7 +187,21 @@ impl Run<'_> {
         }
         let samples = self.measure(&subjects, title);
         drop(subjects);
-        self.measured(stands, samples)
+        let mut results = samples.subjects.into_iter();
+        let raw = results.next().unwrap_or_else(|| Ok(Vec::new()));
+        let raw = raw
+            .map_err(|reason| Failure::Runtime(format!("{}: {reason}", self.backing.about.name)))?;
+        if samples.rounds == 0 {
+            self.interrupt.check()?;
+        }
+        let mut measured = Vec::new();
+        for (stand, samples) in stands.into_iter().zip(results) {
+            match samples {
+                Ok(samples) => measured.push(stand.measured(rank::figures(&samples, &raw))),
+                Err(reason) => self.failed(&stand.chosen, stand.options, reason),
+            }
+        }
+        Ok((raw, measured))
     }
 
     /// Makes an encrypted device at a place of the backing device (its first byte and its length), or
@@ -229,35 +216,27 @@ impl Run<'_> {
         self.devices += 1;
         let control = &self.session.control;
         let (spec, backing) = (&chosen.spec, self.backing.number);
-        let below = match place {
+        let (number, sectors, below) = match place {
             Some(place) => below(control, &label, backing, place, spec, options)?,
-            None => BaselineDevice {
-                number: backing,
-                sectors: self.backing.sectors(),
-                devices: Vec::new(),
-            },
+            None => (backing, self.backing.sectors(), Vec::new()),
         };
         let key = Key::draw(spec.key_len());
-        let table = crypt::table(spec, options, &key, below.number, below.sectors);
+        let table = crypt::table(spec, options, &key, number, sectors);
+        let device = Mapped::start(control, &label, &table)?;
+        let subject = Subject {
+            name: spec.to_string(),
+            file: Arc::new(device.open(OFlags::RDWR | OFlags::DIRECT)?),
+            bytes: sectors * 512,
+        };
         let stand = MeasuredDevice {
-            device: Mapped::start(control, &label, &table)?,
             chosen: chosen.clone(),
             options,
-            below,
+            _devices: [device].into_iter().chain(below).collect(),
         };
-        let subject = stand.subject()?;
         if options.journal.is_some() {
-            self.write_all(&subject)?;
+            self.write_all(&subject, format!("tags of {}", subject.name))?;
         }
         Ok((stand, subject))
-    }
-
-    /// Writes the whole device, because dm-integrity refuses to read what was not written.
-    fn write_all(&self, subject: &Subject) -> Result<(), Failure> {
-        let progress = Progress::begin(subject.bytes, format!("tags of {}", subject.name));
-        let goes_on = || !self.interrupt.is_noted();
-        measure::prepare(subject, &goes_on, &|bytes| progress.reach(bytes, ""))?;
-        self.interrupt.check()
     }
 
     fn measure(&mut self, subjects: &[Subject], title: String) -> measure::Samples {
@@ -268,7 +247,7 @@ impl Run<'_> {
         };
         let turns = plan.rounds * workloads.len();
         let progress = Progress::begin(turns as u64, title);
-        let turn = |done: usize, _| {
+        let turn = |done: usize| {
             let what = &workloads[(done - 1) % workloads.len()].title;
             progress.reach(done as u64, what);
         };
@@ -276,28 +255,6 @@ impl Run<'_> {
         let samples = measure::run(subjects, &workloads, plan, &goes_on, &turn);
         self.is_complete &= samples.rounds == plan.rounds;
         samples
-    }
-
-    fn measured(
-        &mut self,
-        stands: Vec<MeasuredDevice>,
-        samples: measure::Samples,
-    ) -> Result<(Samples, Vec<Measured>), Failure> {
-        let mut subjects = samples.subjects.into_iter();
-        let raw = subjects.next().unwrap_or_else(|| Ok(Vec::new()));
-        let raw = raw
-            .map_err(|reason| Failure::Runtime(format!("{}: {reason}", self.backing.about.name)))?;
-        if samples.rounds == 0 {
-            self.interrupt.check()?;
-        }
-        let mut measured = Vec::new();
-        for (stand, samples) in stands.into_iter().zip(subjects) {
-            match samples {
-                Ok(samples) => measured.push(stand.measured(rank::figures(&samples, &raw))),
-                Err(reason) => self.failed(&stand.chosen, stand.options, reason),
-            }
-        }
-        Ok((raw, measured))
     }
 
     fn failed(&mut self, chosen: &Chosen, options: Options, reason: String) {
@@ -324,7 +281,8 @@ fn with_options(best: Option<Chosen>, chosen: &[Chosen]) -> Vec<(Chosen, Options
         .collect()
 }
 
-/// A part of the backing device, and perhaps a device of dm-integrity over it.
+/// A part of the backing device, and perhaps a device of dm-integrity over it: the number and the length (in sectors of
+/// 512 bytes) of the upper one, and both.
 fn below(
     control: &Rc<Control>,
     label: &str,
@@ -332,7 +290,7 @@ fn below(
     (start, bytes): (u64, u64),
     spec: &Spec,
     options: Options,
-) -> Result<BaselineDevice, Failure> {
+) -> Result<(Number, u64, Vec<Mapped>), Failure> {
     let table = Table {
         target: "linear",
         sectors: bytes / 512,
@@ -340,11 +298,7 @@ fn below(
     };
     let part = Mapped::start(control, &format!("{label}-part"), &table)?;
     let Some(journal) = options.journal else {
-        return Ok(BaselineDevice {
-            number: part.number(),
-            sectors: bytes / 512,
-            devices: vec![part],
-        });
+        return Ok((part.number(), bytes / 512, vec![part]));
     };
     let layout = Layout {
         below: part.number(),
@@ -354,24 +308,10 @@ fn below(
     };
     let file = part.open(OFlags::RDWR | OFlags::DIRECT)?;
     let (device, sectors) = layout.format(control, &format!("{label}-integrity"), &file)?;
-    Ok(BaselineDevice {
-        number: device.number(),
-        sectors,
-        devices: vec![device, part],
-    })
+    Ok((device.number(), sectors, vec![device, part]))
 }
 
 impl MeasuredDevice {
-    /// Opens the device for measurement.
-    fn subject(&self) -> Result<Subject, Failure> {
-        let file = self.device.open(OFlags::RDWR | OFlags::DIRECT)?;
-        Ok(Subject {
-            name: self.chosen.spec.to_string(),
-            file: Arc::new(file),
-            bytes: self.below.sectors * 512,
-        })
-    }
-
     fn measured(self, figures: Vec<Figure>) -> Measured {
         Measured {
             spec: self.chosen.spec,

@@ -4,7 +4,6 @@
 //! disk, in the submitting thread, and others, as those of dm-crypt, in threads of the kernel. Threads
 //! of this process treat every device the same.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -134,14 +133,10 @@ pub fn fill(
     while offset < subject.bytes && should_continue() {
         let bytes = &mut buffer[..(subject.bytes - offset).min(STEP as u64) as usize];
         keystream(bytes);
-        offset += write(&subject.file, bytes, offset)?;
+        offset += check_complete(subject.file.write_at(bytes, offset)?, bytes.len(), offset)?;
         progress(offset);
     }
     Ok(())
-}
-
-fn write(file: &File, bytes: &[u8], offset: u64) -> io::Result<u64> {
-    check_complete(file.write_at(bytes, offset)?, bytes.len(), offset)
 }
 
 /// The bytes of a transfer; fails if it was cut short.

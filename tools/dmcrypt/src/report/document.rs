@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use squall_tools::measure::Spread;
-use squall_tools::report::plots::{Bars, Figure as Plots, MOST_BARS, MOST_NAMES, Plot};
+use squall_tools::report::plots::{Bars, Figure as Plots, MOST_NAMES, Plot};
 use squall_tools::report::{Cell, Column, Document, Kind, Part, Section, Table};
 use squall_tools::units;
 
-use super::{percent, rule, rules_table};
+use super::{date, percent, rule, rules_table, warnings};
 use crate::model::{
     Backing, BackingKind, Bench, Direction, Figure, LeftOut, Measured, Options, Workload,
 };
@@ -34,11 +34,7 @@ pub const AUTHENTICATED: [&str; 4] = [
 /// The whole report.
 pub fn document(bench: &Bench) -> Document {
     let machine = &bench.machine;
-    let emulated = machine
-        .is_emulated
-        .then(|| ("Emulated", EMULATED.to_owned()));
     let incomplete = "The run was interrupted: rounds, specifications or variants are missing.";
-    let incomplete = (!bench.is_complete).then(|| ("Incomplete", incomplete.to_owned()));
     let mut parts = vec![machine_section(bench), plots(bench), raw(bench)];
     parts.extend(ranking(bench));
     parts.extend(variants(bench));
@@ -65,11 +61,8 @@ pub fn document(bench: &Bench) -> Document {
             machine.kernel,
             backing(bench)
         ),
-        date: [
-            bench.at.to_string(),
-            bench.at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        ],
-        warnings: emulated.into_iter().chain(incomplete).collect(),
+        date: date(&bench.at),
+        warnings: warnings(machine, EMULATED, bench.is_complete, incomplete),
         advice: vec![recommendation(bench)],
         parts,
         footer: format!("squall {}, report {}", machine.squall, bench.format),
@@ -180,17 +173,17 @@ fn ranking(bench: &Bench) -> Vec<Part> {
     let note = "With sectors of 512 bytes and work queues. Medians of the rates; below each stands its percentage \
                 of the device without encryption in the same round, ± half the distance of the quartiles. The \
                 score is the geometric mean of these percentages.";
-    let mut parts = vec![
-        Part::Note(note.into()),
-        rates(bench, &bench.ranking, &|_| None),
-    ];
-    let stand_for: Vec<String> = bench.ranking.iter().filter_map(stands_for).collect();
-    if !stand_for.is_empty() {
-        parts.push(Part::items(stand_for));
-    }
-    measured(bench, "ranking", "Ranking", parts, &bench.ranking, &|_| {
-        None
-    })
+    let others = bench.ranking.iter().filter_map(stands_for);
+    let none = |_: &Measured| None;
+    measured(
+        bench,
+        "ranking",
+        "Ranking",
+        note,
+        others,
+        &bench.ranking,
+        &none,
+    )
 }
 
 /// The best few under other options.
@@ -199,16 +192,18 @@ fn variants(bench: &Bench) -> Vec<Part> {
         let Options { sector_size, .. } = it.options;
         Some(format!("{sector_size} B sectors, {}", it.options.queues()))
     };
-    let mut note = "Larger sectors of encryption need fewer IVs. Without work queues the CPU that reads or writes \
-                    encrypts, too; whether that is faster depends on the machine."
-        .to_owned();
-    if bench.variants.iter().any(|it| it.options.high_priority) {
-        note += " High priority is never recommended: it makes the rest of the system less responsive, and \
-                 cryptsetup can set it since 2.8.";
-    }
-    let parts = vec![Part::Note(note), rates(bench, &bench.variants, &below)];
     let heading = "The best with other options";
-    measured(bench, "variants", heading, parts, &bench.variants, &below)
+    let note = "Larger sectors of encryption need fewer IVs. Without work queues the CPU that reads or writes \
+                encrypts, too; whether that is faster depends on the machine.";
+    measured(
+        bench,
+        "variants",
+        heading,
+        note,
+        [],
+        &bench.variants,
+        &below,
+    )
 }
 
 fn authenticated(bench: &Bench) -> Vec<Part> {
@@ -220,34 +215,31 @@ fn authenticated(bench: &Bench) -> Vec<Part> {
         };
         Some(journal.to_owned())
     };
-    let notes = AUTHENTICATED.map(str::to_owned).into_iter();
-    let parts = vec![
-        Part::Note("With sectors of 4096 bytes and work queues.".into()),
-        rates(bench, &bench.authenticated, &below),
-        Part::items(notes.chain(reasons(&bench.authenticated))),
-    ];
+    let all = &bench.authenticated;
     let heading = "Authenticated, over dm-integrity";
-    measured(
-        bench,
-        "authenticated",
-        heading,
-        parts,
-        &bench.authenticated,
-        &below,
-    )
+    let note = "With sectors of 4096 bytes and work queues.";
+    let notes = AUTHENTICATED.map(str::to_owned).into_iter();
+    let notes = notes.chain(reasons(all));
+    measured(bench, "authenticated", heading, note, notes, all, &below)
 }
 
-/// A section with the rates in `parts`, and one with the costs; none if nothing was measured.
+/// A section with a note, rates and more notes, and one with the costs; none if nothing was measured.
 fn measured(
     bench: &Bench,
     id: &str,
     heading: &str,
-    parts: Vec<Part>,
+    note: &str,
+    more: impl IntoIterator<Item = String>,
     measured: &[Measured],
     below: Below,
 ) -> Vec<Part> {
     if measured.is_empty() {
         return Vec::new();
+    }
+    let mut parts = vec![Part::Note(note.into()), rates(bench, measured, below)];
+    let more: Vec<String> = more.into_iter().collect();
+    if !more.is_empty() {
+        parts.push(Part::items(more));
     }
     let note = "Seconds of CPU time of the whole machine for each GB; below them the latency of a transfer in \
                 microseconds, p50 and p99.";
@@ -335,16 +327,10 @@ fn stands_for(measured: &Measured) -> Option<String> {
     let Measured {
         spec, stands_for, ..
     } = measured;
-    let others = stands_for.iter();
-    let digests: BTreeSet<String> = others
-        .clone()
-        .filter(|other| other.iv != spec.iv)
-        .map(|other| other.iv.to_string())
-        .collect();
-    let lengths: BTreeSet<u32> = others
-        .filter(|other| other.key_bits != spec.key_bits)
-        .map(|other| other.key_bits)
-        .collect();
+    let digests = stands_for.iter().filter(|other| other.iv != spec.iv);
+    let digests: BTreeSet<String> = digests.map(|other| other.iv.to_string()).collect();
+    let lengths = stands_for.iter().map(|other| other.key_bits);
+    let lengths: BTreeSet<u32> = lengths.filter(|bits| *bits != spec.key_bits).collect();
     let mut parts = Vec::new();
     if !digests.is_empty() {
         let names = Vec::from_iter(digests).join(", ");
@@ -392,23 +378,18 @@ fn left_out(groups: &[LeftOut]) -> Option<Part> {
 
 /// The ranking as plots: one for each kind of transfer, reads beside writes.
 fn plots(bench: &Bench) -> Part {
-    let kind = |workload: &Workload| (workload.block, workload.depth, workload.is_random);
-    let mut kinds: Vec<Vec<usize>> = Vec::new();
-    for (place, workload) in bench.workloads.iter().enumerate() {
-        let is_same = |places: &&mut Vec<usize>| {
-            kind(&bench.workloads[places[0]]) == kind(workload) && places.len() < MOST_BARS
-        };
-        match kinds.iter_mut().find(is_same) {
-            Some(places) => places.push(place),
-            None => kinds.push(vec![place]),
-        }
-    }
     if bench.ranking.is_empty() {
         return Part::OnPage(Vec::new());
     }
+    let kind = |place: &usize| {
+        let workload = &bench.workloads[*place];
+        (workload.block, workload.depth, workload.is_random)
+    };
+    let places: Vec<usize> = (0..bench.workloads.len()).collect();
+    let kinds = places.chunk_by(|one, next| kind(one) == kind(next));
     let note = "Rates as percent of the device without encryption in the same round: medians, and lines from \
                 quartile to quartile where these are apart.";
-    let figures = kinds.iter().map(|places| figure(bench, places)).collect();
+    let figures = kinds.map(|places| figure(bench, places)).collect();
     let parts = vec![Part::Note(note.into()), Part::Plots(figures)];
     Part::OnPage(vec![Section::part("plots", "Beside no encryption", parts)])
 }

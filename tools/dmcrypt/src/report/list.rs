@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use squall_tools::report::{Cell, Column, Document, Kind, Part, Section, Table};
 
-use super::{rule, rules_table};
+use super::{date, rule, rules_table, warnings};
 use crate::integrity::Integrity;
 use crate::model::by_reason;
 use crate::model::{Entry, List};
@@ -16,12 +16,10 @@ use crate::spec::{Iv, Spec};
 /// rules against them.
 pub fn document(list: &List) -> Document {
     let machine = &list.machine;
-    let emulated = "This machine is emulated.";
-    let emulated = machine
-        .is_emulated
-        .then(|| ("Emulated", emulated.to_owned()));
-    let incomplete = "The run was interrupted, and specifications are missing.";
-    let incomplete = (!list.is_complete).then(|| ("Incomplete", incomplete.to_owned()));
+    let (emulated, incomplete) = (
+        "This machine is emulated.",
+        "The run was interrupted, and specifications are missing.",
+    );
     let mut parts = vec![counts(list), secure(list), authenticated(list)];
     parts.extend([Verdict::Compatible, Verdict::Insecure].map(|it| ruled_out(list, it)));
     Document {
@@ -32,11 +30,8 @@ pub fn document(list: &List) -> Document {
             "Linux {}, squall {}; {}",
             machine.kernel, machine.squall, machine.cpu
         ),
-        date: [
-            list.at.to_string(),
-            list.at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        ],
-        warnings: emulated.into_iter().chain(incomplete).collect(),
+        date: date(&list.at),
+        warnings: warnings(machine, emulated, list.is_complete, incomplete),
         advice: Vec::new(),
         parts,
         footer: format!("squall {}, report {}", machine.squall, list.format),
@@ -60,13 +55,12 @@ fn counts(list: &List) -> Part {
     ))
 }
 
-/// A row of secure ones: the specification without digest and key, such as `aes-cbc-essiv`.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Row {
-    rank: usize,
-    name: String,
-    pub(super) key_bits: Vec<u32>,
-}
+/// The place of the mode, the specification without what varies and without the key, such as `aes-cbc-essiv`, and the
+/// lengths of keys.
+pub(super) type Row = (usize, String, Vec<u32>);
+
+/// Rows of secure ones, with what varies in each.
+type Rows<'a> = BTreeMap<Row, BTreeSet<&'a str>>;
 
 fn secure(list: &List) -> Part {
     let rows = rows(secure_specs(list).filter(|spec| spec.integrity.is_none()));
@@ -87,38 +81,22 @@ fn secure_specs(list: &List) -> impl Iterator<Item = &Spec> {
 /// The secure ones that are authenticated: a row for each specification with its key lengths, and what
 /// may authenticate it.
 fn authenticated(list: &List) -> Part {
-    let heading = "Secure and authenticated, over dm-integrity";
-    if !list.has_integrity {
+    let part = if list.has_integrity {
+        let authenticated = |spec| Some((spec, Spec::name(spec), spec.integrity?.word()));
+        table("by", rows_of(secure_specs(list).filter_map(authenticated)))
+    } else {
         let missing = "None: that takes dm-integrity (CONFIG_DM_INTEGRITY), and dm-zero to ask about it, which \
                        this kernel lacks.";
-        let parts = vec![Part::Note(missing.into())];
-        return Section::part("authenticated", heading, parts);
-    }
-    let mut bits: BTreeMap<(usize, String, Integrity), Vec<u32>> = BTreeMap::new();
-    for spec in secure_specs(list) {
-        if let Some(integrity) = spec.integrity {
-            let row = (rank(&spec.mode), spec.name(), integrity);
-            bits.entry(row).or_default().push(spec.key_bits);
-        }
-    }
-    let mut rows: BTreeMap<Row, BTreeSet<&str>> = BTreeMap::new();
-    for ((rank, name, integrity), key_bits) in bits {
-        let row = Row {
-            rank,
-            name,
-            key_bits,
-        };
-        rows.entry(row).or_default().insert(integrity.word());
-    }
-    Section::part("authenticated", heading, vec![table("by", rows)])
+        Part::Note(missing.into())
+    };
+    let heading = "Secure and authenticated, over dm-integrity";
+    Section::part("authenticated", heading, vec![part])
 }
 
-fn table(names: &str, rows: BTreeMap<Row, BTreeSet<&str>>) -> Part {
-    let row = |(row, names): (Row, BTreeSet<&str>)| {
-        let bits: Vec<String> = row.key_bits.iter().map(u32::to_string).collect();
-        [row.name, bits.join(" "), joined(&names)]
-            .map(Cell::new)
-            .into()
+fn table(names: &str, rows: Rows) -> Part {
+    let row = |((_, name, bits), names): (Row, BTreeSet<&str>)| {
+        let bits: Vec<String> = bits.iter().map(u32::to_string).collect();
+        [name, bits.join(" "), joined(&names)].map(Cell::new).into()
     };
     Part::Table(Table {
         columns: vec![
@@ -131,26 +109,28 @@ fn table(names: &str, rows: BTreeMap<Row, BTreeSet<&str>>) -> Part {
     })
 }
 
-/// The rows with their digests; all digests in a row have the same key lengths.
-pub(super) fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> BTreeMap<Row, BTreeSet<&'a str>> {
-    let mut bits: BTreeMap<(Spec, &str), Vec<u32>> = BTreeMap::new();
-    for spec in specs {
-        let of = Spec {
+/// The rows with their digests.
+pub(super) fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> Rows<'a> {
+    rows_of(specs.map(|spec| {
+        let without_digest = Spec {
             iv: Iv::plain(&spec.iv.name),
-            key_bits: 0,
             ..spec.clone()
         };
         let digest = spec.iv.digest.as_deref().unwrap_or_default();
-        bits.entry((of, digest)).or_default().push(spec.key_bits);
+        (spec, without_digest.name(), digest)
+    }))
+}
+
+/// The rows of specifications, each with its name in the row and what varies; all in a row have the same key lengths.
+fn rows_of<'a>(specs: impl Iterator<Item = (&'a Spec, String, &'a str)>) -> Rows<'a> {
+    let mut bits: BTreeMap<(usize, String, &str), Vec<u32>> = BTreeMap::new();
+    for (spec, name, varying) in specs {
+        let key = (rank(&spec.mode), name, varying);
+        bits.entry(key).or_default().push(spec.key_bits);
     }
-    let mut rows: BTreeMap<Row, BTreeSet<&str>> = BTreeMap::new();
-    for ((spec, digest), key_bits) in bits {
-        let row = Row {
-            rank: rank(&spec.mode),
-            name: spec.name(),
-            key_bits,
-        };
-        rows.entry(row).or_default().insert(digest);
+    let mut rows = Rows::new();
+    for ((rank, name, varying), bits) in bits {
+        rows.entry((rank, name, bits)).or_default().insert(varying);
     }
     rows
 }

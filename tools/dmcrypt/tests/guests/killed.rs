@@ -1,6 +1,8 @@
 //! A `squall dmcrypt` that is killed or interrupted leaves nothing that the next run does not remove.
 
-use crate::guests::workspace::{GuestSession, MEASURED, NAMES, RunResult, USUAL, Workspace};
+use crate::guests::workspace::{
+    GuestSession, MEASURED, NAMES, RunResult, SERIAL, USUAL, Workspace,
+};
 use squall_guests::commands::contains;
 use squall_guests::needs::USER_MODE;
 use squall_testing::suite::Test;
@@ -10,8 +12,6 @@ pub const TESTS: &[Test] = tests![
     a_killed_run_leaves_no_device: [USER_MODE],
     an_interrupted_run_reports_its_results: [USER_MODE],
 ];
-
-const SERIAL: &str = "DRIVE-1";
 
 const CIPHER: &str = "--cipher 'aes-xts-plain64 512'";
 

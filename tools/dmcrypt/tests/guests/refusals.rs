@@ -1,6 +1,6 @@
 //! `squall dmcrypt` refuses devices and arguments with one line that says why, and writes nothing.
 
-use crate::guests::workspace::{GuestSession, MEASURED, RunResult, USUAL, Workspace, id};
+use crate::guests::workspace::{GuestSession, MEASURED, RunResult, SERIAL, USUAL, Workspace, id};
 use squall_guests::commands::contains;
 use squall_guests::needs::USER_MODE;
 use squall_testing::suite::Test;
@@ -11,8 +11,6 @@ pub const TESTS: &[Test] = tests![
     conflicts_with_other_programs_are_reported: [USER_MODE],
     missing_parts_of_the_kernel_are_reported: [USER_MODE],
 ];
-
-const SERIAL: &str = "DRIVE-1";
 
 /// Options that give full consent to overwriting the drive.
 const MEANT: &str = "--device /dev/ubda --yes --serial DRIVE-1";
@@ -78,46 +76,49 @@ fn not_meant(workspace: &Workspace, session: &mut GuestSession) {
         ("--yes", 2, [other_drives, "add --serial DRIVE-1"]),
         ("--yes --serial DRIVE-2", 2, [no_target, ""]),
     ] {
-        untouched(
-            workspace,
-            session,
-            &format!("{plain} {options}"),
-            status,
-            &why,
-        );
+        let options = format!("{plain} {options}");
+        untouched(workspace, session, &options, status, &why);
     }
 }
 
 /// Wrong arguments are refused.
 fn wrong(workspace: &Workspace, session: &mut GuestSession) {
     session.ok("dd if=/dev/zero of=/tmp/file bs=1M count=24");
-    let file = "--device /tmp/file --yes".to_owned();
     let missing = id(SERIAL);
-    let cipher = |cipher: &str| format!("{MEANT} --cipher '{cipher}'");
-    let unknown = |cipher: &str| format!("--cipher \"{cipher}\": this kernel does not accept it");
-    let [serpent, mac] = ["serpent-xts-plain64 512", "aes-gcm-random 256 hmac-sha256"];
     let too_small =
         "authenticated encryption: its 4 devices need 8 MiB each: use --size 32MiB or more";
-    let too_large = "is more than half of the memory that is free";
+    let unknown = "this kernel does not accept it";
     for (arguments, why) in [
         (
-            file,
+            "--device /tmp/file --yes",
             ["--device /tmp/file: is a file", "losetup --find --show"],
         ),
         (
-            format!("{MEANT} --size 32MiB"),
+            &format!("{MEANT} --size 32MiB"),
             ["--device /dev/ubda: has only 24 MiB: use --size 24MiB", ""],
         ),
         (
-            format!("--device {missing} --yes"),
+            &format!("--device {missing} --yes"),
             [&missing, "No such file or directory"],
         ),
-        (cipher(serpent), [&unknown(serpent), ""]),
-        (cipher(mac), [&unknown(mac), ""]),
-        (cipher("aes-gcm-random 256 aead"), [too_small, ""]),
-        ("--size 1TiB".to_owned(), [too_large, "--device"]),
+        (
+            &format!("{MEANT} --cipher 'serpent-xts-plain64 512'"),
+            ["--cipher \"serpent-xts-plain64 512\": ", unknown],
+        ),
+        (
+            &format!("{MEANT} --cipher 'aes-gcm-random 256 hmac-sha256'"),
+            ["--cipher \"aes-gcm-random 256 hmac-sha256\": ", unknown],
+        ),
+        (
+            &format!("{MEANT} --cipher 'aes-gcm-random 256 aead'"),
+            [too_small, ""],
+        ),
+        (
+            "--size 1TiB",
+            ["is more than half of the memory that is free", "--device"],
+        ),
     ] {
-        untouched(workspace, session, &arguments, 2, &why);
+        untouched(workspace, session, arguments, 2, &why);
     }
     session.ok("cmp -n $((24 << 20)) /tmp/file /dev/zero");
     assert!(workspace.medium(SERIAL).iter().all(|byte| *byte == 0));
@@ -154,34 +155,56 @@ fn bench(session: &mut GuestSession, arguments: &str) -> RunResult {
     session.squall(&format!("dmcrypt bench {size} {QUICK} {arguments}"))
 }
 
+/// How a file with a command is run.
+const AS_ROOT: &str = "exec sh /tmp/run";
+const AS_NOBODY: &str = "exec su nobody -c 'exec sh /tmp/run'";
+
+/// Checks that both commands, run like this, are refused with one line that has all of `words`.
+#[track_caller]
+fn both_refused(session: &mut GuestSession, how: &str, words: &[&str]) {
+    for command in ["list".to_owned(), format!("bench {QUICK}")] {
+        session.write("/tmp/run", format!("exec squall dmcrypt {command}\n"));
+        let job = session.guest.start(how).expect("a job");
+        session.end(job).refused(1, words);
+    }
+}
+
 fn conflicts_with_other_programs_are_reported() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_with(USUAL, Vec::new());
-    one_run_at_a_time(&mut session);
-    brd_is_somebody_elses(&mut session);
-    not_root(&mut session);
-    no_brd(&mut session);
-}
-
-fn one_run_at_a_time(session: &mut GuestSession) {
-    let first =
-        session.start("dmcrypt bench --size 16MiB --rounds 10000 --cipher 'aes-xts-plain64 512'");
+    let running = "dmcrypt bench --size 16MiB --rounds 10000 --cipher 'aes-xts-plain64 512'";
+    let running = session.start(running);
     session.until_device(MEASURED);
-    for second in ["list".to_owned(), format!("bench {QUICK}")] {
-        let ran = session.squall(&format!("dmcrypt {second}"));
-        ran.refused(1, &["another `squall dmcrypt` is running"]);
-    }
+    both_refused(
+        &mut session,
+        AS_ROOT,
+        &["another `squall dmcrypt` is running"],
+    );
     session.ok("kill -s TERM $(pidof squall)");
-    session.end(first).failure(1);
+    session.end(running).failure(1);
+    session.nothing_is_left();
+
+    brd_is_somebody_elses(&mut session);
+    session.ok("echo root:x:0:0::/root:/bin/sh >/etc/passwd");
+    session.ok("echo nobody:x:65534:65534::/:/bin/sh >>/etc/passwd");
+    let root = [
+        "/dev/mapper/control",
+        "run this as root, with CAP_SYS_ADMIN",
+    ];
+    both_refused(&mut session, AS_NOBODY, &root);
+    session.nothing_is_left();
+
+    session.ok("find /lib/modules/ -name 'brd.ko*' -exec rm {} + && depmod");
+    let missing = "a RAM disk needs the kernel's module brd, which could not be loaded";
+    let why = [missing, "install the package with all modules", "--device"];
+    bench(&mut session, "").refused(1, &why);
     session.nothing_is_left();
 }
 
 fn brd_is_somebody_elses(session: &mut GuestSession) {
     session.ok("modprobe brd rd_nr=1 rd_size=32768 && echo theirs >/dev/ram0");
-    bench(session, "").refused(
-        1,
-        &["somebody else has already loaded brd", "modprobe -r brd"],
-    );
+    let loaded = "somebody else has already loaded brd";
+    bench(session, "").refused(1, &[loaded, "modprobe -r brd"]);
     assert_eq!(session.ok("head -n 1 /dev/ram0"), "theirs\n");
     // A RAM disk has neither a stable name nor a serial number to confirm it by.
     let ran = bench(session, "--device /dev/ram0 --yes");
@@ -190,62 +213,21 @@ fn brd_is_somebody_elses(session: &mut GuestSession) {
     session.nothing_is_left();
 }
 
-fn not_root(session: &mut GuestSession) {
-    session.ok("echo root:x:0:0::/root:/bin/sh >/etc/passwd");
-    session.ok("echo nobody:x:65534:65534::/:/bin/sh >>/etc/passwd");
-    for command in ["list".to_owned(), format!("bench {QUICK}")] {
-        session.write("/tmp/run", format!("exec squall dmcrypt {command}\n"));
-        let job = session.guest.start("exec su nobody -c 'exec sh /tmp/run'");
-        let ran = session.end(job.expect("a job"));
-        ran.refused(
-            1,
-            &[
-                "/dev/mapper/control",
-                "run this as root, with CAP_SYS_ADMIN",
-            ],
-        );
-    }
-    session.nothing_is_left();
-}
-
-fn no_brd(session: &mut GuestSession) {
-    session.ok("find /lib/modules/ -name 'brd.ko*' -exec rm {} + && depmod");
-    bench(session, "").refused(
-        1,
-        &[
-            "a RAM disk needs the kernel's module brd, which is missing",
-            "--device",
-        ],
-    );
-    session.nothing_is_left();
-}
-
 fn missing_parts_of_the_kernel_are_reported() {
     let workspace = Workspace::new();
     no_dm_integrity(&mut workspace.boot_with(&["brd", "dm-crypt", "xts"], Vec::new()));
     let mut session = workspace.boot_with(&["dm-mod"], Vec::new());
-    let commands = ["list".to_owned(), format!("bench {QUICK}")];
-    for command in &commands {
-        let ran = session.squall(&format!("dmcrypt {command}"));
-        ran.refused(
-            1,
-            &[
-                "has no dm-crypt: load the module dm-crypt",
-                "CONFIG_DM_CRYPT",
-            ],
-        );
-    }
+    let no_crypt = [
+        "has no dm-crypt: load the module dm-crypt",
+        "CONFIG_DM_CRYPT",
+    ];
+    both_refused(&mut session, AS_ROOT, &no_crypt);
     session.ok("rmmod dm_mod && find /lib/modules/ -name 'dm-mod.ko*' -exec rm {} + && depmod");
-    for command in &commands {
-        let ran = session.squall(&format!("dmcrypt {command}"));
-        ran.refused(
-            1,
-            &[
-                "no device mapper (/dev/mapper/control: ",
-                "CONFIG_BLK_DEV_DM",
-            ],
-        );
-    }
+    let no_mapper = [
+        "no device mapper (/dev/mapper/control: ",
+        "CONFIG_BLK_DEV_DM",
+    ];
+    both_refused(&mut session, AS_ROOT, &no_mapper);
     session.ok("[ ! -e /run/squall-dmcrypt ]");
 }
 

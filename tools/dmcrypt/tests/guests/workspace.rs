@@ -11,6 +11,9 @@ use squall_guests::fixture;
 
 pub const MIB: u64 = 1 << 20;
 
+/// The serial number of the drive of most tests.
+pub const SERIAL: &str = "DRIVE-1";
+
 /// Longest time of a run of squall, which may load hundreds of thousands of tables.
 const LIMIT: Duration = Duration::from_secs(7200);
 
@@ -59,27 +62,20 @@ impl Workspace {
         fs::read(self.guests.path(serial)).expect("a drive")
     }
 
-    /// A guest with these modules and all crypto modules.
-    pub fn boot_with_crypto(&self, modules: &[&str]) -> GuestSession<'_> {
-        self.boot_of(Setup {
-            modules,
-            crypto: true,
-            ..Setup::default()
-        })
-    }
-
     /// A guest with only these modules.
     pub fn boot_with(&self, modules: &[&str], drives: Vec<Drive>) -> GuestSession<'_> {
-        self.boot_of(Setup {
-            modules,
-            drives,
-            ..Setup::default()
-        })
+        self.boot(modules, drives, false)
     }
 
-    fn boot_of(&self, setup: Setup) -> GuestSession<'_> {
-        let programs = &[fixture::squall()];
-        let guest = self.guests.factory.boot(&Setup { programs, ..setup });
+    /// A guest with these modules and, if `crypto`, all crypto modules.
+    pub fn boot(&self, modules: &[&str], drives: Vec<Drive>, crypto: bool) -> GuestSession<'_> {
+        let guest = self.guests.factory.boot(&Setup {
+            modules,
+            drives,
+            crypto,
+            programs: &[fixture::squall()],
+            ..Setup::default()
+        });
         GuestSession {
             guest: guest.expect("a guest"),
         }
@@ -108,12 +104,6 @@ impl GuestSession<'_> {
     #[track_caller]
     pub fn ok(&mut self, command: &str) -> String {
         fixture::ok(&mut self.guest, command)
-    }
-
-    /// Runs a command, which must fail, and returns its errors.
-    #[track_caller]
-    pub fn fails(&mut self, command: &str) -> String {
-        fixture::fails(&mut self.guest, command)
     }
 
     /// Waits until a command succeeds.

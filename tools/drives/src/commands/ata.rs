@@ -1,7 +1,7 @@
 //! ATA commands in the ATA PASS-THROUGH (16) of the translation that shows an ATA drive as a SCSI drive, and the
 //! registers that come back in sense data (SAT-4, section 12.2).
 
-use crate::printable::printable_bytes;
+use crate::target::device::printable_bytes;
 
 /// A command, by the registers that the host sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,33 +132,5 @@ mod tests {
         let block = Command::IDENTIFY_DEVICE.data_in();
         let expected = [0x85, 8, 0x0e, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x40, 0xec, 0];
         assert_eq!(block, expected);
-    }
-
-    #[test]
-    fn texts_begin_in_the_high_byte() {
-        let words = [0x2020, 0x5a43, 0x3141, 0x2020];
-        assert_eq!(text(&words).as_deref(), Some("ZC1A"));
-        assert_eq!(text(&[0x2020, 0]), None);
-    }
-
-    #[test]
-    fn short_addresses_have_28_bits() {
-        let registers = Registers {
-            device: 0x4a,
-            lba: 0x0302_d170_6daf,
-            ..Registers::default()
-        };
-        assert_eq!(registers.short_address(), 0x0a70_6daf);
-    }
-
-    #[test]
-    fn errors_and_faults_show_in_the_status() {
-        for (status, is_error) in [(0x50, false), (0x51, true), (0x70, true)] {
-            let registers = Registers {
-                status,
-                ..Registers::default()
-            };
-            assert_eq!(registers.is_error(), is_error, "{status:#x}");
-        }
     }
 }

@@ -3,10 +3,11 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::c_void;
 use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
 
-use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, opcode};
+use rustix::ioctl::{Opcode, opcode};
 use squall_tools::failure::cause;
 
 /// A controller that takes commands.
@@ -69,7 +70,7 @@ pub fn status_name(status: u16) -> String {
 
 impl Admin for File {
     fn submit(&self, command: &Command, data: &mut [u8]) -> Result<u16, String> {
-        let request = Request {
+        let mut request = Request {
             opcode: command.opcode,
             namespace: command.namespace,
             data: if data.is_empty() {
@@ -82,11 +83,11 @@ impl Admin for File {
             timeout: command.timeout,
             ..Request::default()
         };
+        const SUBMIT: Opcode = opcode::read_write::<Request>(b'N', 0x41);
         // SAFETY: the controller and the kernel use only the request and its data, which is all of a
         // slice that outlives this call.
-        let status = unsafe { rustix::ioctl::ioctl(self, Submit(request)) };
-        let status = status.map_err(|error| cause(&error.into()))?;
-        Ok((status & 0x7ff) as u16)
+        let status = unsafe { libc::ioctl(self.as_raw_fd(), SUBMIT as _, &raw mut request) };
+        answered(status).map(|status| (status & 0x7ff) as u16)
     }
 }
 
@@ -113,56 +114,18 @@ const _: () = assert!(size_of::<Request>() == 72);
 
 /// The number of the namespace that is open as `file`.
 pub fn number(file: &File) -> Result<u32, String> {
+    const ID: Opcode = opcode::none(b'N', 0x40);
     // SAFETY: this request takes no argument.
-    let number = unsafe { rustix::ioctl::ioctl(file, Id) };
-    let number = number.map_err(|error| cause(&error.into()))?;
-    match number {
-        1..=0xffff_fffe => Ok(number),
+    let number = unsafe { libc::ioctl(file.as_raw_fd(), ID as _) };
+    match answered(number)? {
+        number @ 1..=0xffff_fffe => Ok(number),
         _ => Err("the kernel does not report its namespace".into()),
     }
 }
 
-/// NVME_IOCTL_ADMIN_CMD, `_IOWR('N', 0x41, struct nvme_admin_cmd)`; gives a status.
-struct Submit(Request);
-
-// SAFETY: the request takes a pointer to this structure, writes its `result` alone, and returns a
-// status.
-unsafe impl Ioctl for Submit {
-    type Output = u32;
-
-    const IS_MUTATING: bool = true;
-
-    fn opcode(&self) -> Opcode {
-        opcode::read_write::<Request>(b'N', 0x41)
-    }
-
-    fn as_ptr(&mut self) -> *mut c_void {
-        (&raw mut self.0).cast()
-    }
-
-    unsafe fn output_from_ptr(status: IoctlOutput, _: *mut c_void) -> rustix::io::Result<u32> {
-        Ok(status as u32)
-    }
-}
-
-/// NVME_IOCTL_ID, `_IO('N', 0x40)`; gives the number of a namespace.
-struct Id;
-
-// SAFETY: the request takes nothing, and returns a number.
-unsafe impl Ioctl for Id {
-    type Output = u32;
-
-    const IS_MUTATING: bool = false;
-
-    fn opcode(&self) -> Opcode {
-        opcode::none(b'N', 0x40)
-    }
-
-    fn as_ptr(&mut self) -> *mut c_void {
-        std::ptr::null_mut()
-    }
-
-    unsafe fn output_from_ptr(number: IoctlOutput, _: *mut c_void) -> rustix::io::Result<u32> {
-        Ok(number as u32)
+fn answered(answer: libc::c_int) -> Result<u32, String> {
+    match answer {
+        -1 => Err(cause(&io::Error::last_os_error())),
+        answer => Ok(answer as u32),
     }
 }

@@ -4,9 +4,11 @@
 
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use rustix::ioctl::{Ioctl, IoctlOutput, Opcode};
+use rustix::ioctl::Opcode;
 use squall_tools::failure::cause;
 
 use super::sense::{Sense, key};
@@ -100,7 +102,7 @@ impl Scsi for File {
             Data::Out(bytes) => (-2, bytes.as_ptr().cast_mut().cast(), bytes.len()),
             Data::In(bytes) => (-3, bytes.as_mut_ptr().cast(), bytes.len()),
         };
-        let request = Request {
+        let mut request = Request {
             interface: c_int::from(b'S'),
             direction,
             block_len: block.len() as c_uchar,
@@ -124,19 +126,23 @@ impl Scsi for File {
             duration: 0,
             info: 0,
         };
+        const SG_IO: Opcode = 0x2285;
         // SAFETY: all pointers are to slices of the lengths beside them, which outlive this call; the
-        // kernel writes to the sense data, and to the data only if the direction is from the drive.
-        let done = unsafe { rustix::ioctl::ioctl(self, Submit(request)) };
-        let done = done.map_err(|error| cause(&error.into()))?;
-        if done.host_status != 0 {
-            let status = done.host_status;
-            return Err(format!("the adapter did not deliver it (0x{status:02x})"));
+        // kernel writes to the request from `status` on, to the sense data, and to the data only if the
+        // direction is from the drive.
+        match unsafe { libc::ioctl(self.as_raw_fd(), SG_IO as _, &raw mut request) } {
+            -1 => return Err(cause(&io::Error::last_os_error())),
+            _ if request.host_status != 0 => {
+                let status = request.host_status;
+                return Err(format!("the adapter did not deliver it (0x{status:02x})"));
+            }
+            _ => {}
         }
-        let len = usize::from(done.sense_len).min(SENSE);
+        let len = usize::from(request.sense_len).min(SENSE);
         Ok(Reply {
-            status: done.status,
+            status: request.status,
             sense: Sense::read(&sense[..len]),
-            missing: done.missing,
+            missing: request.missing,
         })
     }
 }
@@ -171,26 +177,14 @@ struct Request {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Request>() == 88);
 
-/// SG_IO; gives the request with its results.
-struct Submit(Request);
-
-// SAFETY: SG_IO takes a pointer to this structure, and writes the fields from `status` on.
-unsafe impl Ioctl for Submit {
-    type Output = Request;
-
-    const IS_MUTATING: bool = true;
-
-    fn opcode(&self) -> Opcode {
-        const SG_IO: Opcode = 0x2285;
-        SG_IO
+/// A drive that answers every command by `answer`.
+#[cfg(test)]
+pub(crate) fn model(answer: impl Fn(&[u8], Data<'_>) -> Reply) -> impl Scsi {
+    struct Model<F>(F);
+    impl<F: Fn(&[u8], Data<'_>) -> Reply> Scsi for Model<F> {
+        fn command(&self, block: &[u8], data: Data<'_>, _: Duration) -> Result<Reply, String> {
+            Ok(self.0(block, data))
+        }
     }
-
-    fn as_ptr(&mut self) -> *mut c_void {
-        (&raw mut self.0).cast()
-    }
-
-    unsafe fn output_from_ptr(_: IoctlOutput, at: *mut c_void) -> rustix::io::Result<Request> {
-        // SAFETY: `at` is what `as_ptr` gave, which the kernel has filled in, and is not used any more.
-        Ok(unsafe { at.cast::<Request>().read() })
-    }
+    Model(answer)
 }

@@ -248,19 +248,21 @@ pub(crate) mod tests {
                 let progress = read.and_then(|sense| sense.progress);
                 assert_eq!(progress, None, "{len}");
             }
-            for first in 0..=0xff {
-                let mut hostile = [0xff; 32];
-                hostile[0] = first;
-                let _ = Sense::read(&hostile);
-            }
         }
-        for len in 4..18 {
-            let mut fixed = vec![0; len];
-            (fixed[0], fixed[2]) = (0x70, 0xb);
-            if len > 4 {
-                fixed[4] = 0x51;
+        for first in 0..=0xff {
+            for len in 1..=32 {
+                // Other bytes than these say that a command was aborted.
+                for (key, other) in [(0xff, 0xff), (0xb, 0x51), (0, 0)] {
+                    let mut hostile = vec![other; len];
+                    hostile[0] = first;
+                    hostile
+                        .iter_mut()
+                        .skip(2)
+                        .take(1)
+                        .for_each(|byte| *byte = key);
+                    let _ = Sense::read(&hostile);
+                }
             }
-            let _ = Sense::read(&fixed);
         }
     }
 }

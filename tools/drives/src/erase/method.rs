@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::sanitize::{ACTIONS, Action, Actions, FROZEN, Sanitizer, State, percent};
+use super::sanitize::{Action, Actions, FROZEN, Sanitizer, State, percent};
 
 /// How a drive erases itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,59 +52,39 @@ pub enum CommandSet {
 impl EraseMethod {
     /// A sanitize operation.
     pub fn sanitizing(by: CommandSet, action: Action) -> EraseMethod {
-        match (by, action) {
-            (CommandSet::Nvme, Action::BlockErase) => EraseMethod::NvmeSanitizeBlock,
-            (CommandSet::Nvme, Action::CryptoErase) => EraseMethod::NvmeSanitizeCrypto,
-            (CommandSet::Nvme, Action::Overwrite) => EraseMethod::NvmeSanitizeOverwrite,
-            (CommandSet::Scsi, Action::BlockErase) => EraseMethod::ScsiSanitizeBlock,
-            (CommandSet::Scsi, Action::CryptoErase) => EraseMethod::ScsiSanitizeCrypto,
-            (CommandSet::Scsi, Action::Overwrite) => EraseMethod::ScsiSanitizeOverwrite,
-            (CommandSet::Ata, Action::BlockErase) => EraseMethod::AtaSanitizeBlock,
-            (CommandSet::Ata, Action::CryptoErase) => EraseMethod::AtaSanitizeCrypto,
-            (CommandSet::Ata, Action::Overwrite) => EraseMethod::AtaSanitizeOverwrite,
-        }
+        let mut all = OPERATIONS.iter();
+        let found = all.find(|(_, set, its, _)| (*set, *its) == (by, action));
+        found.expect("every command set has every action").0
     }
 
-    /// The command set and the action, if this is a sanitize operation whose action is known.
-    fn operation(self) -> Option<(CommandSet, Action)> {
-        let sets = [CommandSet::Nvme, CommandSet::Scsi, CommandSet::Ata];
-        let mut all = sets
-            .into_iter()
-            .flat_map(|set| ACTIONS.map(|action| (set, action)));
-        all.find(|(set, action)| EraseMethod::sanitizing(*set, *action) == self)
+    /// The command set, the action and the name, if this is a sanitize operation whose action is known.
+    fn operation(self) -> Option<(CommandSet, Action, &'static str)> {
+        let found = OPERATIONS.iter().find(|(method, ..)| *method == self);
+        found.map(|(_, set, action, name)| (*set, *action, *name))
     }
 
     /// What the drive does to its medium, if this is a sanitize operation whose action is known.
     pub fn action(self) -> Option<Action> {
-        self.operation().map(|(_, action)| action)
+        self.operation().map(|(_, action, _)| action)
     }
 
     /// What is known of an operation like this that was found under way: only NVMe drives tell their action.
     pub fn found_under_way(self) -> EraseMethod {
         match self.operation() {
-            Some((CommandSet::Scsi, _)) => EraseMethod::ScsiSanitize,
-            Some((CommandSet::Ata, _)) => EraseMethod::AtaSanitize,
+            Some((CommandSet::Scsi, ..)) => EraseMethod::ScsiSanitize,
+            Some((CommandSet::Ata, ..)) => EraseMethod::AtaSanitize,
             _ => self,
         }
     }
 
     /// Whether it erases every namespace of an NVM subsystem.
     pub fn reaches_all_namespaces(self) -> bool {
-        matches!(self.operation(), Some((CommandSet::Nvme, _)))
+        matches!(self.operation(), Some((CommandSet::Nvme, ..)))
     }
 
     /// The name to use in sentences.
     pub fn name(self) -> &'static str {
         match self {
-            EraseMethod::NvmeSanitizeBlock => "NVMe Sanitize with block erase",
-            EraseMethod::NvmeSanitizeCrypto => "NVMe Sanitize with crypto erase",
-            EraseMethod::NvmeSanitizeOverwrite => "NVMe Sanitize with overwrite",
-            EraseMethod::ScsiSanitizeBlock => "SCSI SANITIZE with block erase",
-            EraseMethod::ScsiSanitizeCrypto => "SCSI SANITIZE with cryptographic erase",
-            EraseMethod::ScsiSanitizeOverwrite => "SCSI SANITIZE with overwrite",
-            EraseMethod::AtaSanitizeBlock => "ATA sanitize with BLOCK ERASE EXT",
-            EraseMethod::AtaSanitizeCrypto => "ATA sanitize with CRYPTO SCRAMBLE EXT",
-            EraseMethod::AtaSanitizeOverwrite => "ATA sanitize with OVERWRITE EXT",
             EraseMethod::ScsiSanitize => {
                 "SCSI SANITIZE with an operation that the drive does not tell"
             }
@@ -113,9 +93,24 @@ impl EraseMethod {
             }
             EraseMethod::NvmeFormat => "Format NVM with User Data Erase",
             EraseMethod::SecureDiscard => "secure discard",
+            _ => self.operation().map_or("", |(.., name)| name),
         }
     }
 }
+
+/// The sanitize operations, with the names to use in sentences.
+#[rustfmt::skip]
+const OPERATIONS: [(EraseMethod, CommandSet, Action, &str); 9] = [
+    (EraseMethod::NvmeSanitizeBlock, CommandSet::Nvme, Action::BlockErase, "NVMe Sanitize with block erase"),
+    (EraseMethod::NvmeSanitizeCrypto, CommandSet::Nvme, Action::CryptoErase, "NVMe Sanitize with crypto erase"),
+    (EraseMethod::NvmeSanitizeOverwrite, CommandSet::Nvme, Action::Overwrite, "NVMe Sanitize with overwrite"),
+    (EraseMethod::ScsiSanitizeBlock, CommandSet::Scsi, Action::BlockErase, "SCSI SANITIZE with block erase"),
+    (EraseMethod::ScsiSanitizeCrypto, CommandSet::Scsi, Action::CryptoErase, "SCSI SANITIZE with cryptographic erase"),
+    (EraseMethod::ScsiSanitizeOverwrite, CommandSet::Scsi, Action::Overwrite, "SCSI SANITIZE with overwrite"),
+    (EraseMethod::AtaSanitizeBlock, CommandSet::Ata, Action::BlockErase, "ATA sanitize with BLOCK ERASE EXT"),
+    (EraseMethod::AtaSanitizeCrypto, CommandSet::Ata, Action::CryptoErase, "ATA sanitize with CRYPTO SCRAMBLE EXT"),
+    (EraseMethod::AtaSanitizeOverwrite, CommandSet::Ata, Action::Overwrite, "ATA sanitize with OVERWRITE EXT"),
+];
 
 /// How drives are to erase themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

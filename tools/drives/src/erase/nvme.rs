@@ -3,13 +3,13 @@
 //! 5.1.12.1.33, 5.1.22 and 8.1.24).
 
 use std::fs::File;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::time::Duration;
 
 use super::sanitize::{
     Action, Actions, Attempt, Exchange, Mode, Sanitizer, State, Status, actions_by_bits,
 };
-use crate::commands::nvme::{Admin, Command, LOG_PAGE, accepted, log_page, number, status_name};
+use crate::commands::nvme::{Admin, Command, accepted, log_page, number, status_name};
 use crate::io::Buffer;
 
 /// Length of every structure that Identify returns, in bytes.
@@ -39,16 +39,35 @@ mod structure {
 #[derive(Debug)]
 pub struct Format {
     namespace: u32,
-    how: u32,
+    /// Word 10 of Format NVM.
+    pub how: u32,
 }
 
 impl Format {
     /// The format of the namespace that is open as `file`, or why it cannot be formatted.
     pub fn from_file(file: &File) -> Result<Format, String> {
-        let namespace = number(file)?;
-        let controller = Controller(identify(file, structure::CONTROLLER, 0)?);
-        controller.check_format(|which| identify(file, which, 0), namespace)?;
-        let described = identify(file, structure::NAMESPACE, namespace)?;
+        Format::new(file, number(file)?)
+    }
+
+    /// The format of `namespace`. Fails if its controller has no Format NVM, or if that could erase more.
+    pub fn new(drive: &dyn Admin, namespace: u32) -> Result<Format, String> {
+        /// Offset of what formats reach (FNA).
+        const FNA: usize = 524;
+        let controller = Controller::identify(drive)?;
+        if controller.told[OACS] & 1 << 1 == 0 {
+            return Err("its controller has no Format NVM".into());
+        }
+        if controller.told[FNA] & 0b11 != 0 {
+            let all = "its controller formats all namespaces at once";
+            let numbers = controller.namespaces();
+            let numbers = numbers.map_err(|why| format!("{all}, and {why}"))?;
+            if numbers != [namespace] {
+                return Err(format!(
+                    "{all}, and this is not its only one: they are {numbers:?}"
+                ));
+            }
+        }
+        let described = identify(drive, structure::NAMESPACE, namespace)?;
         let how = current_format(&described).ok_or("it does not report its format")?;
         Ok(Format { namespace, how })
     }
@@ -65,47 +84,23 @@ impl Format {
     }
 }
 
-/// The structure that Identify returns for a controller.
-pub struct Controller<B>(pub B);
+/// A controller, and the structure that Identify returns for it.
+struct Controller<'a> {
+    drive: &'a dyn Admin,
+    told: Buffer,
+}
 
-impl<B: Deref<Target = [u8]>> Controller<B> {
-    /// Fails if the controller has no Format NVM, or if that could erase more than `namespace`.
-    /// `list` asks for a list of namespaces.
-    pub fn check_format<L: Deref<Target = [u8]>>(
-        &self,
-        list: impl FnOnce(u32) -> Result<L, String>,
-        namespace: u32,
-    ) -> Result<(), String> {
-        /// Offset of what formats reach (FNA).
-        const FNA: usize = 524;
-        let has_formats = self.byte(OACS) & 1 << 1 != 0;
-        let reaches_all = self.byte(FNA) & 0b11 != 0;
-        if !has_formats {
-            return Err("its controller has no Format NVM".into());
-        }
-        if !reaches_all {
-            return Ok(());
-        }
-        let all = "its controller formats all namespaces at once";
-        let numbers = self.namespaces(list);
-        let numbers = numbers.map_err(|why| format!("{all}, and {why}"))?;
-        if numbers == [namespace] {
-            Ok(())
-        } else {
-            Err(format!(
-                "{all}, and this is not its only one: they are {numbers:?}"
-            ))
-        }
+impl<'a> Controller<'a> {
+    fn identify(drive: &'a dyn Admin) -> Result<Controller<'a>, String> {
+        let told = identify(drive, structure::CONTROLLER, 0)?;
+        Ok(Controller { drive, told })
     }
 
     /// The numbers of all namespaces in the controller's NVM subsystem.
-    fn namespaces<L: Deref<Target = [u8]>>(
-        &self,
-        list: impl FnOnce(u32) -> Result<L, String>,
-    ) -> Result<Vec<u32>, String> {
+    fn namespaces(&self) -> Result<Vec<u32>, String> {
         /// Offset of capabilities for several controllers (CMIC).
         const CMIC: usize = 76;
-        let has_peers = self.byte(CMIC) & 1 << 1 != 0;
+        let has_peers = self.told[CMIC] & 1 << 1 != 0;
         let which = match (self.has_management(), has_peers) {
             (true, _) => structure::ALLOCATED_NAMESPACES,
             (false, false) => structure::ACTIVE_NAMESPACES,
@@ -113,7 +108,7 @@ impl<B: Deref<Target = [u8]>> Controller<B> {
                 return Err("its controller does not report those of its peers".into());
             }
         };
-        let list = list(which)?;
+        let list = identify(self.drive, which, 0)?;
         let numbers = list.chunks_exact(4);
         let numbers = numbers.map(|number| u32::from_le_bytes(number.try_into().expect("four")));
         let numbers: Vec<u32> = numbers.take_while(|number| *number != 0).collect();
@@ -127,11 +122,7 @@ impl<B: Deref<Target = [u8]>> Controller<B> {
 
     /// Whether it has Namespace Management.
     fn has_management(&self) -> bool {
-        self.byte(OACS) & 1 << 3 != 0
-    }
-
-    fn byte(&self, at: usize) -> u8 {
-        self.0.get(at).copied().unwrap_or(0)
+        self.told[OACS] & 1 << 3 != 0
     }
 }
 
@@ -140,18 +131,15 @@ const OACS: usize = 256;
 
 /// Word 10 of Format NVM: the format that the namespace has now, by the structure that `described`
 /// it, with User Data Erase. `None` if there is no such namespace.
-pub fn current_format(described: &[u8]) -> Option<u32> {
+fn current_format(described: &[u8]) -> Option<u32> {
     const SIZE: Range<usize> = 0..8;
     const FLBAS: usize = 26;
     const DPS: usize = 29;
     const USER_DATA_ERASE: u32 = 1 << 9;
-    if described.get(SIZE)?.iter().all(|byte| *byte == 0) {
+    if described[SIZE].iter().all(|byte| *byte == 0) {
         return None;
     }
-    let (flbas, dps) = (
-        u32::from(*described.get(FLBAS)?),
-        u32::from(*described.get(DPS)?),
-    );
+    let [flbas, dps] = [FLBAS, DPS].map(|at| u32::from(described[at]));
     let format = flbas & 0xf | (flbas >> 5 & 0b11) << 12;
     let metadata_in_blocks = (flbas >> 4 & 1) << 4;
     let protection = (dps & 0b111) << 5 | (dps >> 3 & 1) << 8;
@@ -201,14 +189,23 @@ impl<'a> Subsystem<'a> {
     }
 
     /// Fails if a sanitize operation would erase a namespace that holds something and is not named.
-    fn check_namespaces(&self, controller: &Controller<Buffer>) -> Result<(), String> {
+    fn check_namespaces(&self, controller: &Controller) -> Result<(), String> {
+        /// How many blocks are in use (NUSE).
+        const NUSE: Range<usize> = 16..24;
         let all = "it erases all namespaces of the subsystem";
-        let list = |which| identify(self.controller, which, 0);
-        let numbers = controller.namespaces(list);
+        let numbers = controller.namespaces();
         let numbers = numbers.map_err(|why| format!("{all}, and {why}"))?;
+        let which = match controller.has_management() {
+            true => structure::ALLOCATED_NAMESPACE,
+            false => structure::NAMESPACE,
+        };
         let mut others = Vec::new();
         for number in numbers {
-            if !self.named.contains(&number) && self.holds_something(controller, number)? {
+            if self.named.contains(&number) {
+                continue;
+            }
+            let described = identify(self.controller, which, number)?;
+            if described[NUSE].iter().any(|byte| *byte != 0) {
                 others.push(number.to_string());
             }
         }
@@ -219,25 +216,6 @@ impl<'a> Subsystem<'a> {
                 others.join(", ")
             )),
         }
-    }
-
-    /// Whether any block of a namespace is in use (NUSE).
-    fn holds_something(
-        &self,
-        controller: &Controller<Buffer>,
-        namespace: u32,
-    ) -> Result<bool, String> {
-        const NUSE: Range<usize> = 16..24;
-        let which = match controller.has_management() {
-            true => structure::ALLOCATED_NAMESPACE,
-            false => structure::NAMESPACE,
-        };
-        let described = identify(self.controller, which, namespace)?;
-        Ok(described[NUSE].iter().any(|byte| *byte != 0))
-    }
-
-    fn log(&self) -> Result<Log, String> {
-        log_page(self.controller, Log::PAGE).map(Log)
     }
 
     fn send(&self, word: u32) -> Attempt {
@@ -274,15 +252,15 @@ impl Sanitizer for Subsystem<'_> {
             (1 << 0, Action::CryptoErase),
             (1 << 2, Action::Overwrite),
         ];
-        let controller = Controller(identify(self.controller, structure::CONTROLLER, 0)?);
-        let actions = actions_by_bits(controller.byte(SANICAP).into(), BITS);
+        let controller = Controller::identify(self.controller)?;
+        let actions = actions_by_bits(controller.told[SANICAP].into(), BITS);
         let actions = actions.ok_or("its controller has no Sanitize")?;
         self.check_namespaces(&controller)?;
         Ok(actions)
     }
 
     fn status(&self) -> Result<Status, String> {
-        let log = self.log()?;
+        let log = Log::read(self.controller)?;
         let answer = Exchange {
             sent: format!("Get Log Page (opcode 0x02), page 0x{:02x}", Log::PAGE),
             answered: log.text(),
@@ -310,43 +288,55 @@ impl Sanitizer for Subsystem<'_> {
     }
 
     fn estimate(&self, action: Action) -> Option<Duration> {
-        self.log().ok()?.estimate(action)
+        let [overwrite, block, crypto] = Log::read(self.controller).ok()?.seconds;
+        let seconds = match action {
+            Action::Overwrite => overwrite,
+            Action::BlockErase => block,
+            Action::CryptoErase => crypto,
+        };
+        (seconds != u32::MAX).then(|| Duration::from_secs(seconds.into()))
     }
 }
 
 /// The Sanitize Status log.
-struct Log([u8; LOG_PAGE]);
+struct Log {
+    /// Sanitize Progress (SPROG).
+    progress: u16,
+    /// Sanitize Status (SSTAT).
+    status: u16,
+    /// Word 10 of the last Sanitize command (SCDW10).
+    command: u32,
+    /// Estimated seconds of an overwrite, a block erase and a crypto erase; all ones say that they are not known.
+    seconds: [u32; 3],
+}
 
 impl Log {
     const PAGE: u8 = 0x81;
 
-    /// Sanitize Progress (SPROG).
-    fn progress(&self) -> u16 {
-        self.word(0)
-    }
-
-    /// Sanitize Status (SSTAT).
-    fn status(&self) -> u16 {
-        self.word(2)
-    }
-
-    /// Word 10 of the last Sanitize command (SCDW10).
-    fn command(&self) -> u32 {
-        self.long(4)
+    fn read(controller: &dyn Admin) -> Result<Log, String> {
+        let page = log_page(controller, Log::PAGE)?;
+        let word = |at: usize| u16::from_le_bytes([page[at], page[at + 1]]);
+        let long = |at: usize| u32::from(word(at)) | u32::from(word(at + 2)) << 16;
+        Ok(Log {
+            progress: word(0),
+            status: word(2),
+            command: long(4),
+            seconds: [8, 12, 16].map(long),
+        })
     }
 
     fn state(&self) -> Result<State, String> {
-        let last = match self.command() & word10::ACTION {
+        let last = match self.command & word10::ACTION {
             word10::BLOCK_ERASE => Some(Action::BlockErase),
             word10::OVERWRITE => Some(Action::Overwrite),
             word10::CRYPTO_ERASE => Some(Action::CryptoErase),
             _ => None,
         };
-        let mode = match self.command() & word10::UNRESTRICTED {
+        let mode = match self.command & word10::UNRESTRICTED {
             0 => Mode::Restricted,
             _ => Mode::Unrestricted,
         };
-        match self.status() & 0b111 {
+        match self.status & 0b111 {
             0 => Ok(State::Idle {
                 last: None,
                 succeeded: Some(false),
@@ -358,37 +348,17 @@ impl Log {
             }),
             2 => Ok(State::Running {
                 action: last,
-                progress: self.progress(),
+                progress: self.progress,
             }),
             3 => Ok(State::Failed { mode: Some(mode) }),
             _ => Err(format!("it reports {}", self.text())),
         }
     }
 
-    /// How long an action takes; all ones say that it is not known.
-    fn estimate(&self, action: Action) -> Option<Duration> {
-        let seconds = self.long(match action {
-            Action::Overwrite => 8,
-            Action::BlockErase => 12,
-            Action::CryptoErase => 16,
-        });
-        (seconds != u32::MAX).then(|| Duration::from_secs(seconds.into()))
-    }
-
     fn text(&self) -> String {
         format!(
             "SPROG 0x{:04x}, SSTAT 0x{:04x}, SCDW10 0x{:08x}",
-            self.progress(),
-            self.status(),
-            self.command()
+            self.progress, self.status, self.command
         )
-    }
-
-    fn word(&self, at: usize) -> u16 {
-        u16::from_le_bytes([self.0[at], self.0[at + 1]])
-    }
-
-    fn long(&self, at: usize) -> u32 {
-        u32::from_le_bytes(self.0[at..at + 4].try_into().expect("four"))
     }
 }

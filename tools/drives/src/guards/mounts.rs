@@ -29,54 +29,37 @@ pub(super) struct Mount {
 pub(super) fn all() -> Result<Vec<Mount>, Failure> {
     let text = fs::read(MOUNTS).map_err(at(Path::new(MOUNTS)))?;
     let pools = btrfs_pools();
-    text.split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(|line| {
-            let entry = Entry::parse(line).ok_or_else(|| {
-                let line = String::from_utf8_lossy(line);
-                Failure::Runtime(format!("{MOUNTS}: cannot parse {line:?}"))
-            })?;
-            Ok(entry.into_mount(&pools))
-        })
-        .collect()
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Entry {
-    number: Number,
-    point: PathBuf,
-    source: PathBuf,
-}
-
-impl Entry {
-    fn parse(line: &[u8]) -> Option<Entry> {
-        let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
-        // Any number of optional fields stand before the separator.
-        let separator = fields.iter().skip(6).position(|field| *field == b"-")? + 6;
-        let number = str::from_utf8(fields.get(2)?).ok()?;
-        Some(Entry {
-            number: number.parse().ok()?,
-            point: path(fields.get(4)?),
-            source: path(fields.get(separator + 2)?),
-        })
-    }
-
-    fn into_mount(self, pools: &[Vec<Number>]) -> Mount {
-        let device = if self.number.is_anonymous() {
-            source_device(&self.source)
-        } else {
-            Some(self.number)
+    let mount = |line: &[u8]| {
+        let (number, point, source) = parse(line).ok_or_else(|| {
+            let line = String::from_utf8_lossy(line);
+            Failure::Runtime(format!("{MOUNTS}: cannot parse {line:?}"))
+        })?;
+        let device = match number.is_anonymous() {
+            true => source_device(&source),
+            false => Some(number),
         };
         let pool = device.and_then(|device| pools.iter().find(|pool| pool.contains(&device)));
-        let devices = match pool {
-            Some(pool) => pool.clone(),
-            None => device.into_iter().collect(),
-        };
-        Mount {
-            point: self.point,
-            devices,
-        }
-    }
+        let devices = pool.cloned();
+        Ok(Mount {
+            point,
+            devices: devices.unwrap_or_else(|| device.into_iter().collect()),
+        })
+    };
+    let lines = text.split(|&byte| byte == b'\n');
+    lines.filter(|line| !line.is_empty()).map(mount).collect()
+}
+
+/// The device number, the mount point and the source in a line of mountinfo.
+fn parse(line: &[u8]) -> Option<(Number, PathBuf, PathBuf)> {
+    let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+    // Any number of optional fields stand before the separator.
+    let separator = fields.iter().skip(6).position(|field| *field == b"-")? + 6;
+    let number = str::from_utf8(fields.get(2)?).ok()?.parse().ok()?;
+    Some((
+        number,
+        path(fields.get(4)?),
+        path(fields.get(separator + 2)?),
+    ))
 }
 
 /// The device that `source` names, if it is one.
@@ -170,19 +153,15 @@ mod tests {
             ("0:50", "/x", "tmpfs"),
         ];
         for (line, (number, point, source)) in lines.iter().zip(expected) {
-            let entry = Entry {
-                number: number.parse().unwrap(),
-                point: point.into(),
-                source: source.into(),
-            };
-            assert_eq!(Entry::parse(line.as_bytes()), Some(entry), "{line}");
+            let expected = (number.parse().unwrap(), point.into(), source.into());
+            assert_eq!(parse(line.as_bytes()), Some(expected), "{line}");
         }
         for wrong in [
             "",
             "27 1 254:0 / / rw",
             "27 1 254 / / rw - ext4 /dev/vda rw",
         ] {
-            assert_eq!(Entry::parse(wrong.as_bytes()), None, "{wrong}");
+            assert_eq!(parse(wrong.as_bytes()), None, "{wrong}");
         }
     }
 

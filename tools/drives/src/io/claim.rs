@@ -18,12 +18,7 @@ const SET_SIGNAL: libc::c_int = 10;
 
 /// How long to wait for a process that is about to close the target: one that was killed during
 /// transfers, or a new child that still has its parent's files open.
-#[cfg(not(test))]
-pub fn timeout() -> Duration {
-    Duration::from_secs(2)
-}
-#[cfg(test)]
-pub use tests::timeout;
+pub const CLAIM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Locks `file`, which must be open for writing, for as long as it is open. Fails with
 /// [`Errno::WOULDBLOCK`] if somebody else has locked a byte of it, and with [`Errno::BUSY`] if it
@@ -71,9 +66,9 @@ pub fn try_claim(file: &File, is_block: bool) -> Result<(), Errno> {
     }
 }
 
-/// Repeats `attempt` until it succeeds, for up to [`timeout`].
+/// Repeats `attempt` until it succeeds, for up to [`CLAIM_TIMEOUT`].
 fn retry_until_timeout(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
-    retry(timeout(), |_| true, attempt)
+    retry(CLAIM_TIMEOUT, |_| true, attempt)
 }
 
 fn lock(file: &File) -> Result<(), Errno> {
@@ -144,7 +139,7 @@ pub fn forget_partitions(drive: impl AsFd) {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::fmt::Debug;
     use std::fs::OpenOptions;
     use std::path::Path;
 
@@ -155,22 +150,11 @@ mod tests {
     use super::*;
     use crate::target::tests::find;
 
-    thread_local! {
-        /// How long this test waits for others. Children of other tests, which have this test's files
-        /// open until they run their programs, may be slow to let go of them.
-        static PATIENCE: Cell<Duration> = const { Cell::new(Duration::from_secs(600)) };
-    }
-
-    pub fn timeout() -> Duration {
-        PATIENCE.get()
-    }
-
-    /// The result of `attempt`, which somebody prevents for as long as it lasts.
-    fn prevented<T>(attempt: impl FnOnce() -> T) -> T {
-        let before = PATIENCE.replace(Duration::ZERO);
-        let result = attempt();
-        PATIENCE.set(before);
-        result
+    /// Repeats `attempt` until it succeeds: children of other tests have this test's files open until they run their
+    /// programs.
+    #[track_caller]
+    fn in_the_end<E: Debug>(attempt: impl Fn() -> Result<(), E>) {
+        retry(Duration::from_secs(600), |_| true, attempt).expect("nobody else has it");
     }
 
     fn writable(path: &Path) -> File {
@@ -185,10 +169,10 @@ mod tests {
         let ours = writable(&image);
         for open in [writable, |path: &Path| File::open(path).unwrap()] {
             let theirs = open(&image);
-            assert_eq!(prevented(|| claim(&ours, false)), Err(Errno::BUSY));
+            assert_eq!(claim(&ours, false), Err(Errno::BUSY));
             assert_eq!(claim(&ours, true), Ok(()));
             drop(theirs);
-            assert_eq!(claim(&ours, false), Ok(()));
+            in_the_end(|| claim(&ours, false));
         }
         // The lease was given up, so opening does not wait for it.
         let flags = OFlags::RDWR | OFlags::NONBLOCK;
@@ -201,11 +185,11 @@ mod tests {
         let target = find(&lab.image("image", 1 << 20));
         let theirs = File::open(&target.identity.path).unwrap();
         let open = |access| Device::open(&target, access, Direct::Auto).map(drop);
-        let text = prevented(|| open(Access::Write)).unwrap_err().into_text();
+        let text = open(Access::Write).unwrap_err().into_text();
         assert!(text.contains("another process is using it"), "{text}");
-        open(Access::Read).unwrap();
+        in_the_end(|| open(Access::Read));
         drop(theirs);
-        open(Access::Write).unwrap();
+        in_the_end(|| open(Access::Write));
     }
 
     #[test]
@@ -214,12 +198,12 @@ mod tests {
         let image = lab.image("image", 1 << 20);
         let (ours, theirs) = (writable(&image), writable(&image));
         set_lock(&theirs, libc::F_RDLCK, 100, 1).unwrap();
-        assert_eq!(prevented(|| claim(&ours, true)), Err(Errno::WOULDBLOCK));
+        assert_eq!(claim(&ours, true), Err(Errno::WOULDBLOCK));
         let looks = File::open(&image).unwrap();
         assert_eq!(try_claim(&looks, true), Err(Errno::WOULDBLOCK));
         drop((theirs, looks));
-        assert_eq!(claim(&ours, true), Ok(()));
+        in_the_end(|| claim(&ours, true));
         let other = writable(&image);
-        assert_eq!(prevented(|| claim(&other, true)), Err(Errno::WOULDBLOCK));
+        assert_eq!(claim(&other, true), Err(Errno::WOULDBLOCK));
     }
 }

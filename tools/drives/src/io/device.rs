@@ -15,8 +15,7 @@ use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 
 use super::claim;
-use super::queue::Queue;
-use super::transfer::{Buffer, Direction};
+use super::queue::{Buffer, Direction, Queue};
 use crate::target::length;
 use crate::{Kind, Target, guards};
 
@@ -64,7 +63,7 @@ impl Device {
             Direct::Off => None,
             Direct::Auto | Direct::On => {
                 let open = || open_direct(target, access);
-                retry(claim::timeout(), passes, open).map_err(at)?
+                retry(claim::CLAIM_TIMEOUT, passes, open).map_err(at)?
             }
         };
         if opened.is_none() && direct == Direct::On {
@@ -78,7 +77,7 @@ impl Device {
             Some(file) => file,
             None => {
                 let open = || open(&identity.path, access, is_block, OFlags::empty());
-                retry(claim::timeout(), passes, open).map_err(at)?
+                retry(claim::CLAIM_TIMEOUT, passes, open).map_err(at)?
             }
         };
         target.confirm(&file)?;
@@ -214,7 +213,7 @@ impl Device {
 /// open.
 fn reread_partitions(drive: &File) -> Result<(), Errno> {
     let is_busy = |error: &Errno| *error == Errno::BUSY;
-    retry(claim::timeout(), is_busy, || {
+    retry(claim::CLAIM_TIMEOUT, is_busy, || {
         claim::reread_partitions(drive)
     })
 }

@@ -5,9 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::device::{Device, text};
+use super::device::{Device, printable_bytes, text};
 use crate::identity::ATTACHMENT;
-use crate::printable::printable_bytes;
 use crate::{Kind, Target};
 
 impl Target {
