@@ -261,7 +261,6 @@ impl Workload {
                 at: place.at,
                 bytes: place.bytes,
                 ns: Figure::from_samples(samples),
-                discarded: None,
             }),
         }
     }

@@ -1,5 +1,6 @@
 //! A run from its arguments to its report, and the work of child processes.
 
+use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -8,7 +9,6 @@ use squall_tools::reports::Reports;
 use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::BenchArguments;
-use crate::battery::{self, testu01};
 use crate::candidates::Candidates;
 use crate::child::{Child, Unopened, Work};
 use crate::machine::{self, View, Watch};
@@ -28,11 +28,11 @@ pub fn run(
     if let Some(child) = Child::this_process() {
         return work(&child, sources::open);
     }
-    if options.batteries {
-        return battery::run_all(options);
-    }
     if let Some(entry) = options.explain.as_deref().and_then(sources::find) {
         return output::print(&explain(entry));
+    }
+    if let Some(entry) = options.bytes_of.as_deref().and_then(sources::find) {
+        return write_bytes(entry);
     }
     bench(options, view()?)
 }
@@ -136,9 +136,38 @@ pub fn work(child: &Child, open: fn(&str) -> Opened) -> Result<(), Failure> {
         Work::Forks => processes::time_forks(&mut source, child.bytes)?,
         Work::Pipe => return pipe::write_blocks(&mut source, child.bytes),
         Work::Serve => return remote::serve(open(&child.source)),
-        Work::TestU01 => return testu01::run(),
     };
     output::print(&format!("{nanoseconds}\n"))
+}
+
+/// Writes the bytes of the source of `entry` to standard output until nobody reads them, for `--bytes-of`.
+fn write_bytes(entry: &Entry) -> Result<(), Failure> {
+    output::check()?;
+    if io::stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "--bytes-of writes raw bytes, and standard output is a terminal: use a pipe".into(),
+        ));
+    }
+    let go = match entry.runs_in {
+        RunsIn::GoProgram(_) => go::program("go".as_ref(), true),
+        _ => Err("it is not needed".into()),
+    };
+    let mut candidates = Candidates::open(|it| it.name == entry.name, &go);
+    let candidate = &mut candidates.0[0];
+    let reason = candidate.reason().to_owned();
+    let Some(source) = candidate.source() else {
+        let problem = format!("{} is not available: {reason}", entry.name);
+        return Err(Failure::Runtime(problem));
+    };
+    let mut output = io::stdout().lock();
+    // A cipher encrypts what it finds: zeros, so that it writes its keystream.
+    let mut out = vec![0; 1 << 16];
+    loop {
+        out.fill(0);
+        source.fill(&mut out)?;
+        let written = output.write_all(&out);
+        written.map_err(|error| Failure::of_write("standard output", &error))?;
+    }
 }
 
 /// How a source is measured, for `--explain`.

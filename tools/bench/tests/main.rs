@@ -1,7 +1,6 @@
 //! Everything that the crate's tests look at from outside, in one program, which is also each child
 //! that a test starts.
 
-mod battery;
 mod browser;
 mod compare;
 mod fixture;
@@ -30,7 +29,6 @@ fn main() -> ExitCode {
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
         remote::TESTS,
-        battery::TESTS,
         browser::TESTS,
         compare::TESTS,
         go_program::TESTS,
