@@ -220,7 +220,6 @@ mod tests {
     use squall_probe::CHANNELS;
 
     use super::*;
-    use crate::memory::tests::plain;
 
     #[test]
     fn every_mode_fits_and_uses_the_memory_well() {
@@ -237,34 +236,5 @@ mod tests {
             assert!(next <= LEN / WORD);
             assert!(next > LEN / WORD / 100 * 99);
         }
-    }
-
-    #[test]
-    fn every_channel_has_its_own_source_and_instance() {
-        for &mode in Mode::ALL {
-            let table = table(mode);
-            let names: std::collections::BTreeSet<_> = table
-                .iter()
-                .map(|channel| (channel.source, channel.instance))
-                .collect();
-            assert_eq!(names.len(), table.len());
-        }
-    }
-
-    #[test]
-    fn writers_have_their_channel_to_themselves() {
-        let channels = Channels::lay_out(plain(), Mode::Threads);
-        let room = channels.writer(Source::Squall, 1).room();
-        channels
-            .writer(Source::Squall, 0)
-            .write(&squall_probe::Output {
-                asked_at: 1,
-                given_at: 2,
-                generation: 0,
-                vm_generation: 0,
-                bits: [7; 8],
-            });
-        assert_eq!(channels.writer(Source::Squall, 0).room(), room - 1);
-        assert_eq!(channels.writer(Source::Squall, 1).room(), room);
     }
 }

@@ -12,10 +12,10 @@ use squall_probe::{Mode, Source};
 use crate::Result;
 use crate::accumulator::{RecordedWhirlwind, ReseedingWhirlwind};
 use crate::bar;
-use crate::facts::VMGENID_PAGE;
 use crate::generator::{Drawer, Generator as _, Getrandom, Naive, Squall, SquallU32, SquallWords};
 use crate::layout::{BURSTS, CHILD_EVERY, Channels, THREADS};
 use crate::process;
+use crate::system::VMGENID_PAGE;
 use crate::tick::{self, PERIOD};
 
 /// Number of processes with a timer: this one, one for each of [`VARIANTS`], and [`Mode::Forks`]'s
@@ -318,12 +318,5 @@ mod tests {
             thread.join().unwrap();
         }
         assert_eq!(channels.writer(Source::Naive, 0).room(), room);
-    }
-
-    #[test]
-    fn processes_tick_one_after_the_other() {
-        let phases: Vec<_> = (0..TICKING_PROCESSES).map(phase).collect();
-        assert!(phases.is_sorted() && *phases.last().unwrap() < PERIOD);
-        assert_eq!(VARIANTS.len() as u64 + 2, TICKING_PROCESSES);
     }
 }
