@@ -72,13 +72,6 @@ pub struct BenchArguments {
     pub bytes_of: Option<String>,
 }
 
-impl BenchArguments {
-    /// Whether `--source` names this source. Without it, all are asked for.
-    pub(crate) fn asks_for(&self, source: &str) -> bool {
-        self.source.is_empty() || self.source.iter().any(|name| name == source)
-    }
-}
-
 fn parse_source(name: &str) -> Result<String, String> {
     match crate::sources::find(name) {
         Some(entry) => Ok(entry.name.to_owned()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use squall_tools::reports::Reports;
-use squall_tools::{Failure, Interrupt, output};
+use squall_tools::{Failure, Interrupt, output, units};
 
 use crate::args::BenchArguments;
 use crate::candidates::Candidates;
@@ -49,7 +49,11 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     }
     let report = measure(options, view)?;
     let page = || document(&report).page();
-    let text = || text(&report, old.as_ref());
+    let text = || {
+        let changes = old.as_ref().map(|old| compare::compare(old, &report));
+        let changes = changes.map_or(String::new(), |changes| format!("\n{changes}"));
+        document(&report).text(output::width()) + &changes
+    };
     outputs.give(&report, || lines(&report), page, text)?;
     if report.complete {
         Ok(())
@@ -58,15 +62,6 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
             "interrupted: the report has what was measured so far".into(),
         ))
     }
-}
-
-/// What is shown of `report`, and what became of `old`.
-fn text(report: &Report, old: Option<&Report>) -> String {
-    let mut text = document(report).text(output::width());
-    if let Some(old) = old {
-        text.push_str(&format!("\n{}", compare::compare(old, report)));
-    }
-    text
 }
 
 /// What opening sources takes, and looking at them.
@@ -87,7 +82,10 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
     session.step("sources", OPENING);
     let watch = Watch::begin();
     let go = go::program("go".as_ref(), effort == Effort::Full);
-    let is_wanted = |entry: &Entry| options.asks_for(entry.name);
+    let is_wanted = |entry: &Entry| {
+        let mut named = options.source.iter();
+        options.source.is_empty() || named.any(|name| name == entry.name)
+    };
     let mut candidates = Candidates::open(is_wanted, &go);
     candidates.check(&session);
     let version = go.as_ref().ok().map(|program| program.version().to_owned());
@@ -197,15 +195,13 @@ fn explain(entry: &Entry) -> String {
         "{} ({})\n\n{}.\n\nSecurity: {fitness}{caveat}.\nOn this machine: {there}.\n{METHOD}",
         entry.title, entry.name, entry.explained
     );
-    for figure in published::FIGURES
-        .iter()
-        .filter(|figure| figure.source == entry.name)
-    {
-        let document = figure.document;
-        text.push_str(&format!(
-            "\nPublished: {} ({}, {})",
-            figure.label, document.title, document.year
-        ));
+    let published = published::FIGURES.iter();
+    for figure in published.filter(|figure| figure.source == entry.name) {
+        let (rate, document) = (units::rate(figure.rate), figure.document);
+        text += &format!(
+            "\nPublished: {rate} ({}, {})",
+            document.title, document.year
+        );
     }
     text.push('\n');
     text

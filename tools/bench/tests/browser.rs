@@ -52,7 +52,6 @@ fn faults_are_found() {
     }
 }
 
-/// Messages on the console are noticed.
 fn messages_on_the_console_are_noticed() {
     let (_, console) = show(
         browser::CHROMIUM,

@@ -19,7 +19,6 @@ pub const TESTS: &[Test] = tests![
     two_sources_have_nothing_in_common,
     intervals_that_overlap_are_no_change,
     another_machine_is_said_first,
-    a_report_is_read_as_it_was_written,
     what_is_no_report_is_refused_in_a_line,
 ];
 
@@ -178,14 +177,6 @@ fn another_machine_is_said_first() {
     let first = text.find("runs differ").expect("it is said");
     assert!(first < text.find("points did not change").expect("it is said"));
     assert!(text.contains("Measured only before: 4."), "{text}");
-}
-
-fn a_report_is_read_as_it_was_written() {
-    let directory = TempDir::new().expect("a directory");
-    let path = directory.path().join("report.json");
-    let json = serde_json::to_string_pretty(&fixture()).expect("JSON");
-    std::fs::write(&path, json).expect("a file");
-    assert_eq!(read(&path).expect("a report"), fixture());
 }
 
 /// One line that names the file and says what it is.
