@@ -32,13 +32,7 @@ const VARIANTS: [(Source, fn()); 3] = [
     (Source::SquallSignalOnly, keep_only_notification),
 ];
 
-/// The variants of squall that need a process of their own in [`Mode::Threads`].
-const THREADS_VARIANTS: [(Source, fn()); 2] = [
-    (Source::SquallUnguarded, switch_guards_off),
-    (Source::SquallSignalOnly, keep_only_notification),
-];
-
-/// The variants of squall that need a process of their own in [`Mode::Bursts`].
+/// Those in [`Mode::Bursts`]; [`Mode::Threads`] has the last two of the others.
 const BURSTS_VARIANTS: [(Source, fn()); 2] = [
     (Source::SquallBursts, allow_bursts),
     (Source::SquallEndlessBursts, allow_endless_bursts),
@@ -120,25 +114,19 @@ fn hide_devices() {
 
 /// Forks the processes whose guards are off. This process must not have drawn before.
 pub fn fork_before_drawing(channels: &Channels, mode: Mode) -> Result<()> {
-    let threads: &[(Source, fn())] = match mode {
-        Mode::Threads => &THREADS_VARIANTS,
+    let variants = match mode {
+        Mode::Threads => &VARIANTS[1..],
         Mode::Bursts => &BURSTS_VARIANTS,
-        _ => return fork_variants(channels),
+        _ => &VARIANTS,
     };
-    for &(source, set_up) in threads {
+    for (number, &(source, set_up)) in (1..).zip(variants) {
         process::fork(|| {
             set_up();
-            run_threads(channels, source);
-        })?;
-    }
-    Ok(())
-}
-
-fn fork_variants(channels: &Channels) -> Result<()> {
-    for (number, (source, set_up)) in (1..).zip(VARIANTS) {
-        process::fork(|| {
-            set_up();
-            draw_at_ticks(channels, source, phase(number));
+            if mode.has_no_pauses() {
+                run_threads(channels, source);
+            } else {
+                draw_at_ticks(channels, source, phase(number));
+            }
         })?;
     }
     Ok(())

@@ -93,6 +93,7 @@ fn reach(lengths: &[Vec<usize>], number: usize) -> Vec<usize> {
 }
 
 /// The window in one clone.
+#[derive(Default)]
 struct CloneWindow {
     requests: usize,
     repeated: usize,
@@ -134,13 +135,7 @@ impl CloneWindow {
                 repeats_after: after.iter().filter(|o| recurrences.has_repeat(o)).count(),
             }
         });
-        channels.reduce(CloneWindow::and).unwrap_or(CloneWindow {
-            requests: 0,
-            repeated: 0,
-            us_to_new_state: None,
-            us_to_notice: None,
-            repeats_after: 0,
-        })
+        channels.reduce(CloneWindow::and).unwrap_or_default()
     }
 
     /// Combines the windows of two instances.

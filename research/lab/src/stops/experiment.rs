@@ -70,16 +70,18 @@ pub fn measure(host: &Host, spec: &Spec, counts: &StopCounts) -> Result<Measured
     let cycles_per_ms = guest.memory().cycles_per_ms()?;
     guest.run()?;
     let undisturbed = undisturbed(&mut guest)?;
-    let stops = stops(&mut guest, counts.stops)?;
+    let at_once = stops(&mut guest, counts.stops, |_| Ok(()))?;
     eprintln!("stops: {} done", counts.stops);
-    let snapshots = snapshots(host, &mut guest, counts.snapshots)?;
+    let snapshots = stops(&mut guest, counts.snapshots, |guest| {
+        guest.snapshot(host.file("snapshot"))
+    })?;
     eprintln!("snapshots: {} done", counts.snapshots);
     let clones = clones(host, spec, guest, counts.clones)?;
     eprintln!("clones: {} done", counts.clones);
     Ok(Measured {
         cycles_per_ms,
         undisturbed,
-        stops,
+        stops: at_once,
         snapshots,
         clones,
     })
@@ -98,21 +100,16 @@ fn undisturbed(guest: &mut Guest) -> Result<Vec<u64>, Failure> {
         .collect()
 }
 
-fn stops(guest: &mut Guest, count: u32) -> Result<Stops, Failure> {
+/// Stops the machine, does `meanwhile`, and continues it. What that gives is dropped when the gap was measured.
+fn stops<T>(
+    guest: &mut Guest,
+    count: u32,
+    meanwhile: impl Fn(&mut Guest) -> Result<T, Failure>,
+) -> Result<Stops, Failure> {
     let mut stops = Stops::default();
     for _ in 0..count {
         let last = stop_between_readings(guest, &mut stops)?;
-        guest.resume()?;
-        stops.add(gap_after(guest, last)?);
-    }
-    Ok(stops)
-}
-
-fn snapshots(host: &Host, guest: &mut Guest, count: u32) -> Result<Stops, Failure> {
-    let mut stops = Stops::default();
-    for _ in 0..count {
-        let last = stop_between_readings(guest, &mut stops)?;
-        let _written = guest.snapshot(host.file("snapshot"))?;
+        let _kept = meanwhile(guest)?;
         guest.resume()?;
         stops.add(gap_after(guest, last)?);
     }
