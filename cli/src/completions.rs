@@ -43,7 +43,7 @@ fn with_values(command: Command) -> Command {
 fn values(arg: &Arg) -> Vec<PossibleValue> {
     match arg.get_id().as_str() {
         "engine" => Engine::ALL.map(|engine| engine.name().into()).into(),
-        "source" | "explain" => tools::sources().map(PossibleValue::new).collect(),
+        "source" | "explain" | "bytes_of" => tools::sources().map(PossibleValue::new).collect(),
         _ => arg
             .get_possible_values()
             .into_iter()

@@ -2,11 +2,11 @@
 //!
 //! Speeds are not checked here, because tests share the machine.
 
-use std::ffi::OsStr;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,7 +16,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 use tempfile::{TempDir, tempdir};
 
-use crate::common::{bytes, refused, squall, text, wait_for_end};
+use crate::common::{bytes, refused, run, squall, text, wait_for_end};
 
 /// Two sources and one workload, which takes a moment.
 const SHORT: &str = "bench --quick --source squall --source getrandom --workload words";
@@ -231,92 +231,40 @@ fn sources_are_explained() {
 
 fn wrong_arguments_are_one_line() {
     for (arguments, words) in [
-        ("bench --bytes 1GiB", &["--batteries"][..]),
-        ("bench --batteries --bytes 5", &["--bytes", "1MiB"]),
-        ("bench --quick --batteries", &["--quick", "--batteries"]),
-        ("bench --quick --bytes 1MiB", &["--quick", "--bytes"]),
-        ("bench --json --batteries", &["--json", "--batteries"]),
-        ("bench --workload words --bytes 1MiB", &["--workload"]),
-        ("bench --explain vdso --batteries", &["--explain"]),
+        (
+            "bench --quick --bytes-of vdso",
+            &["--quick", "--bytes-of"][..],
+        ),
+        ("bench --json --bytes-of vdso", &["--json", "--bytes-of"]),
+        ("bench --explain vdso --bytes-of vdso", &["--explain"]),
+        ("bench --explain vdso --source vdso", &["--explain"]),
         ("bench --workload dance", &["--workload", "words"]),
     ] {
         is_refused(squall(arguments), words);
     }
 }
 
-/// Runs `bench --batteries` on `sources` with a battery that rejects bytes 16 to 31 if their halves are the
-/// same.
-fn with_a_battery(sources: &str) -> Output {
-    let workspace = tempdir().expect("a directory");
-    let battery = "#!/bin/sh\n\
-        set -- $(od -An -v -tx8 -w8 -j16 -N16)\n\
-        if [ $1 = $2 ]; then echo 'same|0|1|1|0|FAILED'; else echo 'same|0|1|1|0.5|PASSED'; fi\n";
-    let path = workspace.path().join("dieharder");
-    fs::write(&path, battery).expect("a file");
-    fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("it is ours");
-    let programs = std::env::var("PATH").expect("it is set");
-    let path = format!("{}:{programs}", workspace.path().display());
-    batteries(sources, &workspace, path.as_ref())
-}
-
-/// Runs `bench --batteries` on `sources`, with programs found in `path`. TestU01 is not found, whether it
-/// is installed or not.
-fn batteries(sources: &str, workspace: &TempDir, path: &OsStr) -> Output {
-    for name in ["libtestu01.so.0", "libtestu01.so"] {
-        fs::write(workspace.path().join(name), "").expect("a file");
-    }
-    let mut command = squall(&format!("bench --batteries --bytes 1MiB {sources}"));
-    command
-        .env("PATH", path)
-        .env("LD_LIBRARY_PATH", workspace.path());
-    command.output().expect("it runs")
-}
-
-/// The control: bytes that are not random are rejected, and the command fails.
-fn a_battery_passes_good_sources_alone() {
-    let output = with_a_battery("--source squall --source getrandom --source memset");
-    assert_eq!(output.status.code(), Some(1));
-    let passed = "dieharder: 1 passed, 0 suspicious, 0 failed\n";
-    let expected = ["squall", "getrandom"].map(|source| format!("{source}, {passed}"));
-    let shown = text(&output.stdout);
-    contains(&shown, &expected.each_ref().map(String::as_str));
-    contains(
-        &shown,
-        &["memset, dieharder: 0 passed, ", "; first failed: same 0"],
-    );
-    contains(&text(&output.stderr), &["memset failed dieharder"]);
-}
-
-fn a_missing_source_passes_no_test() {
-    for (source, reason) in [
-        ("go-crypto-rand", "go-crypto-rand is not available: "),
-        ("dd-urandom", "a program of its own"),
-    ] {
-        let workspace = tempdir().expect("a directory");
-        let path = workspace.path().as_os_str();
-        let output = batteries(&format!("--source {source}"), &workspace, path);
-        assert_eq!(output.status.code(), Some(1));
-        contains(&text(&output.stderr), &[reason]);
+/// As `head` and `RNG_test` read them, which both leave.
+fn bytes_of_a_source_are_written_until_nobody_reads_them() {
+    const LEN: usize = 1 << 20;
+    for source in ["squall", "squall-no-signal"] {
+        let mut command = squall(&format!("bench --bytes-of {source}"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut written = vec![0; LEN];
+        let mut output = child.stdout.take().expect("a pipe");
+        output.read_exact(&mut written).expect("bytes");
+        drop(output);
+        let ones: u32 = written.iter().map(|byte| byte.count_ones()).sum();
+        // Half of the bits, within 14 standard deviations.
+        assert!(ones.abs_diff(4 * LEN as u32) < 20_000, "{source}: {ones}");
+        assert_eq!(wait_for_end(child), (Some(0), String::new()), "{source}");
     }
 }
 
-/// Where no battery is installed nothing passes, and what would help is said.
-fn without_a_battery_nothing_is_tested() {
-    let workspace = tempdir().expect("a directory");
-    let which = Command::new("sh")
-        .args(["-c", "command -v timeout"])
-        .output();
-    let timeout = text(&which.expect("a shell").stdout);
-    symlink(timeout.trim_end(), workspace.path().join("timeout")).expect("a link");
-    let path = workspace.path().as_os_str();
-    let output = batteries("--source squall", &workspace, path);
-    assert_eq!(output.status.code(), Some(1));
-    let missing = ["dieharder: not", "PractRand: not", "SmallCrush: not"];
-    contains(&text(&output.stdout), &missing);
-    contains(
-        &text(&output.stderr),
-        &["install dieharder, PractRand or TestU01"],
-    );
+fn a_source_without_bytes_says_so() {
+    let output = run("bench --bytes-of dd-urandom");
+    refused(&output, 1, &["dd-urandom is not available: a program"]);
 }
 
 pub const TESTS: &[Test] = tests![
@@ -330,7 +278,6 @@ pub const TESTS: &[Test] = tests![
     a_run_without_permissions_reports_it_and_continues,
     sources_are_explained,
     wrong_arguments_are_one_line,
-    a_battery_passes_good_sources_alone,
-    a_missing_source_passes_no_test,
-    without_a_battery_nothing_is_tested,
+    bytes_of_a_source_are_written_until_nobody_reads_them,
+    a_source_without_bytes_says_so,
 ];

@@ -88,11 +88,7 @@ fn offers_values_and_programs(offered: fn(&str) -> Vec<String>) {
         ("squall stream --format ", "base64 hex raw"),
         ("squall stream --engine a", "aesni arm-aes"),
         ("squall bench --workload f", "fill fork"),
-        ("squall bench --workload g", "go"),
-        (
-            "squall bench --source go-",
-            "go-crypto-rand go-math-rand go-math-rand-v1",
-        ),
+        ("squall bench --source go-", "go-crypto-rand go-math-rand"),
         ("squall wipe --verify ", "full none sample"),
         ("squall wipe --direct ", "auto off on"),
         ("squall completions ", "bash fish zsh"),

@@ -85,7 +85,7 @@ fn an_unwritable_standard_output_is_an_error() {
             ("bench", 1),
             ("bench --json", 1),
             ("bench --explain squall", 1),
-            ("bench --batteries", 1),
+            ("bench --bytes-of squall", 1),
             ("dmcrypt list", 1),
             ("dmcrypt bench --export-csv -", 1),
             ("wipe --dry-run --json /nowhere", 2),

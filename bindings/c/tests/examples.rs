@@ -78,20 +78,6 @@ fn simulation() {
     }
 }
 
-fn cost() {
-    let program = Program::of("examples/cost.c", Linked::Dynamic);
-    let sizes = "u32 1000\nu64 1000\n16 1000\n16384 10\n";
-    let output = String::from_utf8(output_with(&mut program.command(), sizes)).expect("text");
-    let times: Vec<f64> = output
-        .lines()
-        .map(|line| line.parse().expect("ns"))
-        .collect();
-    assert!(
-        times.len() == 4 && times.iter().all(|&time| time >= 0.0 && time.is_finite()),
-        "{output}"
-    );
-}
-
 fn valgrind_finds_nothing() {
     for (source, arguments) in [
         ("examples/tokens.c", &["3"][..]),
@@ -113,6 +99,5 @@ pub const TESTS: &[Test] = tests![
     shuffle: [PKG_CONFIG],
     stream: [PKG_CONFIG],
     simulation: [PKG_CONFIG, CXX_COMPILER],
-    cost: [PKG_CONFIG],
     valgrind_finds_nothing: [TEST_ALL, PKG_CONFIG, VALGRIND],
 ];

@@ -20,7 +20,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	squall "github.com/squall-rng/squall/go"
@@ -92,7 +91,7 @@ func targets() []target {
 		timesAsFast("Read of 1 MiB / crypto/rand", 1<<20, 20),
 		compare("Uint64 / math/rand/v2", func() { squall.Uint64() }, words, 4),
 		compare("SimulationSource / math/rand/v2", simulation, words, 2),
-		goroutines(), allocations(), firstByte(),
+		goroutines(), firstByte(),
 	)
 }
 
@@ -157,21 +156,6 @@ func perCall(call func()) float64 {
 func median(values []float64) float64 {
 	slices.Sort(values)
 	return values[len(values)/2]
-}
-
-// allocations counts the allocations of one call of each function.
-func allocations() target {
-	var small [32]byte
-	large := make([]byte, 1<<20)
-	count := testing.AllocsPerRun(1000, func() {
-		squall.Read(small[:])
-		squall.Read(large)
-		squall.Fresh(small[:])
-		squall.Uint64()
-		squall.Uint32()
-		squall.SimulationSource{}.Uint64()
-	})
-	return target{name: "allocations a call", figure: count, unit: "", bound: 0}
 }
 
 // firstByte measures the first 32 bytes of a new process, from within the process.

@@ -11,7 +11,6 @@ mod runs;
 #[cfg(test)]
 mod synthetic;
 mod uncertainty;
-mod verdict;
 mod window;
 
 pub use alpha::Alpha;

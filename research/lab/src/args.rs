@@ -20,7 +20,7 @@ use crate::stops::StopsArguments;
   squall-lab cost --quick                measure the cost of inputs and outputs
 
 Exit codes: 0 for success (also if the reader closes the output early), 1 for a failure or a claim
-that did not hold, 2 for a wrong argument. If `cost` misses a target, that is not a failure.
+that did not hold, 2 for a wrong argument.
 
 See `squall-lab attack --help` for more."
 )]
@@ -55,19 +55,19 @@ See `squall-lab attack urandom --help` for examples."
     },
     /// Measure the cost of inputs and outputs in each design
     ///
-    /// Whirlwind, the robust PRNG and the model of the old RNG take turns in each round. The tables
-    /// also show the figures that Whirlwind's authors published, and finally squall's targets. A full
-    /// run takes two minutes and needs an otherwise idle machine.
+    /// Whirlwind, the robust PRNG and the model of the old RNG take turns in each round; then processes
+    /// fork that have drawn or not. The table also shows the figures that Whirlwind's authors published.
+    /// A full run takes two minutes and needs an otherwise idle machine.
     #[command(after_help = "Examples:
   squall-lab cost
-      tables, targets, and notes on the comparison
+      a table, and notes on the comparison
   squall-lab cost --quick
       the same in a few seconds, with approximate figures
-  squall-lab cost --json | jq '.targets[] | select(.met | not)'
-      the targets that were missed
+  squall-lab bench --workload fill --source whirlwind --source robust --source legacy
+      their output by its length
 
-Exit codes: 0 even if a target is missed, 1 if something could not be measured or written, 2 for a
-wrong argument.")]
+Exit codes: 0 for any figures, 1 if something could not be measured or written, 2 for a wrong
+argument.")]
     Cost(CostArguments),
     /// `squall bench` with two more sources: the robust PRNG, and the model of the old RNG
     Bench(BenchArguments),

@@ -5,7 +5,6 @@
 //! its output byte for byte. Every trial has a control: an attacker who is also given the secrets must
 //! predict everything, or the trial shows nothing.
 
-mod event;
 mod report;
 mod scenario;
 mod system;

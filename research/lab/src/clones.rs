@@ -1,13 +1,14 @@
 //! Experiments with machines that are booted, or resumed from one snapshot, many times: runs them one after
-//! the other, and reports on all of them.
+//! the other, and reports on all of them: to standard output, and to files that are either complete or absent.
 
 mod args;
 mod experiment;
 mod machine;
-mod output;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,13 +16,16 @@ use serde_json::Value;
 use squall_guests::debian::{Architecture, Cache, Kernel};
 use squall_guests::emulator;
 use squall_probe::Mode;
+use squall_tools::failure::at;
+use squall_tools::output::{print, print_json};
 use squall_tools::{Failure, Interrupt};
+use tempfile::NamedTempFile;
 
-use crate::analysis::{Campaign, Experiment, Setup, Validity};
+use crate::analysis::{Campaign, Experiment, Setup, Validity, markdown};
 use crate::vm::{self, Accelerator, Contents, Cpu, Host, Page, Platform, Programs, Signals, Spec};
 use args::LabArguments;
 
-pub use args::{BootArguments, ResetArguments, Scenario};
+pub use args::{BootArguments, HostArguments, ResetArguments, Scenario};
 pub use machine::Machine;
 
 /// Boots machines and reports on their outputs.
@@ -70,14 +74,14 @@ struct Lab<'a> {
 impl<'a> Lab<'a> {
     fn open(options: &'a LabArguments, scenarios: &[Scenario]) -> Result<Lab<'a>, Failure> {
         if let Some(directory) = &options.output {
-            output::check_directory(directory)?;
+            check_directory(directory)?;
         }
         let interrupt = Interrupt::watch("the machines are ended")?;
-        let cache = Cache::open(options.cache.as_deref())?;
+        let cache = Cache::open(options.host.cache.as_deref())?;
         let machines = options.machines();
         machines
             .iter()
-            .try_for_each(|&machine| check(machine, scenarios, options.accelerator))?;
+            .try_for_each(|&machine| check(machine, scenarios, options.host.accelerator))?;
         let is_needed = |wanted: &Architecture| {
             let mut machines = machines.iter();
             machines.any(|machine| machine.architecture() == *wanted)
@@ -89,7 +93,7 @@ impl<'a> Lab<'a> {
         for machine in &machines {
             cache.kernel(machine.kernel)?;
         }
-        let timeout = Duration::from_secs(options.timeout);
+        let timeout = Duration::from_secs(options.host.timeout);
         let platforms = needed
             .map(|architecture| Platform::open(architecture, &cache, &interrupt, timeout))
             .collect::<Result<Vec<_>, _>>()?;
@@ -174,7 +178,7 @@ impl<'a> Lab<'a> {
             cpu: machine.cpu,
             signals: machine.signals,
             mode,
-            accelerator: self.options.accelerator,
+            accelerator: self.options.host.accelerator,
         };
         Ok((spec, kernel))
     }
@@ -218,7 +222,7 @@ impl<'a> Lab<'a> {
             machine: machine.to_string(),
             kernel: kernel.release.clone(),
             qemu: self.platform(machine).qemu.version.clone(),
-            accelerator: self.options.accelerator.name().into(),
+            accelerator: self.options.host.accelerator.name().into(),
             mode: scenario.to_string(),
             probe: scenario.mode(),
             page: machine.signals.page,
@@ -267,11 +271,11 @@ impl<'a> Lab<'a> {
             experiments,
         };
         let written = match &self.options.output {
-            Some(directory) => output::write(&campaign, directory, name),
+            Some(directory) => write_files(&campaign, directory, name),
             None => Ok(()),
         };
         // Show the results, which took an hour, even if they cannot be written to a file.
-        output::show(&campaign, self.options.json)?;
+        show(&campaign, self.options.json)?;
         written?;
         failed?;
         campaign.experiments.iter().try_for_each(check_verdict)
@@ -368,4 +372,67 @@ fn finish_progress(progress: &ProgressBar, experiment: Experiment) -> Experiment
     }
     progress.finish_and_clear();
     experiment
+}
+
+/// More bytes than a report needs.
+const NEEDED_SPACE: usize = 1 << 20;
+
+/// Checks that reports can be written to `directory`, so that a run of hours is not lost.
+fn check_directory(directory: &Path) -> Result<(), Failure> {
+    if directory.exists() && !directory.is_dir() {
+        return Err(at(directory)(io::ErrorKind::NotADirectory.into()));
+    }
+    fs::create_dir_all(directory)
+        .and_then(|()| NamedTempFile::new_in(directory))
+        .and_then(|mut file| file.write_all(&vec![0; NEEDED_SPACE]))
+        .map_err(at(directory))
+}
+
+/// Prints the report, as JSON if asked for.
+fn show(campaign: &Campaign, json: bool) -> Result<(), Failure> {
+    if json {
+        print_json(campaign)
+    } else {
+        print(&markdown(campaign))
+    }
+}
+
+/// Writes `NAME.json` and `NAME.md` to `directory`. If there is no room for both, it writes none.
+fn write_files(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(campaign)
+        .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
+    let files = [
+        (format!("{name}.json"), json + "\n"),
+        (format!("{name}.md"), markdown(campaign)),
+    ];
+    let written = files
+        .into_iter()
+        .map(|(name, text)| write_temporary(directory.join(name), &text))
+        .collect::<Result<Vec<_>, _>>()?;
+    for (file, path) in written {
+        file.persist(&path)
+            .map_err(|error| at(&path)(error.error))?;
+    }
+    Ok(())
+}
+
+/// Writes the contents for `path` to a temporary file in the same directory.
+fn write_temporary(path: PathBuf, text: &str) -> Result<(NamedTempFile, PathBuf), Failure> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let write = || -> io::Result<NamedTempFile> {
+        let mut file = tempfile::Builder::new()
+            .permissions(permissions())
+            .tempfile_in(directory)?;
+        file.write_all(text.as_bytes())?;
+        Ok(file)
+    };
+    match write() {
+        Ok(file) => Ok((file, path)),
+        Err(error) => Err(at(&path)(error)),
+    }
+}
+
+/// Permissions of a file that anyone may read; the umask applies.
+fn permissions() -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }

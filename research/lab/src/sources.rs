@@ -8,7 +8,7 @@ use squall_bench::report::model::Group;
 use squall_bench::source::Draw;
 use squall_bench::sources::{Entry, RunsIn, in_process};
 use squall_legacy_rng::Legacy;
-use squall_robust_prng::{Gf489, Robust};
+use squall_robust_prng::Robust;
 
 /// The robust PRNG and the old RNG.
 pub const ENTRIES: &[Entry] = &[
@@ -40,7 +40,7 @@ struct SharedRobust;
 impl Draw for SharedRobust {
     fn fill(&mut self, out: &mut [u8]) {
         static ROBUST: LazyLock<Mutex<Robust>> = LazyLock::new(|| {
-            const LEN: usize = Robust::<Gf489>::ELEMENT_LEN;
+            const LEN: usize = Robust::ELEMENT_LEN;
             let [x, x_prime] = [(); 2].map(|()| squall::array::<LEN>());
             Mutex::new(Robust::new(&x, &x_prime).expect("elements of the field's length"))
         });

@@ -4,10 +4,8 @@
 //! It also measures the cost of one exit to the hypervisor on the machine where the command runs.
 
 mod experiment;
-mod gap;
 mod report;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -15,30 +13,30 @@ use squall_guests::debian::Cache;
 use squall_probe::Mode;
 use squall_tools::{Failure, Interrupt, output};
 
-use crate::clones::Machine;
-use crate::vm::{self, Accelerator, Contents, Platform, Spec};
+use crate::clones::{HostArguments, Machine};
+use crate::vm::{self, Contents, Platform, Spec};
 use experiment::StopCounts;
 use report::{Setup, StopsReport};
 
 /// Measures and reports.
 pub fn run(options: &StopsArguments) -> Result<(), Failure> {
     output::check()?;
-    let exit = gap::measure_exit();
+    let exit = experiment::measure_exit();
     let interrupt = Interrupt::watch("the machines are ended")?;
-    let cache = Cache::open(options.cache.as_deref())?;
+    let cache = Cache::open(options.host.cache.as_deref())?;
     let kernel = cache.kernel(options.machine.kernel)?;
     let platform = Platform::open(
         options.machine.architecture(),
         &cache,
         &interrupt,
-        Duration::from_secs(options.timeout),
+        Duration::from_secs(options.host.timeout),
     )?;
     let setup = Setup {
         date: jiff::Timestamp::now().strftime("%F").to_string(),
         machine: options.machine.to_string(),
         kernel: kernel.release,
         qemu: platform.qemu.version.clone(),
-        accelerator: options.accelerator.name(),
+        accelerator: options.host.accelerator.name(),
     };
     let initramfs = platform.host.file("initramfs");
     let contents = Contents {
@@ -55,7 +53,7 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
         cpu: options.machine.cpu,
         signals: options.machine.signals,
         mode: Mode::Stops,
-        accelerator: options.accelerator,
+        accelerator: options.host.accelerator,
     };
     let measured = experiment::measure(&platform.host, &spec, &options.counts())?;
     let report = StopsReport::new(setup, &measured, exit);
@@ -86,17 +84,9 @@ pub struct StopsArguments {
     #[arg(long, default_value = "6.12")]
     pub machine: Machine,
 
-    /// How to run the guest: tcg (QEMU's translator) or kvm
-    #[arg(long, value_enum, default_value = "tcg")]
-    pub accelerator: Accelerator,
-
-    /// Longest time that a step of the machine may take, in seconds
-    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub timeout: u64,
-
-    /// The cache of `scripts/lab-deps.sh`
-    #[arg(long, value_name = "DIR")]
-    pub cache: Option<PathBuf>,
+    /// How the machine is run.
+    #[command(flatten)]
+    pub host: HostArguments,
 
     /// Print one JSON object with stable snake_case keys; missing values are null
     ///

@@ -1,4 +1,5 @@
-//! `squall-lab attack`: the results of each attack, and the reports.
+//! `squall-lab attack`: the results of each attack, and the reports; and that `squall-lab cost` has every figure,
+//! however large it is.
 
 use std::fs::OpenOptions;
 
@@ -10,6 +11,7 @@ use crate::common::{lab, report_with, text};
 pub const TESTS: &[Test] = tests![
     each_attack_has_its_results,
     the_text_report_has_a_table,
+    costs_have_every_figure,
     wrong_arguments_are_one_line,
     no_arguments_print_the_help,
     a_closed_output_is_no_failure,
@@ -26,65 +28,17 @@ const KEYS: &str = "attack held scenarios name events secret_bits systems system
 /// the claim. 326 events of 11 bits are 3586 bits; the random bits that were in the input pool come out after 59 such
 /// events; 327 are 3597 bits, so 449 bytes can be read.
 type Scenario = (&'static str, u64, u64, &'static str, u64, u64, &'static str);
+#[rustfmt::skip]
 const RESULTS: [(&str, &[Scenario]); 3] = [
-    (
-        "estimator",
-        &[
-            (
-                "no_entropy",
-                326,
-                0,
-                "legacy_dev_random",
-                3586,
-                64,
-                PREDICTED,
-            ),
-            (
-                "no_credit",
-                1000,
-                64_000,
-                "legacy_dev_random",
-                0,
-                0,
-                "nothing_given",
-            ),
-        ],
-    ),
-    (
-        "urandom",
-        &[
-            (
-                "urandom",
-                1000,
-                64_000,
-                "legacy_dev_urandom",
-                0,
-                64,
-                PREDICTED,
-            ),
-            (
-                "urandom_with_credit",
-                1059,
-                64_000,
-                "legacy_dev_urandom",
-                649,
-                64,
-                UNPREDICTED,
-            ),
-        ],
-    ),
-    (
-        "random",
-        &[(
-            "random",
-            4327,
-            256_000,
-            "legacy_dev_random",
-            3597,
-            449,
-            PREDICTED,
-        )],
-    ),
+    ("estimator", &[
+        ("no_entropy", 326, 0, "legacy_dev_random", 3586, 64, PREDICTED),
+        ("no_credit", 1000, 64_000, "legacy_dev_random", 0, 0, "nothing_given"),
+    ]),
+    ("urandom", &[
+        ("urandom", 1000, 64_000, "legacy_dev_urandom", 0, 64, PREDICTED),
+        ("urandom_with_credit", 1059, 64_000, "legacy_dev_urandom", 649, 64, UNPREDICTED),
+    ]),
+    ("random", &[("random", 4327, 256_000, "legacy_dev_random", 3597, 449, PREDICTED)]),
 ];
 
 const PREDICTED: &str = "everything_predicted";
@@ -137,6 +91,37 @@ fn the_text_report_has_a_table() {
         assert!(!report.contains("FAULT"), "{report}");
         assert!(report.lines().all(|line| line.len() <= 100), "{report}");
     }
+}
+
+fn costs_have_every_figure() {
+    const KEYS: &str = "cpu kernel release_build quick rows operation generator low median high ratio interval_95 paper";
+    let report = report_with(KEYS, "cost --quick");
+    assert_eq!(report["quick"], true);
+    assert_eq!(report["release_build"], !cfg!(debug_assertions));
+    let rows = report["rows"].as_array().expect("a list");
+    for (operation, generators, published) in [
+        ("add-input", 5, 1),
+        ("16 bytes in", 5, 0),
+        ("61 bytes in", 2, 0),
+        ("generate 4 bytes", 5, 2),
+        ("generate 16 bytes", 5, 2),
+        ("generate 64 bytes", 5, 2),
+        ("generate 256 bytes", 5, 2),
+        ("bootstrap", 3, 1),
+        ("fork and exit", 4, 2),
+    ] {
+        let rows = || rows.iter().filter(|row| row["operation"] == operation);
+        assert_eq!(rows().count(), generators, "{operation}");
+        assert!(rows().all(|row| row["median"].as_f64() > Some(0.0)));
+        let papers = rows().filter(|row| row["paper"].is_string());
+        assert_eq!(papers.count(), published, "{operation}");
+    }
+    let text = text("cost --quick");
+    assert!(
+        text.contains("\nadd-input           Whirlwind, SHA-512"),
+        "{text}"
+    );
+    assert!(text.contains("414 ± 5 µs, old kernel"), "{text}");
 }
 
 #[track_caller]

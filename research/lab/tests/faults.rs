@@ -2,13 +2,11 @@
 //! temporary file and no report.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use crate::common::{Workspace, complaint, files, turn};
 use squall_guests::commands::contains;
-use squall_guests::fixture::kernel_image;
 use squall_guests::needs::MACHINES;
 use squall_testing::needs::MOUNTS;
 use squall_testing::suite::Test;
@@ -18,8 +16,6 @@ pub const TESTS: &[Test] = tests![
     wrong_arguments_name_what_is_right,
     an_empty_cache_says_what_to_run,
     unwritable_directories_are_reported: [MACHINES],
-    a_file_that_is_no_kernel_is_refused: [MACHINES],
-    a_damaged_qemu_is_reported: [MACHINES],
     a_machine_that_exceeds_the_timeout_is_reported_as_hung: [MACHINES],
     kvm_works_or_its_failure_is_reported: [MACHINES],
     a_full_disk_is_reported: [MOUNTS, MACHINES],
@@ -70,45 +66,6 @@ fn has_received(name: &str, process: u32) -> bool {
     let status = Command::new("sh").args(["-c", &kill]).status();
     status.expect("a shell").success()
 }
-
-/// A cache that consists of links into the real one.
-struct Links {
-    real: PathBuf,
-    links: PathBuf,
-}
-
-impl Links {
-    fn new(workspace: &Workspace) -> Links {
-        let image = kernel_image().expect("a kernel");
-        let real = image.ancestors().nth(3).expect("the cache").to_owned();
-        let links = Links {
-            real,
-            links: workspace.path("cache"),
-        };
-        let qemu = ["record", "usr/lib", "usr/share", QEMU];
-        let kernel = ["record", "modules", "vmlinuz"];
-        let qemu = qemu.map(|name| format!("qemu/{name}"));
-        let kernel = kernel.map(|name| format!("kernels/6.12/{name}"));
-        qemu.iter().chain(&kernel).for_each(|name| links.link(name));
-        links
-    }
-
-    fn link(&self, name: &str) {
-        let path = self.links.join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-        symlink(self.real.join(name), path).expect("a link");
-    }
-
-    /// Replaces the link `name` by a file with `content`.
-    fn replace(&self, name: &str, content: &[u8]) {
-        let path = self.links.join(name);
-        fs::remove_file(&path).expect("a link");
-        fs::write(path, content).expect("a file");
-    }
-}
-
-const QEMU: &str = "usr/bin/qemu-system-x86_64";
-const KERNEL: &str = "kernels/6.12/vmlinuz";
 
 /// A run with the workspace's own cache.
 fn with_cache(workspace: &Workspace) -> Command {
@@ -174,24 +131,6 @@ fn unwritable_directories_are_reported() {
     command.env("TMPDIR", "/proc/squall-lab");
     let _turn = turn();
     contains(&fail(&workspace, command), &["/proc/squall-lab"]);
-}
-
-fn a_file_that_is_no_kernel_is_refused() {
-    let _turn = turn();
-    for content in [&*vec![0x5a; 100_000], b"", b"MZ"] {
-        let workspace = Workspace::new();
-        Links::new(&workspace).replace(KERNEL, content);
-        let line = fail(&workspace, with_cache(&workspace));
-        contains(&line, &["6.12: QEMU ended; QEMU says: ", "kernel"]);
-    }
-}
-
-fn a_damaged_qemu_is_reported() {
-    let _turn = turn();
-    let workspace = Workspace::new();
-    Links::new(&workspace).replace(&format!("qemu/{QEMU}"), b"\x7fELF");
-    let line = fail(&workspace, with_cache(&workspace));
-    contains(&line, &["QEMU ended; QEMU says: ", QEMU]);
 }
 
 fn a_machine_that_exceeds_the_timeout_is_reported_as_hung() {

@@ -5,7 +5,6 @@ mod arm64;
 mod attack;
 mod clones;
 mod common;
-mod cost;
 mod early_getrandom;
 mod faults;
 mod machines;
@@ -21,8 +20,7 @@ fn main() -> ExitCode {
     // Machines take the longest, so they come first: the others run meanwhile.
     suite::main(&[
         arm64::TESTS,
-        arm64::preload::TESTS,
-        module::page::TESTS,
+        module::TESTS,
         module::firmware::TESTS,
         early_getrandom::TESTS,
         machines::TESTS,
@@ -31,6 +29,5 @@ fn main() -> ExitCode {
         stops::TESTS,
         faults::TESTS,
         attack::TESTS,
-        cost::TESTS,
     ])
 }

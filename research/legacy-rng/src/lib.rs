@@ -1,17 +1,14 @@
 //! A model of the old Linux RNG: a baseline to measure against and a target to attack. Never a
 //! source of randomness.
 //!
-//! Events are mixed into an input pool, and an estimator guesses how much entropy each brought.
+//! Timer events are mixed into an input pool, and an estimator guesses how much entropy each brought.
 //! Two output pools draw on it: the blocking one (/dev/random) gives out no more than the
 //! estimator has credited, the nonblocking one (/dev/urandom) gives out any amount. Output is
 //! extracted from a pool by SHA-1, ten bytes at a time.
 //!
-//! The design is that of Linux 2.6 to 4.7, the details are those of 3.6 to 3.12:
-//!
-//! - Before 3.6, interrupts that were sampled at all were timer events; there was no fast pool.
-//! - From 3.13 on, credit is in fractions of a bit and is lower for a fuller pool, the taps differ,
-//!   and no event is dropped. From 3.17 on, the fast pool is mixed differently.
-//! - From 4.8 on, /dev/urandom is ChaCha20.
+//! The design is that of Linux 2.6 to 4.7, the details are those of 3.6 to 3.12. From 3.13 on, credit is in
+//! fractions of a bit and is lower for a fuller pool, the taps differ, and no event is dropped. From 4.8 on,
+//! /dev/urandom is ChaCha20.
 //!
 //! Written from a description (A. Everspaugh et al.: Not-So-Random Numbers in Virtualized Linux
 //! and the Whirlwind RNG, IEEE S&P 2014; Y. Dodis et al.: Security Analysis of Pseudo-Random
@@ -19,13 +16,13 @@
 //! signed and words are little-endian. The model is simpler than kernels, or fills in gaps of the
 //! description, in these points:
 //!
-//! - One lock for everything. Kernels had one per pool, and none for a CPU's own fast pool.
-//! - One device and one CPU: one history of timer events, one fast pool, one hash of
-//!   `get_random_int`.
+//! - One lock for everything. Kernels had one per pool.
+//! - One device and one CPU: one history of timer events, one hash of `get_random_int`.
+//! - No interrupts. Since 3.6, kernels collected them in a fast pool of each CPU, and credited one bit for
+//!   64 of them or for a second's.
+//! - No random instruction, which kernels asked for `get_random_int` and XORed to all output.
 //! - Jiffies are 32 bits, so a timer event is 12 bytes. 64-bit kernels mixed in 16.
-//! - One jiffy is 4 ms (`CONFIG_HZ=250`); it matters for the fast pool only.
 //! - Events always go to the input pool, where kernels gave the first ones to the nonblocking pool.
-//! - `get_random_int` never asks the hardware; kernels did first, where there was any.
 //! - A read of /dev/random asks again for what is missing until there is no more, where the
 //!   kernel's returned what it had.
 //! - The secret of `get_random_int` is zero until [`Legacy::draw_int_secret`], which a kernel does
@@ -34,8 +31,6 @@
 #![deny(unsafe_code)]
 
 mod estimator;
-mod extract;
-mod fast_pool;
 mod ints;
 mod pool;
 mod state;
@@ -45,10 +40,9 @@ mod tests;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use extract::HardwareRandom;
 pub use state::{EntropyCounts, TRICKLE_THRESHOLD};
 
-use extract::EXTRACT_LEN;
+use pool::EXTRACT_LEN;
 use state::State;
 
 /// The old Linux RNG. Threads share it, and each step of each of them takes the one lock.
@@ -65,23 +59,11 @@ impl Legacy {
         }
     }
 
-    /// Adds a hardware source, which is XORed to all output of the pools. By default there is none.
-    pub fn with_hardware_random(self, source: HardwareRandom) -> Legacy {
-        self.lock().hardware = Some(source);
-        self
-    }
-
     /// Adds a timer event: a key press, a mouse movement, or the end of a disk operation. While more
     /// than [`TRICKLE_THRESHOLD`] bits are credited, all but one of 4096 events are dropped. Other
     /// events are mixed in, and credited with the estimate from their time in jiffies.
     pub fn add_timer_event(&self, jiffies: u32, cycles: u32, num: u32) {
         self.lock().add_timer_event(jiffies, cycles, num);
-    }
-
-    /// Adds an interrupt at instruction `ip` to the fast pool. That pool is mixed into the input pool
-    /// with one bit of credit every 64 interrupts, or if a second has passed since the last time.
-    pub fn add_interrupt(&self, irq: u32, ip: u64, jiffies: u32, cycles: u32) {
-        self.lock().add_interrupt(irq, ip, jiffies, cycles);
     }
 
     /// Mixes `bytes` into the input pool, without credit.

@@ -1,5 +1,10 @@
-//! A pool: words into which bytes are mixed, and a count of credited bits.
-//! The two operations that mix bytes into any pool: a byte is rotated, and a word is twisted.
+//! A pool: words into which bytes are mixed, and a count of credited bits. Output is extracted by SHA-1 over the whole
+//! pool, folded to ten bytes. The hash is mixed back in before they are returned, so that the pool does not reveal
+//! them afterwards.
+//!
+//! A byte that is mixed in is rotated, and each word is twisted.
+
+use sha1::block_api::compress;
 
 /// Number of words ahead of the mixing point, besides the next one, that go into each mixed word.
 const TAPS: usize = 5;
@@ -133,7 +138,7 @@ const TWIST: [u32; 8] = [
 
 /// `byte`, signed as chars are on x86, rotated left.
 #[inline]
-pub fn spread(byte: u8, rotation: u32) -> u32 {
+fn spread(byte: u8, rotation: u32) -> u32 {
     i32::from(byte.cast_signed())
         .cast_unsigned()
         .rotate_left(rotation % u32::BITS)
@@ -141,8 +146,60 @@ pub fn spread(byte: u8, rotation: u32) -> u32 {
 
 /// One step of the shift register.
 #[inline]
-pub fn twist(word: u32) -> u32 {
+fn twist(word: u32) -> u32 {
     (word >> 3) ^ TWIST[(word % 8) as usize]
+}
+
+/// Number of bytes that one extraction gives.
+pub const EXTRACT_LEN: usize = 10;
+
+/// Words of a block of SHA-1.
+const BLOCK_WORDS: usize = 16;
+
+/// SHA-1's initial hash value (FIPS 180-4 section 5.3.1).
+const SHA1_INITIAL: [u32; 5] = [
+    0x6745_2301,
+    0xefcd_ab89,
+    0x98ba_dcfe,
+    0x1032_5476,
+    0xc3d2_e1f0,
+];
+
+impl<const WORDS: usize> Pool<WORDS> {
+    /// Extracts ten bytes.
+    pub fn extract(&mut self) -> [u8; EXTRACT_LEN] {
+        let mut hash = SHA1_INITIAL;
+        for words in self.words().as_chunks().0 {
+            compress(&mut hash, &[block_of(words)]);
+        }
+        self.mix(hash.map(u32::to_le_bytes).as_flattened());
+        compress(&mut hash, &[block_of(&self.words_behind())]);
+        fold(hash)
+    }
+
+    /// Fills `out`, ten bytes at a time.
+    pub fn extract_to(&mut self, out: &mut [u8]) {
+        for chunk in out.chunks_mut(EXTRACT_LEN) {
+            let block = self.extract();
+            chunk.copy_from_slice(&block[..chunk.len()]);
+        }
+    }
+}
+
+/// The words as they lie in memory on x86, which SHA-1 reads as big-endian words.
+fn block_of(words: &[u32; BLOCK_WORDS]) -> [u8; 64] {
+    let mut block = [0; 64];
+    for (place, word) in block.as_chunks_mut().0.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
+    }
+    block
+}
+
+/// The hash with its halves XORed, in the middle of the third word.
+fn fold(hash: [u32; 5]) -> [u8; EXTRACT_LEN] {
+    let [w0, w1, w2, w3, w4] = hash;
+    let folded = [w0 ^ w3, w1 ^ w4, w2 ^ w2.rotate_left(16)].map(u32::to_le_bytes);
+    *folded.as_flattened().first_chunk().expect("10 bytes of 12")
 }
 
 #[cfg(test)]
@@ -162,14 +219,6 @@ mod tests {
         assert_eq!(pool.words[126], 0x076d_c409);
         assert_eq!((pool.position, pool.rotation), (126, 14));
         assert!(pool.words[..126].iter().all(|&word| word == 0));
-    }
-
-    /// ffffff80 >> 3, and the low three bits are 0.
-    #[test]
-    fn a_byte_with_its_high_bit_set() {
-        let mut pool = Pool::nonblocking();
-        pool.mix(&[0x80]);
-        assert_eq!(pool.words[31], 0x1fff_fff0);
     }
 
     /// A round of 32 zeros changes no word. It rotates by 31·7 + 14 = 231 = 7 (mod 32), so the
@@ -203,32 +252,6 @@ mod tests {
         assert_eq!(reached(Pool::input()), [0, 1, 25, 51, 76, 103]);
         assert_eq!(reached(Pool::blocking()), [0, 1, 7, 14, 20, 26]);
         assert_eq!(reached(Pool::nonblocking()), [0, 1, 7, 14, 20, 26]);
-    }
-
-    /// At word 100, the taps of 51 and more wrap: 100 + 51 = 151 = 23 (mod 128).
-    #[test]
-    fn taps_wrap() {
-        let mut pool = Pool::input();
-        pool.position = 101;
-        pool.words[23] = 8;
-        pool.mix(&[0]);
-        assert_eq!(pool.words[100], 1);
-    }
-
-    #[test]
-    fn words_behind_go_backwards() {
-        let mut pool = Pool::blocking();
-        pool.words = core::array::from_fn(|i| i as u32);
-        pool.position = 2;
-        assert_eq!(pool.words_behind(), [2, 1, 0, 31, 30]);
-    }
-
-    #[test]
-    fn credit_is_limited_to_the_size() {
-        let mut pool = Pool::blocking();
-        pool.credit(1000);
-        pool.credit(30);
-        assert_eq!(pool.entropy(), 1024);
     }
 
     /// 100 bits are 12 bytes and 4 bits.
@@ -287,5 +310,95 @@ mod tests {
             let of_bit = |bit: usize| if i & bit == 0 { 0 } else { TWIST[bit] };
             assert_eq!(word, of_bit(1) ^ of_bit(2) ^ of_bit(4));
         }
+    }
+
+    /// "abc" in one block, as in FIPS 180-4: a one, zeros, and the length of 24 bits.
+    #[test]
+    fn the_initial_hash_is_that_of_sha1() {
+        let mut hash = SHA1_INITIAL;
+        let mut block = [0; 64];
+        block[..4].copy_from_slice(b"abc\x80");
+        block[63] = 24;
+        compress(&mut hash, &[block]);
+        assert_eq!((hash[0], hash[4]), (0xa999_3e36, 0x9cd0_d89d));
+    }
+
+    /// a ^ d = 11111111 ^ 44444444, b ^ e = 22222222 ^ 0f0f0f0f, and c = 12345678 with its
+    /// halves XORed: 1234 ^ 5678 = 444c, twice. Low bytes come first.
+    #[test]
+    fn the_hash_is_folded_as_by_hand() {
+        let folded = fold([
+            0x1111_1111,
+            0x2222_2222,
+            0x1234_5678,
+            0x4444_4444,
+            0x0f0f_0f0f,
+        ]);
+        let emitted = [0x55, 0x55, 0x55, 0x55, 0x2d, 0x2d, 0x2d, 0x2d, 0x4c, 0x44];
+        assert_eq!(folded, emitted);
+    }
+
+    /// The whole of an extraction step by step: a slow restatement on plain byte lists.
+    fn extract_restated<const WORDS: usize>(pool: &mut Pool<WORDS>) -> Vec<u8> {
+        let as_bytes = |words: &[u32]| -> Vec<u8> {
+            words.iter().flat_map(|word| word.to_le_bytes()).collect()
+        };
+        let mut hash = SHA1_INITIAL;
+        let memory = as_bytes(pool.words());
+        for start in (0..memory.len()).step_by(64) {
+            let block = memory[start..start + 64].try_into().expect("64 bytes");
+            compress(&mut hash, &[block]);
+        }
+        pool.mix(&as_bytes(&hash));
+        let behind = as_bytes(&pool.words_behind::<16>());
+        compress(&mut hash, &[behind.try_into().expect("64 bytes")]);
+        let out = [
+            hash[0] ^ hash[3],
+            hash[1] ^ hash[4],
+            hash[2] ^ hash[2].rotate_left(16),
+        ];
+        as_bytes(&out)[..10].to_vec()
+    }
+
+    #[track_caller]
+    fn extracts_as_restated<const WORDS: usize>(mut pool: Pool<WORDS>) {
+        pool.mix(b"some bytes, the last of them beyond ASCII: \xe9");
+        let mut slow = pool.clone();
+        for _ in 0..40 {
+            assert_eq!(pool.extract().to_vec(), extract_restated(&mut slow));
+            assert_eq!(pool.words(), slow.words());
+        }
+    }
+
+    #[test]
+    fn both_sizes_as_restated() {
+        extracts_as_restated(Pool::input());
+        extracts_as_restated(Pool::blocking());
+    }
+
+    #[test]
+    fn the_last_extraction_is_truncated() {
+        let (mut long, mut short) = (Pool::blocking(), Pool::blocking());
+        let (mut two, mut part) = ([0; 20], [0; 13]);
+        long.extract_to(&mut two);
+        short.extract_to(&mut part);
+        assert_eq!(part, two[..13]);
+        assert_eq!(long.words(), short.words());
+    }
+
+    #[test]
+    fn words_behind_go_backwards() {
+        let mut pool = Pool::blocking();
+        pool.words = core::array::from_fn(|i| i as u32);
+        pool.position = 2;
+        assert_eq!(pool.words_behind(), [2, 1, 0, 31, 30]);
+    }
+
+    #[test]
+    fn credit_is_limited_to_the_size() {
+        let mut pool = Pool::blocking();
+        pool.credit(1000);
+        pool.credit(30);
+        assert_eq!(pool.entropy(), 1024);
     }
 }

@@ -1,10 +1,8 @@
 //! The old RNG's complete state, and the steps that involve several parts of it.
 
 use super::estimator::Estimator;
-use super::extract::{EXTRACT_LEN, HardwareRandom};
-use super::fast_pool::FastPool;
 use super::ints::Ints;
-use super::pool::Pool;
+use super::pool::{EXTRACT_LEN, Pool};
 
 /// Credited bits of the input pool above which most timer events are dropped: 28 words' of 128.
 pub const TRICKLE_THRESHOLD: u32 = 128 * 28;
@@ -41,9 +39,7 @@ pub struct State {
     estimator: Estimator,
     /// Timer events so far that came while most were dropped.
     trickled: u32,
-    interrupts: FastPool,
     pub ints: Ints,
-    pub hardware: Option<HardwareRandom>,
 }
 
 impl State {
@@ -55,9 +51,7 @@ impl State {
             nonblocking: Pool::nonblocking(),
             estimator: Estimator::default(),
             trickled: 0,
-            interrupts: FastPool::default(),
             ints: Ints::default(),
-            hardware: None,
         };
         state.input.mix(initial);
         state.blocking.mix(initial);
@@ -80,38 +74,25 @@ impl State {
         self.input.credit(credit);
     }
 
-    pub fn add_interrupt(&mut self, irq: u32, ip: u64, jiffies: u32, cycles: u32) {
-        if let Some(bytes) = self.interrupts.add(irq, ip, jiffies, cycles) {
-            self.input.mix(&bytes);
-            self.input.credit(1);
-        }
-    }
-
     /// Does the transfers and debits for a read of `bytes` from /dev/urandom.
     pub fn prepare_urandom(&mut self, bytes: usize) {
-        transfer(
-            &mut self.input,
-            &mut self.nonblocking,
-            bytes,
-            RESERVED_LEN,
-            self.hardware,
-        );
+        transfer(&mut self.input, &mut self.nonblocking, bytes, RESERVED_LEN);
         self.nonblocking.debit(bytes, 0, 0);
     }
 
     /// Does the transfers and debits for a read of `bytes` from /dev/random; returns how many may be
     /// read.
     pub fn prepare_random(&mut self, bytes: usize) -> usize {
-        transfer(&mut self.input, &mut self.blocking, bytes, 0, self.hardware);
+        transfer(&mut self.input, &mut self.blocking, bytes, 0);
         self.blocking.debit(bytes, 0, 0)
     }
 
     pub fn extract_nonblocking(&mut self) -> [u8; EXTRACT_LEN] {
-        self.nonblocking.extract(self.hardware)
+        self.nonblocking.extract()
     }
 
     pub fn extract_blocking(&mut self) -> [u8; EXTRACT_LEN] {
-        self.blocking.extract(self.hardware)
+        self.blocking.extract()
     }
 
     pub fn entropy_count(&self) -> EntropyCounts {
@@ -125,13 +106,7 @@ impl State {
 
 /// Moves bytes and credit from `input` to `output` if `output` lacks some of the `wanted` bytes. It
 /// moves at least as many as wake a reader, and leaves `reserved` bytes in `input`.
-fn transfer(
-    input: &mut Pool<128>,
-    output: &mut Pool<32>,
-    wanted: usize,
-    reserved: usize,
-    hardware: Option<HardwareRandom>,
-) {
+fn transfer(input: &mut Pool<128>, output: &mut Pool<32>, wanted: usize, reserved: usize) {
     if !output.lacks(wanted) {
         return;
     }
@@ -139,7 +114,7 @@ fn transfer(
     let bytes = input.debit(bytes, WAKEUP_LEN, reserved);
     let mut moved = [0; MAX_TRANSFER_LEN];
     let moved = &mut moved[..bytes];
-    input.extract_to(moved, hardware);
+    input.extract_to(moved);
     output.mix(moved);
     output.credit(8 * bytes as u32);
 }
@@ -266,17 +241,5 @@ mod tests {
         state.add_timer_event(0x0403_0201, 0x0807_0605, 0x0c0b_0a09);
         pool.mix(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         assert_eq!(state.input.words(), pool.words());
-    }
-
-    #[test]
-    fn sixty_four_interrupts_are_one_bit() {
-        let mut state = State::new(&[]);
-        for cycles in 0..63 {
-            state.add_interrupt(1, 2, 3, cycles);
-        }
-        assert_eq!(state.input.words(), Pool::input().words());
-        state.add_interrupt(1, 2, 3, 63);
-        counts(&state, 1, 0, 0);
-        assert_ne!(state.input.words(), Pool::input().words());
     }
 }

@@ -122,9 +122,37 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Capacity)> {
         Mode::Ticks => ticking(),
         Mode::Threads => threads(&[Source::Getrandom], &THREADS),
         Mode::Forks => [ticking(), forked()].concat(),
-        Mode::Go => go(),
-        Mode::GoBursts => go_bursts(),
-        Mode::Programs => programs(),
+        // One channel for each goroutine. squall has several, so that each CPU's state is used.
+        Mode::Go => threads(
+            &[],
+            &[
+                (Source::GoSquall, 2),
+                (Source::GoSquallWords, 2),
+                (Source::GoCryptoRand, 1),
+                (Source::GoNaive, 1),
+            ],
+        ),
+        Mode::GoBursts => threads(
+            &[Source::GoNaive],
+            &[
+                (Source::GoSquallBursts, 2),
+                (Source::GoSquallEndlessBursts, 2),
+            ],
+        ),
+        // A program has one thread.
+        Mode::Programs => threads(
+            &[],
+            &[
+                Source::PreloadedGetrandom,
+                Source::PreloadedArc4random,
+                Source::PreloadedDevice,
+                Source::PreloadedNaive,
+                Source::LibcKernel,
+                Source::NginxSquall,
+                Source::NginxOpenssl,
+            ]
+            .map(|source| (source, 1)),
+        ),
         Mode::Bursts => threads(&[Source::Getrandom, Source::Naive], &BURSTS),
         Mode::Stops => vec![(Source::CycleCounter, 0, Capacity::Share(1))],
     }
@@ -175,52 +203,11 @@ fn threads(timed: &[Source], threads: &[(Source, u64)]) -> Vec<(Source, u64, Cap
     wanted
 }
 
-/// One channel per goroutine. squall has several, so that each CPU's state is used.
-fn go() -> Vec<(Source, u64, Capacity)> {
-    [
-        (Source::GoSquall, 0),
-        (Source::GoSquall, 1),
-        (Source::GoSquallWords, 0),
-        (Source::GoSquallWords, 1),
-        (Source::GoCryptoRand, 0),
-        (Source::GoNaive, 0),
-    ]
-    .map(|(source, instance)| (source, instance, Capacity::Share(1)))
-    .into()
-}
-
-/// One channel per goroutine: those of squall draw without pause.
-fn go_bursts() -> Vec<(Source, u64, Capacity)> {
-    threads(
-        &[Source::GoNaive],
-        &[
-            (Source::GoSquallBursts, 2),
-            (Source::GoSquallEndlessBursts, 2),
-        ],
-    )
-}
-
-/// One channel per source; a program has one thread.
-fn programs() -> Vec<(Source, u64, Capacity)> {
-    [
-        Source::PreloadedGetrandom,
-        Source::PreloadedArc4random,
-        Source::PreloadedDevice,
-        Source::PreloadedNaive,
-        Source::LibcKernel,
-        Source::NginxSquall,
-        Source::NginxOpenssl,
-    ]
-    .map(|source| (source, 0, Capacity::Share(1)))
-    .into()
-}
-
 #[cfg(test)]
 mod tests {
     use squall_probe::CHANNELS;
 
     use super::*;
-    use crate::memory::tests::plain;
 
     #[test]
     fn every_mode_fits_and_uses_the_memory_well() {
@@ -237,34 +224,5 @@ mod tests {
             assert!(next <= LEN / WORD);
             assert!(next > LEN / WORD / 100 * 99);
         }
-    }
-
-    #[test]
-    fn every_channel_has_its_own_source_and_instance() {
-        for &mode in Mode::ALL {
-            let table = table(mode);
-            let names: std::collections::BTreeSet<_> = table
-                .iter()
-                .map(|channel| (channel.source, channel.instance))
-                .collect();
-            assert_eq!(names.len(), table.len());
-        }
-    }
-
-    #[test]
-    fn writers_have_their_channel_to_themselves() {
-        let channels = Channels::lay_out(plain(), Mode::Threads);
-        let room = channels.writer(Source::Squall, 1).room();
-        channels
-            .writer(Source::Squall, 0)
-            .write(&squall_probe::Output {
-                asked_at: 1,
-                given_at: 2,
-                generation: 0,
-                vm_generation: 0,
-                bits: [7; 8],
-            });
-        assert_eq!(channels.writer(Source::Squall, 0).room(), room - 1);
-        assert_eq!(channels.writer(Source::Squall, 1).room(), room);
     }
 }

@@ -10,11 +10,9 @@
 #[cfg(feature = "guest")]
 pub mod hello;
 
-mod record;
 mod source;
 
-pub use record::{Input, Mark, Output, Reading, Record};
-pub use source::Source;
+pub use source::{Input, Mark, Output, Reading, Record, Source};
 
 /// Length of the memory in bytes: a power of two, as PCI requires.
 pub const LEN: usize = 128 << 20;

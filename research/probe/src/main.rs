@@ -18,7 +18,6 @@
 mod accumulator;
 mod bar;
 mod cycle_counter;
-mod facts;
 mod generator;
 mod go;
 mod layout;
@@ -87,7 +86,7 @@ fn watch_programs(channels: &Channels, mode: Mode) -> Result<()> {
 /// Starts unmodified programs and asks them for what they draw.
 fn ask_programs(channels: &Channels) -> Result<()> {
     generator::wait_for_kernel();
-    let status = facts::status();
+    let status = system::status();
     let mut programs = programs::start(channels)?;
     let served = programs.warm_up()?;
     describe(channels.memory, Mode::Programs, status, served)?;
@@ -113,7 +112,7 @@ fn draw(channels: &Channels, mode: Mode) -> Result<()> {
         .then(|| RecordedWhirlwind::bootstrapped(channels.writer(Source::WhirlwindInputs, 0)));
     schedule::fork_before_drawing(channels, mode)?;
     generator::wait_for_kernel();
-    describe(channels.memory, mode, facts::status(), Value::Null)?;
+    describe(channels.memory, mode, system::status(), Value::Null)?;
     schedule::fork_after_drawing(channels, mode)?;
     let schedule = Schedule::new(channels, mode, whirlwind);
     channels.memory.set_ready();
@@ -126,7 +125,7 @@ fn draw(channels: &Channels, mode: Mode) -> Result<()> {
 
 /// Reports facts about the machine and the speed of its cycle counter.
 fn describe(memory: Memory, mode: Mode, status: Value, served: Value) -> Result<()> {
-    memory.set_message(&facts::gather(mode, status, served)?);
+    memory.set_message(&system::gather(mode, status, served)?);
     memory.set_cycles_per_ms(tick::cycles_per_ms());
     Ok(())
 }

@@ -336,14 +336,6 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_program_is_reported_by_name() {
-        let Err(why) = Program::start_at("/dev/null/draws", &[]) else {
-            panic!("it cannot start");
-        };
-        assert!(why.starts_with("/dev/null/draws: "), "{why}");
-    }
-
-    #[test]
     #[should_panic(expected = "/programs/draws: ")]
     fn a_program_that_ended_is_a_failure() {
         let program = Program::start_at("/bin/true", &[]).expect("true");

@@ -12,10 +12,10 @@ use squall_probe::{Mode, Source};
 use crate::Result;
 use crate::accumulator::{RecordedWhirlwind, ReseedingWhirlwind};
 use crate::bar;
-use crate::facts::VMGENID_PAGE;
 use crate::generator::{Drawer, Generator as _, Getrandom, Naive, Squall, SquallU32, SquallWords};
 use crate::layout::{BURSTS, CHILD_EVERY, Channels, THREADS};
 use crate::process;
+use crate::system::VMGENID_PAGE;
 use crate::tick::{self, PERIOD};
 
 /// Number of processes with a timer: this one, one for each of [`VARIANTS`], and [`Mode::Forks`]'s
@@ -32,13 +32,7 @@ const VARIANTS: [(Source, fn()); 3] = [
     (Source::SquallSignalOnly, keep_only_notification),
 ];
 
-/// The variants of squall that need a process of their own in [`Mode::Threads`].
-const THREADS_VARIANTS: [(Source, fn()); 2] = [
-    (Source::SquallUnguarded, switch_guards_off),
-    (Source::SquallSignalOnly, keep_only_notification),
-];
-
-/// The variants of squall that need a process of their own in [`Mode::Bursts`].
+/// Those in [`Mode::Bursts`]; [`Mode::Threads`] has the last two of the others.
 const BURSTS_VARIANTS: [(Source, fn()); 2] = [
     (Source::SquallBursts, allow_bursts),
     (Source::SquallEndlessBursts, allow_endless_bursts),
@@ -120,25 +114,19 @@ fn hide_devices() {
 
 /// Forks the processes whose guards are off. This process must not have drawn before.
 pub fn fork_before_drawing(channels: &Channels, mode: Mode) -> Result<()> {
-    let threads: &[(Source, fn())] = match mode {
-        Mode::Threads => &THREADS_VARIANTS,
+    let variants = match mode {
+        Mode::Threads => &VARIANTS[1..],
         Mode::Bursts => &BURSTS_VARIANTS,
-        _ => return fork_variants(channels),
+        _ => &VARIANTS,
     };
-    for &(source, set_up) in threads {
+    for (number, &(source, set_up)) in (1..).zip(variants) {
         process::fork(|| {
             set_up();
-            run_threads(channels, source);
-        })?;
-    }
-    Ok(())
-}
-
-fn fork_variants(channels: &Channels) -> Result<()> {
-    for (number, (source, set_up)) in (1..).zip(VARIANTS) {
-        process::fork(|| {
-            set_up();
-            draw_at_ticks(channels, source, phase(number));
+            if mode.has_no_pauses() {
+                run_threads(channels, source);
+            } else {
+                draw_at_ticks(channels, source, phase(number));
+            }
         })?;
     }
     Ok(())
@@ -318,12 +306,5 @@ mod tests {
             thread.join().unwrap();
         }
         assert_eq!(channels.writer(Source::Naive, 0).room(), room);
-    }
-
-    #[test]
-    fn processes_tick_one_after_the_other() {
-        let phases: Vec<_> = (0..TICKING_PROCESSES).map(phase).collect();
-        assert!(phases.is_sorted() && *phases.last().unwrap() < PERIOD);
-        assert_eq!(VARIANTS.len() as u64 + 2, TICKING_PROCESSES);
     }
 }

@@ -1,11 +1,14 @@
-//! Prepares the machine for its first process, which finds nothing mounted and no module loaded.
+//! Prepares the machine for its first process, which finds nothing mounted and no module loaded; and collects facts
+//! about it for the lab's report, before anything is timed.
 
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, finit_module, reboot};
+use serde_json::{Value, json};
 use squall_probe::Mode;
 
 use crate::Result;
@@ -78,6 +81,106 @@ pub fn power_off() {
     }
 }
 
+/// The sysfs path of the kernel's vmgenid device: a platform driver since Linux 6.10, an ACPI driver
+/// before.
+const VMGENID: [&str; 2] = [
+    "/sys/bus/platform/drivers/vmgenid/QEMUVGID:00",
+    "/sys/bus/acpi/drivers/vmgenid/QEMUVGID:00",
+];
+
+const VMCLOCK: &str = "/dev/vmclock0";
+
+/// The device of the kernel module that shows vmgenid's page.
+pub const VMGENID_PAGE: &str = "/dev/squall-vmgenid";
+
+const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// All facts as JSON, with the library's status and the counts of served requests. The latter are null
+/// if nothing is counted.
+pub fn gather(mode: Mode, status: Value, served: Value) -> Result<String> {
+    let cpus = std::thread::available_parallelism();
+    let cpus = cpus.map_err(|error| format!("the number of CPUs: {error}"))?;
+    let facts = json!({
+        "mode": mode.name(),
+        "kernel": read("/proc/sys/kernel/osrelease")?,
+        "version": read("/proc/version")?,
+        "clocksource": read(CLOCKSOURCE)?,
+        "cpus": cpus.get(),
+        "cpu_flags": cpu_flags(&read("/proc/cpuinfo")?),
+        "vmgenid": VMGENID.into_iter().any(|path| Path::new(path).exists()),
+        "vmgenid_page": vmgenid_page()?,
+        "vmclock": vmclock()?,
+        "status": status,
+        "served": served,
+    });
+    Ok(facts.to_string())
+}
+
+/// Which of the relevant instructions the first CPU has. x86-64 has the line `flags`, arm64 `Features`,
+/// where `rng` is RNDR.
+fn cpu_flags(cpuinfo: &str) -> Value {
+    let is_flags = |line: &&str| line.starts_with("flags") || line.starts_with("Features");
+    let flags = cpuinfo.lines().find(is_flags);
+    let has = |flag| {
+        flags
+            .unwrap_or("")
+            .split_ascii_whitespace()
+            .any(|word| word == flag)
+    };
+    json!({
+        "rdrand": has("rdrand"),
+        "rdseed": has("rdseed"),
+        "aes": has("aes"),
+        "vaes": has("vaes"),
+        "rng": has("rng"),
+    })
+}
+
+/// The place of the identifier in the page that the module shows. Null if there is no such device.
+fn vmgenid_page() -> Result<Value> {
+    if !fs::exists(VMGENID_PAGE).unwrap_or(false) {
+        return Ok(Value::Null);
+    }
+    let mut head = [0; 24];
+    File::open(VMGENID_PAGE)
+        .and_then(|mut device| device.read_exact(&mut head))
+        .map_err(|error| format!("reading {VMGENID_PAGE}: {error}"))?;
+    let [.., offset] = head.as_chunks().0 else {
+        unreachable!("three words");
+    };
+    Ok(u64::from_ne_bytes(*offset).into())
+}
+
+/// The device's page (include/uapi/linux/vmclock-abi.h). Null if there is no device.
+fn vmclock() -> Result<Value> {
+    if !fs::exists(VMCLOCK).unwrap_or(false) {
+        return Ok(Value::Null);
+    }
+    let mut page = [0; 112];
+    File::open(VMCLOCK)
+        .and_then(|mut device| device.read_exact(&mut page))
+        .map_err(|error| format!("reading {VMCLOCK}: {error}"))?;
+    Ok(describe_vmclock(&page))
+}
+
+fn describe_vmclock(page: &[u8; 112]) -> Value {
+    let word = |at: usize| {
+        let bytes = page[at..at + 8].try_into().expect("eight bytes");
+        u64::from_le_bytes(bytes)
+    };
+    json!({
+        "magic": String::from_utf8_lossy(&page[..4]),
+        "disruption_marker": word(16),
+        "flags": word(24),
+        "generation": word(104),
+    })
+}
+
+/// squall's status in this process. This draws, which decides how squall guards the process.
+pub fn status() -> Value {
+    serde_json::to_value(squall::status()).expect("names and numbers")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +193,30 @@ mod tests {
         }
         assert_eq!(mode_of("console=ttyS0 squall.mode=none"), None);
         assert_eq!(mode_of("console=ttyS0"), None);
+    }
+
+    #[test]
+    fn flags_are_whole_words() {
+        let known = |flags: Value| {
+            let flags = flags.as_object().expect("an object").clone();
+            let known = flags.into_iter().filter(|(_, has)| has == true);
+            known.map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        let x86_64 = cpu_flags("processor\t: 0\nflags\t\t: fpu rdrand vaes\n");
+        assert_eq!(known(x86_64), ["rdrand", "vaes"]);
+        let arm64 = cpu_flags("processor\t: 0\nFeatures\t: fp aes rng\n");
+        assert_eq!(known(arm64), ["aes", "rng"]);
+    }
+
+    #[test]
+    fn a_vmclock_is_described() {
+        let mut page = [0; 112];
+        page[..4].copy_from_slice(b"VCLK");
+        page[25] = 1;
+        page[104] = 9;
+        let described = describe_vmclock(&page);
+        assert_eq!(described["magic"], "VCLK");
+        assert_eq!(described["flags"], 256);
+        assert_eq!(described["generation"], 9);
     }
 }

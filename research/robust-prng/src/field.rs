@@ -1,5 +1,5 @@
-//! The fields F_2^n: polynomials over F_2 with fewer than n coefficients, modulo an irreducible
-//! one of degree n; and arithmetic with their elements, by the CPU's instructions or the portable way.
+//! The field F_2^n with n = 489: polynomials over F_2 with fewer than n coefficients, modulo x^489 + x^83 + 1; and
+//! arithmetic with them, by the CPU's instructions or the portable way.
 //!
 //! Coefficients are kept 64 to a word, that of x^0 first and lowest.
 //!
@@ -7,77 +7,49 @@
 //! coefficient. Elements and products are wiped; the parts of single words are not, which pass through
 //! registers.
 
-use core::marker::PhantomData;
-
 use zeroize::Zeroize as _;
 
 #[cfg(target_arch = "x86_64")]
 use super::pclmul;
 use super::portable;
-use super::sealed;
-use super::sealed::{DoubleWords, MAX_WORDS, Words};
 
-/// A field F_2^n, and with n a level of security: see [the table](super). Sealed: these three
-/// and no others.
-pub trait Field: sealed::Field {}
+/// n.
+pub(super) const DEGREE: usize = 489;
 
-/// F_2^489 modulo x^489 + x^83 + 1: security of 40 bits.
-#[derive(Clone, Copy, Debug)]
-pub struct Gf489;
+/// Exponents of the polynomial's terms below x^n. They are so small that a word above x^n is replaced by words that
+/// lie wholly below it.
+pub(super) const TAPS: [usize; 2] = [83, 0];
 
-/// F_2^579 modulo x^579 + x^12 + x^9 + x^7 + 1: security of 50 bits.
-#[derive(Clone, Copy, Debug)]
-pub struct Gf579;
+/// Words of an element: an even number, so that a vector holds two.
+pub(super) const WORDS: usize = 8;
 
-/// F_2^705 modulo x^705 + x^17 + 1: security of 64 bits.
-#[derive(Clone, Copy, Debug)]
-pub struct Gf705;
+/// The coefficients of an element.
+pub(super) type Words = [u64; WORDS];
 
-impl Field for Gf489 {}
-impl Field for Gf579 {}
-impl Field for Gf705 {}
-
-impl sealed::Field for Gf489 {
-    const DEGREE: usize = 489;
-    const TAPS: &'static [usize] = &[83, 0];
-}
-
-impl sealed::Field for Gf579 {
-    const DEGREE: usize = 579;
-    const TAPS: &'static [usize] = &[12, 9, 7, 0];
-}
-
-impl sealed::Field for Gf705 {
-    const DEGREE: usize = 705;
-    const TAPS: &'static [usize] = &[17, 0];
-}
+/// The coefficients of a product before it is reduced.
+pub(super) type DoubleWords = [u64; 2 * WORDS];
 
 /// An element, wiped on drop.
-pub(super) struct Element<F: sealed::Field> {
+pub(super) struct Element {
     words: Words,
-    field: PhantomData<F>,
 }
 
-impl<F: sealed::Field> Element<F> {
+impl Element {
     /// Bytes of an element.
-    pub const LEN: usize = F::DEGREE.div_ceil(8);
+    pub const LEN: usize = DEGREE.div_ceil(8);
 
     /// Coefficients in an element's last word.
-    const LAST_BITS: usize = F::DEGREE % 64;
+    const LAST_BITS: usize = DEGREE % 64;
 
     pub fn zero() -> Self {
-        const { F::IS_SOUND };
-        Element {
-            words: [0; MAX_WORDS],
-            field: PhantomData,
-        }
+        Element { words: [0; WORDS] }
     }
 
     /// Sets the element to the first n bits of `bytes`, with zeros behind them.
     pub fn set(&mut self, bytes: &[u8]) {
-        self.words = [0; MAX_WORDS];
+        self.words = [0; WORDS];
         self.add_bytes(&bytes[..bytes.len().min(Self::LEN)]);
-        self.words[F::DEGREE / 64] &= (1 << Self::LAST_BITS) - 1;
+        self.words[DEGREE / 64] &= (1 << Self::LAST_BITS) - 1;
     }
 
     /// Adds `bytes`, no more than an element's, with zeros behind them; bits beyond n must be 0.
@@ -99,7 +71,7 @@ impl<F: sealed::Field> Element<F> {
 
     /// Whether `bytes`, no more than an element's, have a bit beyond n.
     pub fn exceeds(bytes: &[u8]) -> bool {
-        let spare = 8 * Self::LEN - F::DEGREE;
+        let spare = 8 * Self::LEN - DEGREE;
         bytes.len() == Self::LEN && u32::from(bytes[Self::LEN - 1]) >> (8 - spare) != 0
     }
 
@@ -109,7 +81,7 @@ impl<F: sealed::Field> Element<F> {
     }
 
     pub fn is_zero(&self) -> bool {
-        self.words == [0; MAX_WORDS]
+        self.words == [0; WORDS]
     }
 
     /// Sets the element to `other`.
@@ -125,51 +97,47 @@ impl<F: sealed::Field> Element<F> {
     /// Multiplies by `factor`.
     #[inline]
     pub fn multiply_by(&mut self, factor: &Self) {
-        let mut product = Product::<F>::zero();
+        let mut product = Product::zero();
         #[cfg(target_arch = "x86_64")]
         if pclmul::is_available() {
-            pclmul::multiply::<F>(&self.words, &factor.words, &mut product.words);
+            pclmul::multiply(&self.words, &factor.words, &mut product.words);
             return self.set_reduced(&mut product);
         }
-        portable::multiply::<F>(&self.words, &factor.words, &mut product.words);
+        portable::multiply(&self.words, &factor.words, &mut product.words);
         self.set_reduced(&mut product);
     }
 
     #[inline]
-    fn set_reduced(&mut self, product: &mut Product<F>) {
+    fn set_reduced(&mut self, product: &mut Product) {
         product.reduce();
-        self.words[..F::WORDS].copy_from_slice(&product.words[..F::WORDS]);
+        self.words.copy_from_slice(&product.words[..WORDS]);
     }
 }
 
-impl<F: sealed::Field> Drop for Element<F> {
+impl Drop for Element {
     fn drop(&mut self) {
         self.words.zeroize();
     }
 }
 
 /// A product of two elements, wiped on drop.
-struct Product<F: sealed::Field> {
+struct Product {
     words: DoubleWords,
-    field: PhantomData<F>,
 }
 
-impl<F: sealed::Field> Product<F> {
+impl Product {
     #[inline]
     fn zero() -> Self {
         Product {
-            words: [0; 2 * MAX_WORDS],
-            field: PhantomData,
+            words: [0; 2 * WORDS],
         }
     }
 
     /// Takes the product modulo the field's polynomial.
     #[inline]
     fn reduce(&mut self) {
-        for _ in 0..F::PASSES {
-            for i in (0..F::WORDS).rev() {
-                self.fold(i);
-            }
+        for i in (0..WORDS).rev() {
+            self.fold(i);
         }
     }
 
@@ -178,11 +146,11 @@ impl<F: sealed::Field> Product<F> {
     #[inline]
     fn fold(&mut self, i: usize) {
         let words = &mut self.words[i..];
-        let (start, bits) = (F::DEGREE / 64, F::DEGREE % 64);
+        let (start, bits) = (DEGREE / 64, DEGREE % 64);
         let high = words[start] >> bits | words[start + 1] << (64 - bits);
         words[start] &= (1 << bits) - 1;
         words[start + 1] = 0;
-        for &tap in F::TAPS {
+        for &tap in &TAPS {
             let (start, bits) = (tap / 64, tap % 64);
             words[start] ^= high << bits;
             if bits != 0 {
@@ -192,7 +160,7 @@ impl<F: sealed::Field> Product<F> {
     }
 }
 
-impl<F: sealed::Field> Drop for Product<F> {
+impl Drop for Product {
     #[inline]
     fn drop(&mut self) {
         self.words.zeroize();

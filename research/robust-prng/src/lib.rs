@@ -18,13 +18,10 @@
 //! - *backward security*: output does again once enough entropy has come in after a compromise;
 //! - *robustness*: all three at once, at any time and as often as the attacker likes.
 //!
-//! | field | n | γ* in bits | security | AES blocks an output |
-//! | --- | --- | --- | --- | --- |
-//! | [`Gf489`] | 489 | 449 | 2^-40 | 5 |
-//! | [`Gf579`] | 579 | 529 | 2^-50 | 6 |
-//! | [`Gf705`] | 705 | 641 | 2^-64 | 7 |
+//! Of the paper's sizes this has the smallest: n = 489 and γ* = 449 bits, for a security of 2^-40 and
+//! five AES blocks an output.
 //!
-//! The paper names n; the polynomials are ours. Strings of bits begin with the lowest bit of
+//! The paper names n; the polynomial is ours. Strings of bits begin with the lowest bit of
 //! their first byte, and bit i of an element is the coefficient of x^i: so zeros behind a short
 //! input change nothing, and the first 128 bits of an element are its first 16 bytes.
 //!
@@ -41,14 +38,12 @@ mod field;
 #[cfg(target_arch = "x86_64")]
 mod pclmul;
 mod portable;
-mod sealed;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 
-use field::Element;
-pub use field::{Field, Gf489, Gf579, Gf705};
+use field::{DEGREE, Element};
 use squall::Engine;
 use squall::entropy::{Accumulator, Input};
 use squall::hazmat::{Aes128, Keystream, Stores};
@@ -60,56 +55,16 @@ const BLOCK: usize = 16;
 /// Bytes of an output R.
 const OUTPUT_LEN: usize = 16;
 
-/// The longest keystream of any field, in bytes.
-const MAX_KEYSTREAM_LEN: usize = 7 * BLOCK;
+/// Bytes of keystream an output takes: as many blocks as hold n + 128 bits.
+const KEYSTREAM_LEN: usize = BLOCK * (DEGREE + 8 * OUTPUT_LEN).div_ceil(8 * BLOCK);
 
 /// Why a seed or an input was refused. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RobustError {
-    /// X or X' has not exactly the length of an element.
-    SeedLength {
-        /// Bytes required: [`Robust::ELEMENT_LEN`].
-        required: usize,
-        /// Bytes given.
-        given: usize,
-    },
-    /// X or X' is zero, which would forget the state or all inputs.
-    ZeroSeed,
-    /// An input is longer than an element.
-    InputTooLong {
-        /// Bytes allowed: [`Robust::ELEMENT_LEN`].
-        allowed: usize,
-        /// Bytes given.
-        given: usize,
-    },
-    /// An input has a bit beyond the n of an element.
-    InputTooWide {
-        /// Bits allowed: n.
-        allowed: usize,
-    },
-}
+pub struct RobustError(&'static str);
 
 impl fmt::Display for RobustError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RobustError::SeedLength { required, given } => {
-                write!(
-                    f,
-                    "X and X' must be exactly {required} bytes, {given} were given"
-                )
-            }
-            RobustError::ZeroSeed => f.write_str("X and X' must not be zero: draw them at random"),
-            RobustError::InputTooLong { allowed, given } => {
-                write!(
-                    f,
-                    "input of {given} bytes is too long: at most {allowed} are allowed"
-                )
-            }
-            RobustError::InputTooWide { allowed } => {
-                write!(f, "input must have zeros behind its first {allowed} bits")
-            }
-        }
+        f.write_str(self.0)
     }
 }
 
@@ -121,9 +76,9 @@ impl core::error::Error for RobustError {}
 /// use squall_robust_prng::Robust;
 ///
 /// // Public, but drawn before there are inputs, and independent of them.
-/// let (x, x_prime): ([u8; <Robust>::ELEMENT_LEN], [u8; <Robust>::ELEMENT_LEN]) =
+/// let (x, x_prime): ([u8; Robust::ELEMENT_LEN], [u8; Robust::ELEMENT_LEN]) =
 ///     (squall::array(), squall::array());
-/// let mut robust = <Robust>::new(&x, &x_prime)?;
+/// let mut robust = Robust::new(&x, &x_prime)?;
 /// robust.refresh(b"as unpredictable as can be had")?;
 /// let mut bytes = [0; 16];
 /// robust.next(&mut bytes);
@@ -131,7 +86,7 @@ impl core::error::Error for RobustError {}
 /// ```
 ///
 /// # Security
-/// Do not draw before inputs with γ* bits of min-entropy (449, 529, 641) are in. Robust with the
+/// Do not draw before inputs with γ* bits of min-entropy are in. Robust with the
 /// security of its field, if the seed was drawn uniformly and whoever chooses the
 /// inputs' distribution did not know it. A new one is as predictable as its inputs: nothing else
 /// is in it. The state is wiped on drop; it lives where the caller puts it, and a move leaves a
@@ -145,22 +100,22 @@ impl core::error::Error for RobustError {}
 ///
 /// # Source
 /// Dodis et al., CCS 2013 (construction, table, proof).
-pub struct Robust<F: Field = Gf489> {
-    x: Element<F>,
-    x_prime: Element<F>,
-    state: Element<F>,
+pub struct Robust {
+    x: Element,
+    x_prime: Element,
+    state: Element,
 }
 
-impl<F: Field> Robust<F> {
+impl Robust {
     /// Bytes of an element of the field: n / 8, rounded up.
-    pub const ELEMENT_LEN: usize = Element::<F>::LEN;
+    pub const ELEMENT_LEN: usize = Element::LEN;
 
     /// A generator with the seed (`x`, `x_prime`), each an element, and the state zero.
     ///
     /// Bits beyond the n of an element are ignored, so that uniform bytes make a uniform seed.
     ///
     /// # Errors
-    /// [`RobustError::SeedLength`]; [`RobustError::ZeroSeed`].
+    /// One of them has another length or is zero, which would forget the state or all inputs.
     pub fn new(x: &[u8], x_prime: &[u8]) -> Result<Self, RobustError> {
         let mut robust = Robust {
             x: Element::zero(),
@@ -169,14 +124,13 @@ impl<F: Field> Robust<F> {
         };
         for (place, bytes) in [(&mut robust.x, x), (&mut robust.x_prime, x_prime)] {
             if bytes.len() != Self::ELEMENT_LEN {
-                return Err(RobustError::SeedLength {
-                    required: Self::ELEMENT_LEN,
-                    given: bytes.len(),
-                });
+                return Err(RobustError("X and X' must be as long as an element"));
             }
             place.set(bytes);
             if place.is_zero() {
-                return Err(RobustError::ZeroSeed);
+                return Err(RobustError(
+                    "X and X' must not be zero: draw them at random",
+                ));
             }
         }
         Ok(robust)
@@ -186,17 +140,10 @@ impl<F: Field> Robust<F> {
     /// an empty one multiplies the state.
     ///
     /// # Errors
-    /// [`RobustError::InputTooLong`], [`RobustError::InputTooWide`]: no part of an input is silently
-    /// dropped.
+    /// It is longer, or has a bit beyond the n of an element: no part of an input is silently dropped.
     pub fn refresh(&mut self, input: &[u8]) -> Result<(), RobustError> {
-        if input.len() > Self::ELEMENT_LEN {
-            return Err(RobustError::InputTooLong {
-                allowed: Self::ELEMENT_LEN,
-                given: input.len(),
-            });
-        }
-        if Element::<F>::exceeds(input) {
-            return Err(RobustError::InputTooWide { allowed: F::DEGREE });
+        if input.len() > Self::ELEMENT_LEN || Element::exceeds(input) {
+            return Err(RobustError("an input must fit into an element"));
         }
         self.absorb(input);
         Ok(())
@@ -212,36 +159,31 @@ impl<F: Field> Robust<F> {
     pub fn next(&mut self, out: &mut [u8; OUTPUT_LEN]) {
         let mut key = Zeroizing::new([0; BLOCK]);
         self.extract(&mut key);
-        let mut keystream = Zeroizing::new([0; MAX_KEYSTREAM_LEN]);
-        let used = &mut keystream[..Self::KEYSTREAM_LEN];
+        let mut keystream = Zeroizing::new([0; KEYSTREAM_LEN]);
         Keystream::<Aes128>::new(&key, Engine::best_aes())
             .expect("an AES engine, and memory for its keys")
-            .fill(0, used, Stores::Cached);
-        self.state.set(used);
-        let (start, bits) = (F::DEGREE / 8, F::DEGREE % 8);
+            .fill(0, &mut keystream[..], Stores::Cached);
+        self.state.set(&keystream[..]);
+        let (start, bits) = (DEGREE / 8, DEGREE % 8);
         for (i, byte) in out.iter_mut().enumerate() {
-            let pair = [used[start + i], used[start + i + 1]];
+            let pair = [keystream[start + i], keystream[start + i + 1]];
             *byte = (u16::from_le_bytes(pair) >> bits) as u8;
         }
     }
 
-    /// Bytes of keystream an output takes: as many blocks as hold n + 128 bits.
-    const KEYSTREAM_LEN: usize = BLOCK * (F::DEGREE + 8 * OUTPUT_LEN).div_ceil(8 * BLOCK);
-
-    /// U, the first m bits of X'·S, with zeros behind them.
+    /// U, the first 128 bits of X'·S.
     fn extract(&self, key: &mut [u8; BLOCK]) {
         let mut product = Element::zero();
         product.copy_from(&self.state);
         product.multiply_by(&self.x_prime);
-        let mask = u128::MAX >> (128 - F::KEY_BITS);
-        *key = (product.low() & mask).to_le_bytes();
+        *key = product.low().to_le_bytes();
     }
 }
 
 /// Each of its elements wipes itself.
-impl<F: Field> ZeroizeOnDrop for Robust<F> {}
+impl ZeroizeOnDrop for Robust {}
 
-impl<F: Field> Accumulator for Robust<F> {
+impl Accumulator for Robust {
     fn add_input(&mut self, input: Input) {
         self.absorb(&input.to_bytes());
     }
@@ -259,7 +201,7 @@ impl<F: Field> Accumulator for Robust<F> {
     }
 }
 
-impl<F: Field> fmt::Debug for Robust<F> {
+impl fmt::Debug for Robust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Robust").finish_non_exhaustive()
     }

@@ -1,66 +1,44 @@
-//! Shared code of this module's tests, and comparisons of the generator with the slow one.
+//! The generator against a slow one, its field, what it refuses, and that it wipes itself.
 
-mod field;
-mod game;
-mod interface;
 mod reference;
 
-use super::sealed::Field as Sealed;
+use super::field::{DoubleWords, TAPS, WORDS, Words};
 use super::*;
-use reference::{Parameters, SlowRobust};
+use reference::{Field, SlowRobust};
 use squall_testing::suite::{self, Test};
+#[cfg(target_arch = "x86_64")]
+use squall_testing::suite::{NOTHING, Need};
 use squall_testing::tests;
 
-/// F_2^23 with keys of 6 bits: small enough for every input.
-pub struct Gf23;
+const TESTS: &[Test] = tests![
+    it_agrees_with_the_slow_one,
+    dropping_it_wipes_everything,
+    elements_are_multiplied_as_by_the_slow_one,
+    portable_code_multiplies_as_the_slow_one,
+    the_polynomial_is_irreducible,
+    other_lengths_of_a_seed_are_refused,
+    bits_of_a_seed_beyond_n_are_ignored,
+    inputs_that_do_not_fit_are_refused,
+    as_an_accumulator_it_is_the_same,
+];
 
-impl Field for Gf23 {}
+#[cfg(target_arch = "x86_64")]
+const TESTS_OF_X86_64: &[Test] = tests![
+    pclmulqdq_multiplies_as_the_slow_one: [PCLMULQDQ],
+];
 
-impl Sealed for Gf23 {
-    const DEGREE: usize = 23;
-    const TAPS: &'static [usize] = &[5, 0];
-    const KEY_BITS: usize = 6;
+#[cfg(not(target_arch = "x86_64"))]
+const TESTS_OF_X86_64: &[Test] = &[];
+
+pub fn main() -> std::process::ExitCode {
+    suite::main(&[TESTS, TESTS_OF_X86_64])
 }
 
-/// The slow generator's parameters.
-trait Slow: Field {
-    const SLOW: Parameters;
-}
-
-/// A field of the paper, and what its table says of it.
-trait Published: Slow {
-    const GAMMA: usize;
-    const BLOCKS: usize;
-}
-
-macro_rules! published {
-    ($field:ty, $degree:literal, $taps:expr, $gamma:literal, $blocks:literal) => {
-        impl Slow for $field {
-            const SLOW: Parameters = Parameters {
-                degree: $degree,
-                taps: &$taps,
-                key_bits: 128,
-            };
-        }
-
-        impl Published for $field {
-            const GAMMA: usize = $gamma;
-            const BLOCKS: usize = $blocks;
-        }
-    };
-}
-
-published!(Gf489, 489, [83, 0], 449, 5);
-published!(Gf579, 579, [12, 9, 7, 0], 529, 6);
-published!(Gf705, 705, [17, 0], 641, 7);
-
-impl Slow for Gf23 {
-    const SLOW: Parameters = Parameters {
-        degree: 23,
-        taps: &[5, 0],
-        key_bits: 6,
-    };
-}
+/// The field, as the slow generator has it.
+const SLOW: Field = Field {
+    degree: 489,
+    taps: &[83, 0],
+};
 
 /// Numbers that look random and are always the same (SplitMix64; G. Steele, D. Lea, C. Flood,
 /// 2014).
@@ -75,49 +53,33 @@ impl Numbers {
     }
 
     /// An element's bytes.
-    fn element<F: Field>(&mut self) -> Vec<u8> {
-        let mut bytes: Vec<u8> = (0..Element::<F>::LEN).map(|_| self.next() as u8).collect();
-        let spare = 8 * Element::<F>::LEN - F::DEGREE;
-        *bytes.last_mut().unwrap() &= 0xff >> spare;
+    fn element(&mut self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = (0..Element::LEN).map(|_| self.next() as u8).collect();
+        bytes[Element::LEN - 1] &= 0xff >> (8 * Element::LEN - DEGREE);
         bytes
     }
 
-    fn robust<F: Field>(&mut self) -> Robust<F> {
-        Robust::new(&self.element::<F>(), &self.element::<F>()).expect("not zero")
+    fn robust(&mut self) -> Robust {
+        Robust::new(&self.element(), &self.element()).expect("not zero")
     }
 }
 
-impl<F: Field> Element<F> {
+impl Element {
     fn from_bytes(bytes: &[u8]) -> Self {
         let mut element = Element::zero();
         element.set(bytes);
         element
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
-        let words: Vec<u8> = self.words().iter().flat_map(|w| w.to_le_bytes()).collect();
-        assert!(words[Self::LEN..].iter().all(|&byte| byte == 0));
-        words[..Self::LEN].to_vec()
-    }
-
     fn bits(&self) -> Vec<bool> {
-        let mut bits = reference::bits(&self.to_bytes());
-        assert!(!bits[F::DEGREE..].contains(&true));
-        bits.truncate(F::DEGREE);
+        let mut bits = word_bits(self.words());
+        assert!(!bits[DEGREE..].contains(&true));
+        bits.truncate(DEGREE);
         bits
     }
 }
 
-impl<F: Field> Robust<F> {
-    /// A copy with the same seed and state, as an attacker has it after a compromise.
-    fn stolen(&self) -> Self {
-        Robust {
-            x: Element::from_bytes(&self.x.to_bytes()),
-            x_prime: Element::from_bytes(&self.x_prime.to_bytes()),
-            state: Element::from_bytes(&self.state.to_bytes()),
-        }
-    }
-
+impl Robust {
     fn output(&mut self) -> [u8; OUTPUT_LEN] {
         let mut out = [0; OUTPUT_LEN];
         self.next(&mut out);
@@ -125,97 +87,260 @@ impl<F: Field> Robust<F> {
     }
 }
 
-fn agrees_with_the_slow_one<F: Slow>() {
-    let mut numbers = Numbers(F::DEGREE as u64);
-    let (x, x_prime) = (numbers.element::<F>(), numbers.element::<F>());
-    let mut fast = Robust::<F>::new(&x, &x_prime).unwrap();
-    let mut slow = SlowRobust::new(F::SLOW, &x, &x_prime);
+fn word_bits(words: &[u64]) -> Vec<bool> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    reference::bits(&bytes)
+}
+
+fn it_agrees_with_the_slow_one() {
+    let mut numbers = Numbers(1);
+    let (x, x_prime) = (numbers.element(), numbers.element());
+    let mut fast = Robust::new(&x, &x_prime).unwrap();
+    let mut slow = SlowRobust::new(SLOW, &x, &x_prime);
     for round in 0..40 {
-        let mut input = numbers.element::<F>();
+        let mut input = numbers.element();
         if round % 3 == 0 {
             input.truncate(numbers.next() as usize % (input.len() + 1));
         }
         fast.refresh(&input).unwrap();
         slow.refresh(&input);
-        assert_eq!(fast.state.bits(), slow.state, "n = {}: refresh", F::DEGREE);
+        assert_eq!(fast.state.bits(), slow.state, "refresh");
         if round % 2 == 0 {
-            assert_eq!(fast.output(), slow.next(), "n = {}: output", F::DEGREE);
-            assert_eq!(fast.state.bits(), slow.state, "n = {}: next", F::DEGREE);
+            assert_eq!(fast.output(), slow.next(), "output");
+            assert_eq!(fast.state.bits(), slow.state, "next");
         }
     }
-    let blocks = Robust::<F>::KEYSTREAM_LEN / BLOCK;
-    assert_eq!(slow.blocks, 20 * blocks, "n = {}: blocks", F::DEGREE);
-}
-
-fn every_field_agrees_with_the_slow_generator() {
-    agrees_with_the_slow_one::<Gf489>();
-    agrees_with_the_slow_one::<Gf579>();
-    agrees_with_the_slow_one::<Gf705>();
-    agrees_with_the_slow_one::<Gf23>();
-}
-
-fn an_output_takes_the_blocks_of_the_table() {
-    fn check<F: Published>() {
-        assert_eq!(Robust::<F>::KEYSTREAM_LEN, F::BLOCKS * BLOCK);
-    }
-    check::<Gf489>();
-    check::<Gf579>();
-    check::<Gf705>();
-}
-
-/// Whether a stolen state reveals an output, either directly or in its next output.
-fn gives_back<F: Field>(stolen: &mut Robust<F>, output: [u8; OUTPUT_LEN]) -> bool {
-    let bits = reference::bits(&output);
-    let shown = stolen.state.bits().windows(bits.len()).any(|w| w == bits);
-    shown || (0..100).any(|_| stolen.output() == output)
-}
-
-fn does_not_give_outputs_back<F: Field>() {
-    let mut numbers = Numbers(7);
-    let mut robust = numbers.robust::<F>();
-    robust.refresh(&numbers.element::<F>()).unwrap();
-    for _ in 0..20 {
-        let before = robust.stolen();
-        let output = robust.output();
-        assert!(!gives_back(&mut robust.stolen(), output));
-        // The control: a state that was kept reveals the output.
-        assert!(gives_back(&mut before.stolen(), output));
-    }
-}
-
-fn a_state_stolen_after_an_output_does_not_give_it_back() {
-    does_not_give_outputs_back::<Gf489>();
-    does_not_give_outputs_back::<Gf579>();
-    does_not_give_outputs_back::<Gf705>();
+    // An output takes five blocks of AES by the paper's table.
+    assert_eq!((slow.blocks, KEYSTREAM_LEN), (20 * 5, 5 * BLOCK));
 }
 
 fn dropping_it_wipes_everything() {
-    let mut place = Box::new(core::mem::MaybeUninit::new(Numbers(8).robust::<Gf705>()));
+    let mut place = Box::new(core::mem::MaybeUninit::new(Numbers(8).robust()));
     let robust = place.as_mut_ptr();
     // SAFETY: the place was just filled; it is dropped once, and its memory read while the box
     // still has it.
     let left = unsafe {
-        (*robust).refresh(&[0xa5; 80]).unwrap();
+        (*robust).refresh(&[0xa5; 60]).unwrap();
         assert!(!(*robust).state.is_zero());
         robust.drop_in_place();
-        robust.cast::<[u8; size_of::<Robust<Gf705>>()]>().read()
+        robust.cast::<[u8; size_of::<Robust>()]>().read()
     };
     assert!(left.iter().all(|&byte| byte == 0));
 }
 
-const TESTS: &[Test] = tests![
-    every_field_agrees_with_the_slow_generator,
-    an_output_takes_the_blocks_of_the_table,
-    a_state_stolen_after_an_output_does_not_give_it_back,
-    dropping_it_wipes_everything,
-];
+/// Zero, one, all ones, single bits at the edges of words, and some that look random.
+fn elements() -> Vec<Element> {
+    let mut numbers = Numbers(2);
+    let single = |bit: usize| {
+        let mut bits = vec![false; DEGREE];
+        bits[bit] = true;
+        reference::bytes(&bits)
+    };
+    let edges = (0..DEGREE).filter(|bit| bit % 64 <= 1 || bit % 64 == 63 || bit + 1 == DEGREE);
+    let mut bytes: Vec<Vec<u8>> = edges.map(single).collect();
+    bytes.extend([0, 0xff, 0xaa].map(|byte| vec![byte; Element::LEN]));
+    bytes.extend((0..20).map(|_| numbers.element()));
+    let elements = bytes.iter().map(|bytes| Element::from_bytes(bytes));
+    elements.collect()
+}
 
-pub fn main() -> std::process::ExitCode {
-    suite::main(&[
-        TESTS,
-        field::TESTS,
-        field::TESTS_OF_X86_64,
-        game::TESTS,
-        interface::TESTS,
-    ])
+/// Reduced products, in the way that this CPU has for them.
+fn elements_are_multiplied_as_by_the_slow_one() {
+    let elements = elements();
+    for b in &elements {
+        for a in &elements {
+            let mut product = Element::zero();
+            product.copy_from(a);
+            product.multiply_by(b);
+            assert!(product.bits() == SLOW.multiply(&a.bits(), &b.bits()));
+        }
+    }
+}
+
+/// `multiply`, which does not reduce, takes whole words too, with coefficients beyond an element's n.
+fn check_multiply(multiply: fn(&Words, &Words, &mut DoubleWords)) {
+    let mut numbers = Numbers(1);
+    let mut words = || core::array::from_fn(|_| numbers.next());
+    let mut factors = vec![[[u64::MAX; WORDS]; 2]];
+    factors.extend((0..200).map(|_| [words(), words()]));
+    let elements = elements();
+    let pairs = elements
+        .iter()
+        .flat_map(|a| elements.iter().map(move |b| [a, b]));
+    factors.extend(pairs.map(|pair| pair.map(|element| *element.words())));
+    for [a, b] in &factors {
+        let mut product = [0; 2 * WORDS];
+        multiply(a, b, &mut product);
+        assert!(word_bits(&product) == reference::product(&word_bits(a), &word_bits(b)));
+    }
+}
+
+fn portable_code_multiplies_as_the_slow_one() {
+    check_multiply(portable::multiply);
+}
+
+/// PCLMULQDQ, as the kernel reports it.
+#[cfg(target_arch = "x86_64")]
+const PCLMULQDQ: Need = Need {
+    check: || {
+        let cpu = std::fs::read_to_string("/proc/cpuinfo").map_err(|error| error.to_string())?;
+        let has_it = cpu.split_whitespace().any(|word| word == "pclmulqdq");
+        has_it
+            .then_some(())
+            .ok_or_else(|| "this CPU lacks pclmulqdq".into())
+    },
+    required_by: NOTHING,
+};
+
+#[cfg(target_arch = "x86_64")]
+fn pclmulqdq_multiplies_as_the_slow_one() {
+    assert!(pclmul::is_available());
+    check_multiply(pclmul::multiply);
+}
+
+/// Whether x^degree plus the terms of `taps` is irreducible (M. Rabin: Probabilistic Algorithms
+/// in Finite Fields, 1980): x^(2^n) = x, and x^(2^(n/p)) - x is prime to it for every prime p
+/// that divides n.
+fn is_irreducible(degree: usize, taps: &'static [usize]) -> bool {
+    let field = Field { degree, taps };
+    let mut polynomial = vec![false; degree + 1];
+    polynomial[degree] = true;
+    taps.iter().for_each(|&tap| polynomial[tap] = true);
+    let mut x = vec![false; degree];
+    x[1] = true;
+    let mut power = x.clone();
+    for i in 1..=degree {
+        power = field.multiply(&power, &power);
+        let is_maximal = degree.is_multiple_of(i) && is_prime(degree / i);
+        let difference = power.iter().zip(&x).map(|(a, b)| a ^ b).collect();
+        if is_maximal && gcd(polynomial.clone(), difference) != [true] {
+            return false;
+        }
+    }
+    power == x
+}
+
+fn is_prime(number: usize) -> bool {
+    number > 1 && (2..number).all(|divisor| !number.is_multiple_of(divisor))
+}
+
+/// The greatest common divisor of two polynomials, without leading zeros.
+fn gcd(mut a: Vec<bool>, mut b: Vec<bool>) -> Vec<bool> {
+    let trim = |polynomial: &mut Vec<bool>| {
+        let len = polynomial.iter().rposition(|&bit| bit).map_or(0, |i| i + 1);
+        polynomial.truncate(len);
+    };
+    trim(&mut a);
+    trim(&mut b);
+    while !b.is_empty() {
+        if a.len() < b.len() {
+            core::mem::swap(&mut a, &mut b);
+        }
+        if b.is_empty() {
+            break;
+        }
+        let shift = a.len() - b.len();
+        b.iter()
+            .enumerate()
+            .for_each(|(i, bit)| a[i + shift] ^= bit);
+        trim(&mut a);
+    }
+    a
+}
+
+fn the_polynomial_is_irreducible() {
+    assert_eq!((DEGREE, TAPS.as_slice()), (SLOW.degree, SLOW.taps));
+    assert!(is_irreducible(SLOW.degree, SLOW.taps));
+    // An exponent off.
+    assert!(!is_irreducible(489, &[84, 0]));
+    // (x^3 + x + 1)(x^3 + x^2 + 1): every factor's degree divides 6, so only the gcd shows it.
+    assert!(!is_irreducible(6, &[5, 4, 3, 2, 1, 0]));
+    assert!(is_irreducible(6, &[1, 0]));
+}
+
+/// A seed, the same in every call.
+fn seed() -> (Vec<u8>, Vec<u8>) {
+    let mut numbers = Numbers(3);
+    (numbers.element(), numbers.element())
+}
+
+fn robust() -> Robust {
+    Numbers(3).robust()
+}
+
+/// Two generators with the same state give the same output.
+fn same(a: &mut Robust, b: &mut Robust) -> bool {
+    a.output() == b.output()
+}
+
+fn other_lengths_of_a_seed_are_refused() {
+    let element = [1; Robust::ELEMENT_LEN];
+    let mut only_beyond_n = [0; Robust::ELEMENT_LEN];
+    only_beyond_n[Robust::ELEMENT_LEN - 1] = 0xff << (DEGREE % 8);
+    for wrong in [
+        &element[1..],
+        &[1; Robust::ELEMENT_LEN + 1],
+        &[],
+        &[0; Robust::ELEMENT_LEN],
+        &only_beyond_n,
+    ] {
+        assert!(Robust::new(wrong, &element).is_err());
+        assert!(Robust::new(&element, wrong).is_err());
+    }
+}
+
+fn bits_of_a_seed_beyond_n_are_ignored() {
+    let output_of = |x_bits: u8, x_prime_bits: u8| {
+        let (mut x, mut x_prime) = seed();
+        x[61] ^= x_bits;
+        x_prime[61] ^= x_prime_bits;
+        let mut robust = Robust::new(&x, &x_prime).unwrap();
+        robust.refresh(&[3; 60]).unwrap();
+        robust.refresh(&[4; 60]).unwrap();
+        robust.output()
+    };
+    assert_eq!(output_of(0xfe, 0x80), output_of(0, 0));
+    // The control: bit 488 counts.
+    assert_ne!(output_of(1, 0), output_of(0, 0));
+    assert_ne!(output_of(0, 1), output_of(0, 0));
+}
+
+fn inputs_that_do_not_fit_are_refused() {
+    let allowed = Robust::ELEMENT_LEN;
+    let (mut robust, mut untouched) = (robust(), robust());
+    assert!(robust.refresh(&vec![0; allowed + 1]).is_err());
+    for bit in DEGREE..8 * allowed {
+        let mut input = vec![0; allowed];
+        input[bit / 8] |= 1 << (bit % 8);
+        assert!(robust.refresh(&input).is_err());
+    }
+    assert!(
+        same(&mut robust, &mut untouched),
+        "a refused input changed the state"
+    );
+    // The control: the last bit that fits.
+    let mut input = vec![0; allowed];
+    input[allowed - 1] = 1 << ((DEGREE - 1) % 8);
+    robust.refresh(&input).unwrap();
+    untouched.refresh(&[]).unwrap();
+    assert!(!same(&mut robust, &mut untouched));
+}
+
+fn as_an_accumulator_it_is_the_same() {
+    for len in [0, 1, 15, 16, 17, 31, 32, 100] {
+        let (mut accumulator, mut robust) = (robust(), robust());
+        let input = Input::now(7, [1, 2]);
+        accumulator.add_input(input);
+        robust.refresh(&input.to_bytes()).unwrap();
+        let mut out = vec![0; len];
+        accumulator.generate(&mut out);
+        let expected: Vec<u8> = (0..len.div_ceil(16))
+            .flat_map(|_| robust.output())
+            .collect();
+        assert_eq!(out, expected[..len]);
+        assert!(
+            same(&mut accumulator, &mut robust),
+            "{len} bytes took other outputs"
+        );
+    }
 }

@@ -87,6 +87,14 @@ pub fn ok(guest: &mut Guest, command: &str) -> String {
     output.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
 }
 
+/// Runs a command, which must fail, and returns its errors.
+#[track_caller]
+pub fn fails(guest: &mut Guest, command: &str) -> String {
+    let output = guest.sh(command).expect("an end");
+    assert_ne!(output.status, 0, "{command}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 /// Waits until a command succeeds, in the guest.
 #[track_caller]
 pub fn wait_until_ok(guest: &mut Guest, command: &str) {

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use squall_tools::reports::ReportArguments;
-use squall_tools::size;
 
 use crate::workloads::Kind;
 
-/// Options of measurements of speed, which --statistics and --explain do not make.
-const OF_MEASURING: [&str; 7] = [
+/// Options of measurements, which --explain and --bytes-of do not make.
+const OF_MEASURING: [&str; 8] = [
+    "source",
     "quick",
     "json",
     "export_json",
@@ -23,7 +23,7 @@ const OF_MEASURING: [&str; 7] = [
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   squall bench
-      every source and every workload, in under two minutes; the first run also builds the Go
+      every source and every workload, in about a minute; the first run also builds the Go
       program, which takes half a minute
   squall bench --quick --export-html bench.html
       a short run, in under fifteen seconds, with a page to look at
@@ -31,12 +31,11 @@ const OF_MEASURING: [&str; 7] = [
       what changed since yesterday, beyond the noise
   squall bench --explain vdso
       how this source is measured
-  squall bench --batteries --source squall
-      a source's bytes, tested by dieharder, PractRand and TestU01
+  squall bench --bytes-of vdso | RNG_test stdin64
+      a source's bytes, tested by PractRand
 
-Exit codes: 0 for success; 1 if something failed, if the run was interrupted (it still writes what it \
-measured, marked as incomplete), or if a source failed a test of --batteries or none is installed; 2 for a wrong \
-argument.")]
+Exit codes: 0 for success; 1 if something failed or the run was interrupted (it still writes what it \
+measured, marked as incomplete); 2 for a wrong argument.")]
 pub struct BenchArguments {
     /// Measure less of everything, in under fifteen seconds
     #[arg(long)]
@@ -63,30 +62,14 @@ pub struct BenchArguments {
     pub workload: Vec<Kind>,
 
     /// Explain how this source is measured, without measuring
-    #[arg(long, value_name = "SOURCE", value_parser = parse_source,
-        conflicts_with = "source", conflicts_with_all = OF_MEASURING)]
+    #[arg(long, value_name = "SOURCE", value_parser = parse_source, conflicts_with_all = OF_MEASURING)]
     pub explain: Option<String>,
 
-    /// Test each source's bytes with dieharder, PractRand and TestU01's SmallCrush, where they are
-    /// installed, without measuring
-    ///
-    /// SmallCrush takes minutes for each source, dieharder half an hour or more: choose one with
-    /// --source.
-    #[arg(long, conflicts_with = "explain", conflicts_with_all = OF_MEASURING)]
-    pub batteries: bool,
-
-    /// How many bytes of each source PractRand tests; the others take what they need
-    // clap drops what an option requires if that conflicts with another option.
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size, requires = "batteries",
-        conflicts_with = "explain", conflicts_with_all = OF_MEASURING)]
-    pub bytes: u64,
-}
-
-impl BenchArguments {
-    /// Whether `--source` names this source. Without it, all are asked for.
-    pub(crate) fn asks_for(&self, source: &str) -> bool {
-        self.source.is_empty() || self.source.iter().any(|name| name == source)
-    }
+    /// Write the bytes of this source to standard output until nobody reads them, for programs that
+    /// test their statistics
+    #[arg(long, value_name = "SOURCE", value_parser = parse_source, conflicts_with = "explain",
+        conflicts_with_all = OF_MEASURING)]
+    pub bytes_of: Option<String>,
 }
 
 fn parse_source(name: &str) -> Result<String, String> {
@@ -99,15 +82,5 @@ fn parse_source(name: &str) -> Result<String, String> {
                 names.join(", ")
             ))
         }
-    }
-}
-
-/// Fewest bytes from which anything can be concluded.
-const LEAST_BYTES: u64 = 1 << 20;
-
-fn parse_size(text: &str) -> Result<u64, String> {
-    match size::parse(text)? {
-        bytes @ LEAST_BYTES.. => Ok(bytes),
-        _ => Err("too few for a test: use at least 1MiB".into()),
     }
 }

@@ -213,18 +213,16 @@ pub fn single<'a>(
     Contestant::new(source, move |_| run().map_err(Failure::into_text))
 }
 
-pub type Failed = (String, String);
-
 impl Workload {
     /// Measures `contestants`, whose names are sources', in turns, and adds what they took at `place`.
-    /// The report names each that failed.
+    /// The report names each that failed; gives their names and why.
     pub fn measure(
         &mut self,
         place: Place,
         mut contestants: Vec<Contestant>,
         budget: Budget,
         session: &Session,
-    ) -> Vec<Failed> {
+    ) -> Vec<(String, String)> {
         let goes_on = || {
             session.tick();
             !session.is_interrupted()
@@ -241,7 +239,9 @@ impl Workload {
                 Outcome::Failed(reason) => failed.push((contestant.name, reason)),
             }
         }
-        let line = |(name, reason): &Failed| format!("{name}, {}: {reason}", self.place(place.at));
+        let line = |(name, reason): &(String, String)| {
+            format!("{name}, {}: {reason}", self.place(place.at))
+        };
         let lines: Vec<String> = failed.iter().map(line).collect();
         self.failures.extend(lines);
         failed
@@ -252,7 +252,15 @@ impl Workload {
         if samples.is_empty() {
             return;
         }
-        let points = self.points_of(source);
+        let known = self.series.iter().position(|it| it.source == source);
+        let index = known.unwrap_or_else(|| {
+            self.series.push(Series {
+                source: source.into(),
+                points: Vec::new(),
+            });
+            self.series.len() - 1
+        });
+        let points = &mut self.series[index].points;
         match points.iter_mut().find(|point| point.at == place.at) {
             Some(point) => {
                 point.ns = Figure::from_samples([&point.ns.samples[..], &samples].concat())
@@ -261,23 +269,7 @@ impl Workload {
                 at: place.at,
                 bytes: place.bytes,
                 ns: Figure::from_samples(samples),
-                discarded: None,
             }),
         }
-    }
-
-    fn points_of(&mut self, source: &str) -> &mut Vec<Point> {
-        let known = self
-            .series
-            .iter()
-            .position(|series| series.source == source);
-        let index = known.unwrap_or_else(|| {
-            self.series.push(Series {
-                source: source.into(),
-                points: Vec::new(),
-            });
-            self.series.len() - 1
-        });
-        &mut self.series[index].points
     }
 }

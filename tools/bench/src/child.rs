@@ -32,8 +32,6 @@ pub enum Work {
     Pipe,
     /// Serve the source: see [`crate::remote`].
     Serve,
-    /// Run TestU01 on standard input.
-    TestU01,
 }
 
 /// A child of this program.

@@ -9,7 +9,6 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use squall_tools::Failure;
 use squall_tools::failure::cause;
@@ -17,10 +16,9 @@ use tempfile::TempDir;
 
 use crate::remote::{self, Remote, TIMEOUT};
 
-const SOURCES: [(&str, &str); 3] = [
+const SOURCES: [(&str, &str); 2] = [
     ("go.mod", include_str!("../go/go.mod")),
     ("main.go", include_str!("../go/main.go")),
-    ("article.go", include_str!("../go/article.go")),
 ];
 
 /// The oldest Go that has math/rand/v2: 1.22.
@@ -59,12 +57,7 @@ impl Program {
     /// # Errors
     /// It has failed.
     pub fn first(&self, source: &str) -> Result<f64, Failure> {
-        self.number(&["first", source], TIMEOUT)
-    }
-
-    /// The number that the program prints, called with `args`.
-    pub(crate) fn number(&self, args: &[&str], timeout: Duration) -> Result<f64, Failure> {
-        remote::number_of(self.command(args), timeout)
+        remote::number_of(self.command(&["first", source]), TIMEOUT)
     }
 
     /// A call of the program.

@@ -5,7 +5,6 @@
 
 pub mod advice;
 pub mod args;
-pub mod battery;
 mod candidates;
 pub mod child;
 pub mod go;
@@ -20,7 +19,7 @@ mod workloads;
 
 pub use machine::View;
 pub use run::{run, work};
-pub use workloads::{article, pipe, processes};
+pub use workloads::{pipe, processes};
 
 use report::model::Report;
 use squall_tools::schema::{self, Schema};

@@ -1,14 +1,14 @@
 //! A run from its arguments to its report, and the work of child processes.
 
+use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use jiff::Timestamp;
 use squall_tools::reports::Reports;
-use squall_tools::{Failure, Interrupt, output};
+use squall_tools::{Failure, Interrupt, output, units};
 
 use crate::args::BenchArguments;
-use crate::battery::{self, testu01};
 use crate::candidates::Candidates;
 use crate::child::{Child, Unopened, Work};
 use crate::machine::{self, View, Watch};
@@ -28,11 +28,11 @@ pub fn run(
     if let Some(child) = Child::this_process() {
         return work(&child, sources::open);
     }
-    if options.batteries {
-        return battery::run_all(options);
-    }
     if let Some(entry) = options.explain.as_deref().and_then(sources::find) {
         return output::print(&explain(entry));
+    }
+    if let Some(entry) = options.bytes_of.as_deref().and_then(sources::find) {
+        return write_bytes(entry);
     }
     bench(options, view()?)
 }
@@ -49,7 +49,11 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     }
     let report = measure(options, view)?;
     let page = || document(&report).page();
-    let text = || text(&report, old.as_ref());
+    let text = || {
+        let changes = old.as_ref().map(|old| compare::compare(old, &report));
+        let changes = changes.map_or(String::new(), |changes| format!("\n{changes}"));
+        document(&report).text(output::width()) + &changes
+    };
     outputs.give(&report, || lines(&report), page, text)?;
     if report.complete {
         Ok(())
@@ -58,15 +62,6 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
             "interrupted: the report has what was measured so far".into(),
         ))
     }
-}
-
-/// What is shown of `report`, and what became of `old`.
-fn text(report: &Report, old: Option<&Report>) -> String {
-    let mut text = document(report).text(output::width());
-    if let Some(old) = old {
-        text.push_str(&format!("\n{}", compare::compare(old, report)));
-    }
-    text
 }
 
 /// What opening sources takes, and looking at them.
@@ -87,7 +82,10 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
     session.step("sources", OPENING);
     let watch = Watch::begin();
     let go = go::program("go".as_ref(), effort == Effort::Full);
-    let is_wanted = |entry: &Entry| options.asks_for(entry.name);
+    let is_wanted = |entry: &Entry| {
+        let mut named = options.source.iter();
+        options.source.is_empty() || named.any(|name| name == entry.name)
+    };
     let mut candidates = Candidates::open(is_wanted, &go);
     candidates.check(&session);
     let version = go.as_ref().ok().map(|program| program.version().to_owned());
@@ -136,9 +134,38 @@ pub fn work(child: &Child, open: fn(&str) -> Opened) -> Result<(), Failure> {
         Work::Forks => processes::time_forks(&mut source, child.bytes)?,
         Work::Pipe => return pipe::write_blocks(&mut source, child.bytes),
         Work::Serve => return remote::serve(open(&child.source)),
-        Work::TestU01 => return testu01::run(),
     };
     output::print(&format!("{nanoseconds}\n"))
+}
+
+/// Writes the bytes of the source of `entry` to standard output until nobody reads them, for `--bytes-of`.
+fn write_bytes(entry: &Entry) -> Result<(), Failure> {
+    output::check()?;
+    if io::stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "--bytes-of writes raw bytes, and standard output is a terminal: use a pipe".into(),
+        ));
+    }
+    let go = match entry.runs_in {
+        RunsIn::GoProgram(_) => go::program("go".as_ref(), true),
+        _ => Err("it is not needed".into()),
+    };
+    let mut candidates = Candidates::open(|it| it.name == entry.name, &go);
+    let candidate = &mut candidates.0[0];
+    let reason = candidate.reason().to_owned();
+    let Some(source) = candidate.source() else {
+        let problem = format!("{} is not available: {reason}", entry.name);
+        return Err(Failure::Runtime(problem));
+    };
+    let mut output = io::stdout().lock();
+    // A cipher encrypts what it finds: zeros, so that it writes its keystream.
+    let mut out = vec![0; 1 << 16];
+    loop {
+        out.fill(0);
+        source.fill(&mut out)?;
+        let written = output.write_all(&out);
+        written.map_err(|error| Failure::of_write("standard output", &error))?;
+    }
 }
 
 /// How a source is measured, for `--explain`.
@@ -168,15 +195,13 @@ fn explain(entry: &Entry) -> String {
         "{} ({})\n\n{}.\n\nSecurity: {fitness}{caveat}.\nOn this machine: {there}.\n{METHOD}",
         entry.title, entry.name, entry.explained
     );
-    for figure in published::FIGURES
-        .iter()
-        .filter(|figure| figure.source == entry.name)
-    {
-        let document = figure.document;
-        text.push_str(&format!(
-            "\nPublished: {} ({}, {})",
-            figure.label, document.title, document.year
-        ));
+    let published = published::FIGURES.iter();
+    for figure in published.filter(|figure| figure.source == entry.name) {
+        let (rate, document) = (units::rate(figure.rate), figure.document);
+        text += &format!(
+            "\nPublished: {rate} ({}, {})",
+            document.title, document.year
+        );
     }
     text.push('\n');
     text

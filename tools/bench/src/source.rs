@@ -153,8 +153,7 @@ const BLOCK: usize = 16;
 /// Why `source` cannot be a source of random bytes; none if it may be one. A source that returns zeros, however
 /// fast, is not ranked.
 ///
-/// This is no test of quality, which is what `--batteries` is for: each complaint has a chance below 2^-60 to
-/// disqualify a good source.
+/// This is no test of quality: each complaint has a chance below 2^-60 to disqualify a good source.
 ///
 /// # Errors
 /// It gives no bytes.

@@ -5,14 +5,13 @@
 mod kernel;
 pub mod libcrypto;
 pub mod libraries;
-mod pool;
 mod squall;
 
 use std::sync::OnceLock;
 
 use crate::report::model::Group;
 use crate::source::{Draw, Source};
-pub use kernel::fill_by_system_call;
+pub use kernel::{Vdso, fill_by_system_call};
 
 /// A source ready for use, or why it is not there.
 pub type Opened = Result<Box<dyn Source>, String>;
@@ -94,7 +93,6 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
     [
         squall::ENTRIES,
         kernel::ENTRIES,
-        pool::ENTRIES,
         libraries::ENTRIES,
         libcrypto::ENTRIES,
         libraries::OF_OTHER_LANGUAGES,
@@ -117,16 +115,6 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 pub fn open(name: &str) -> Opened {
     let entry = find(name).ok_or_else(|| format!("no source {name:?}"))?;
     (entry.open)()
-}
-
-/// Bytes that the source named `name` has made and thrown away unused so far, asked by the thread
-/// that draws from it; none if that is not counted.
-pub fn discarded(name: &str) -> Option<u64> {
-    match name {
-        "squall" => Some(::squall::status().bytes_discarded),
-        "pool-syscall" | "pool-vdso" => Some(pool::discarded()),
-        _ => None,
-    }
 }
 
 /// The memory alone, and whole programs, in workloads that start programs.
@@ -161,14 +149,6 @@ const OTHERS: &[Entry] = &[
         caveat: "the same key, the same bytes",
         explained: "the program openssl, which encrypts /dev/zero with a buffer of the length that is \
                     shown",
-        ..PROGRAM
-    },
-    Entry {
-        name: "go-math-rand-v1",
-        title: "Go math/rand",
-        caveat: "predictable after 607 numbers",
-        explained: "a generator of Go's first math/rand package with a lock around it, as its functions \
-                    without a generator were when the article was written",
         ..PROGRAM
     },
     Entry {

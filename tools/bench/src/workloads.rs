@@ -1,6 +1,5 @@
 //! What sources are asked to do: a file for each kind of experiment.
 
-pub mod article;
 pub mod pipe;
 pub mod processes;
 mod requests;
@@ -25,12 +24,8 @@ pub enum Kind {
     Words,
     /// Requests by their length
     Fill,
-    /// 16,777,216 numbers (with --quick 1,048,576), as in the proposal of a vDSO getrandom
-    VdsoProposal,
     /// One thread and more of them
     Threads,
-    /// The two programs of "Locking in crypto/rand"
-    Go,
     /// Blocks through a pipe
     Pipe,
     /// The first bytes of a new process
@@ -51,9 +46,7 @@ impl Kind {
         match self {
             Kind::Words => (requests::WORDS_EXPECTED, requests::measure_words),
             Kind::Fill => (requests::FILL_EXPECTED, requests::measure_fill),
-            Kind::VdsoProposal => (requests::PROPOSAL_EXPECTED, requests::measure_proposal),
             Kind::Threads => (threads::EXPECTED, threads::measure),
-            Kind::Go => (article::EXPECTED, article::measure),
             Kind::Pipe => (pipe::EXPECTED, pipe::measure),
             Kind::Start => (processes::EXPECTED, processes::measure_starts),
             Kind::Fork => (processes::EXPECTED, processes::measure_forks),
@@ -62,7 +55,7 @@ impl Kind {
 
     /// Whether it is about one thread, which is best alone on a CPU.
     fn is_of_one_thread(self) -> bool {
-        !matches!(self, Kind::Threads | Kind::Go | Kind::Pipe)
+        !matches!(self, Kind::Threads | Kind::Pipe)
     }
 }
 

@@ -29,31 +29,15 @@ fn faults_are_found() {
     let whole = document(&fixture()).page();
     let with = |what: &str| whole.replacen("</main>", &format!("{what}</main>"), 1);
     let svg = |what: &str| with(&format!("<div role=\"img\" aria-label=\"x\">{what}</div>"));
+    #[rustfmt::skip]
     let faulty = [
-        (
-            "overflow",
-            with("<div style=\"width:1000px;height:9px\"></div>"),
-        ),
-        (
-            "requests",
-            with("<img alt=\"x\" src=\"http://127.0.0.1:9/x.png\">"),
-        ),
-        (
-            "requests",
-            with("<style>@import url(http://127.0.0.1:9/x.css);</style>"),
-        ),
+        ("overflow", with("<div style=\"width:1000px;height:9px\"></div>")),
+        ("requests", with("<img alt=\"x\" src=\"http://127.0.0.1:9/x.png\">")),
+        ("requests", with("<style>@import url(http://127.0.0.1:9/x.css);</style>")),
         ("scripts", with("<script></script>")),
         ("drawings", svg("<svg width=\"0\" height=\"0\"></svg>")),
-        (
-            "labels",
-            svg(
-                "<svg width=\"50\" height=\"50\"><text x=\"45\" y=\"20\" fill=\"gray\">cut off</text></svg>",
-            ),
-        ),
-        (
-            "contrast",
-            with("<p style=\"color:#777;background:#888\">grey on grey</p>"),
-        ),
+        ("labels", svg("<svg width=\"50\" height=\"50\"><text x=\"45\" y=\"20\" fill=\"gray\">cut off</text></svg>")),
+        ("contrast", with("<p style=\"color:#777;background:#888\">grey on grey</p>")),
         ("names", with("<h2>A heading</h2><h5>that skips some</h5>")),
         ("names", with("<table><tr><th>no scope</th></tr></table>")),
     ];
@@ -68,7 +52,6 @@ fn faults_are_found() {
     }
 }
 
-/// Messages on the console are noticed.
 fn messages_on_the_console_are_noticed() {
     let (_, console) = show(
         browser::CHROMIUM,

@@ -19,8 +19,6 @@ pub const TESTS: &[Test] = tests![
     two_sources_have_nothing_in_common,
     intervals_that_overlap_are_no_change,
     another_machine_is_said_first,
-    reports_without_a_point_in_common,
-    a_report_is_read_as_it_was_written,
     what_is_no_report_is_refused_in_a_line,
 ];
 
@@ -179,23 +177,6 @@ fn another_machine_is_said_first() {
     let first = text.find("runs differ").expect("it is said");
     assert!(first < text.find("points did not change").expect("it is said"));
     assert!(text.contains("Measured only before: 4."), "{text}");
-}
-
-fn reports_without_a_point_in_common() {
-    let mut empty = fixture();
-    empty.workloads.clear();
-    let comparison = compare(&empty, &fixture());
-    assert_eq!(comparison.unchanged, 0);
-    assert!(comparison.only[1] > 200);
-    assert_eq!(comparison.common, None);
-}
-
-fn a_report_is_read_as_it_was_written() {
-    let directory = TempDir::new().expect("a directory");
-    let path = directory.path().join("report.json");
-    let json = serde_json::to_string_pretty(&fixture()).expect("JSON");
-    std::fs::write(&path, json).expect("a file");
-    assert_eq!(read(&path).expect("a report"), fixture());
 }
 
 /// One line that names the file and says what it is.

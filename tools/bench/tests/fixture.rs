@@ -37,23 +37,16 @@ const fn spec(
 }
 
 #[rustfmt::skip]
-const SPECS: [Spec; 16] = [
+const SPECS: [Spec; 9] = [
     spec("squall", "squall", Group::Squall, "", [1.88, 38.0, 14.8]),
-    spec("squall-fresh", "squall, new seeds", Group::Squall, "", [640.0, 640.0, 13.0]),
     spec("squall-aesni", "squall by AES-NI", Group::Variant, "", [1.9, 41.0, 7.6]),
-    spec("squall-portable", "squall by portable AES", Group::Variant, "", [5.9, 70.0, 0.31]),
     spec("urandom", "/dev/urandom", Group::Kernel, "", [391.0, 395.0, 0.39]),
     spec("getrandom", "getrandom, system call", Group::Kernel, "", [341.0, 345.0, 0.39]),
     spec("vdso", "getrandom, vDSO", Group::Kernel, "", [13.2, 14.0, 0.46]),
-    spec("pool-syscall", "pool over the system call", Group::Kernel, "an experiment", [11.6, 14.0, 0.39]),
-    spec("pool-vdso", "pool over the vDSO", Group::Kernel, "an experiment", [9.1, 11.0, 0.45]),
     spec("thread-rng", "rand's ThreadRng", Group::Library, "a forked child repeats it", [1.66, 4.4, 2.4]),
     spec("openssl-rand", "OpenSSL RAND_bytes", Group::Library, "a VM clone repeats it", [310.0, 316.0, 5.1]),
-    spec("go-crypto-rand", "Go crypto/rand", Group::Library, "the kernel's generator", [51.0, 60.0, 0.41]),
     spec("whirlwind", "Whirlwind", Group::Accumulator, "meant for seeds", [900.0, 880.0, 0.14]),
-    spec("legacy", "old Linux RNG, a model", Group::Accumulator, "broken", [420.0, 900.0, 0.012]),
     spec("openssl-aes128-ctr", "OpenSSL AES-128-CTR", Group::Other, "the same key", [70.0, 72.0, 9.5]),
-    spec("openssl-aes128-ctr-noaes", "OpenSSL without AES", Group::Other, "the same key", [95.0, 98.0, 0.52]),
 ];
 
 /// The report.
@@ -123,8 +116,6 @@ fn sources() -> Vec<SourceReport> {
     let measured = SPECS.iter();
     let measured = measured.map(|spec| source(spec.name, spec.title, spec.group, spec.caveat));
     let others = [
-        source("dd-urandom", "dd if=/dev/urandom", Group::Kernel, ""),
-        source("openssl-enc", "openssl enc -aes-128-ctr", Group::Other, ""),
         without(
             "libsodium",
             State::Missing,
@@ -146,7 +137,7 @@ type Plan = (
 );
 
 #[rustfmt::skip]
-const PLANS: [Plan; 10] = [
+const PLANS: [Plan; 7] = [
     (workload::WORDS, "Numbers", "a request", "bytes", |spec| {
         vec![point(spec, 4, 4, spec.word_ns), point(spec, 8, 8, spec.word_ns * 1.2)]
     }),
@@ -155,22 +146,10 @@ const PLANS: [Plan; 10] = [
         lengths.sort_unstable();
         lengths.into_iter().map(|len| point(spec, len, len, fill_ns(spec, len))).collect()
     }),
-    (workload::PROPOSAL, "The vDSO proposal's 16,777,216 u32", "a number", "bytes", |spec| {
-        let mut point = point(spec, 4, 4, spec.word_ns);
-        let discards = matches!(spec.name, "squall" | "pool-syscall" | "pool-vdso");
-        point.discarded = discards.then_some(61_440);
-        vec![point]
-    }),
     (workload::THREADS_SMALL, "Requests of 32 bytes by threads", "a request", "threads", |spec| threads(spec, 32)),
     (workload::THREADS_LARGE, "Requests of 16 KiB by threads", "a request", "threads", |spec| threads(spec, 16 << 10)),
-    (workload::PIPELINE, "Ten that draw feed ten", "a run", "tasks", |spec| {
-        only(spec, &["squall", "go-crypto-rand", "urandom"], || point(spec, 10, 0, 41e3 + 100.0 * spec.word_ns))
-    }),
-    (workload::RATE, "Bytes in ten seconds", "a read", "bytes", |spec| {
-        only(spec, &["squall", "go-crypto-rand", "urandom"], || point(spec, 4096, 4096, fill_ns(spec, 4096)))
-    }),
     (workload::PIPE, "Blocks through a pipe", "a block", "bytes", |spec| {
-        let sources = ["squall", "urandom", "openssl-aes128-ctr"];
+        let sources = ["squall", "urandom", "thread-rng"];
         let block = |len| only(spec, &sources, || point(spec, len, len, 350.0 + fill_ns(spec, len)));
         [4096, 65_536].map(block).concat()
     }),
@@ -185,7 +164,7 @@ const PLANS: [Plan; 10] = [
 fn workloads() -> Vec<Workload> {
     let workload = |&(name, title, operation, axis, points): &Plan| {
         let series = SPECS.iter().map(|spec| Series {
-            source: name_in(name, spec).into(),
+            source: spec.name.into(),
             points: points(spec),
         });
         let is_kernel = |spec: &&Spec| spec.group == Group::Kernel && !points(spec).is_empty();
@@ -194,10 +173,7 @@ fn workloads() -> Vec<Workload> {
             title: title.into(),
             operation: operation.into(),
             axis: axis.into(),
-            kernel: SPECS
-                .iter()
-                .find(is_kernel)
-                .map(|spec| name_in(name, spec).into()),
+            kernel: SPECS.iter().find(is_kernel).map(|spec| spec.name.into()),
             series: series.filter(|series| !series.points.is_empty()).collect(),
             failures: match name {
                 workload::PIPE => vec!["openssl-chacha20, 65536 bytes: it ended early".into()],
@@ -208,24 +184,14 @@ fn workloads() -> Vec<Workload> {
     PLANS.iter().map(workload).collect()
 }
 
-/// The source's name: through pipes some are programs.
-fn name_in(workload: &str, spec: &Spec) -> &'static str {
-    match (workload, spec.name) {
-        (workload::PIPE, "urandom") => "dd-urandom",
-        (workload::PIPE, "openssl-aes128-ctr") => "openssl-enc",
-        (_, name) => name,
-    }
-}
-
 fn fill_ns(spec: &Spec, len: u64) -> f64 {
     spec.request_ns + len as f64 / spec.bytes_a_ns
 }
 
-/// The kernel's sources share a lock, others scale with the two CPUs of the machine.
+/// All scale with the two CPUs of the machine.
 fn threads(spec: &Spec, len: u64) -> Vec<Point> {
     let alone = fill_ns(spec, len);
     let points = [(1, 1.0), (2, 1.97), (4, 1.96), (8, 1.95)].map(|(threads, scale)| {
-        let scale = if spec.name == "legacy" { 0.8 } else { scale };
         point(
             spec,
             threads,
@@ -252,6 +218,5 @@ fn point(spec: &Spec, at: u64, bytes: u64, ns: f64) -> Point {
         at,
         bytes,
         ns: Figure::from_samples(samples.collect()),
-        discarded: None,
     }
 }

@@ -1,5 +1,4 @@
-//! Go's program: that it is built without waiting where that is asked, and does what it says; and the Go article's
-//! two programs, in Go and in Rust.
+//! Go's program: that it is built without waiting where that is asked, and does what it says.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,13 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use squall_bench::article::{pipeline_contestants, rate_contestants};
 use squall_bench::go::program;
 use squall_bench::source::{Request, Source};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_testing::workspace::write_program;
-use squall_tools::measure::contest::Contestant;
 
 use crate::wait_until;
 use crate::{GO, TEST_ALL, go, message};
@@ -28,8 +25,6 @@ pub const TESTS: &[Test] = tests![
     gos_library_is_compiled_only_if_that_is_allowed: [TEST_ALL, GO],
     it_is_nobody_elses_and_goes_with_its_owner: [TEST_ALL, GO],
     without_a_compiler_it_says_what_is_missing,
-    programs_in_rust_run,
-    programs_in_go_run: [TEST_ALL, GO],
 ];
 
 /// A command in `directory` that runs these lines of a shell.
@@ -89,23 +84,17 @@ fn it_names_what_it_does_not_know() {
 /// It does not go on for a minute when nobody is there any more.
 fn it_ends_with_its_input() {
     let go = go();
-    let calls: [(&[&str], &[u8]); 2] = [
-        (&["serve", "math"], b"parallel 2 32 600000\n"),
-        (&["rate", "math", "600000"], b""),
-    ];
-    for (args, request) in calls {
-        let mut command = go.command(args);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut input = child.stdin.take().unwrap();
-        input.write_all(request).unwrap();
-        assert!(child.try_wait().unwrap().is_none(), "{args:?}");
-        drop(input);
-        wait_until(|| child.try_wait().unwrap().is_some());
-    }
+    let mut command = go.command(&["serve", "math"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"parallel 2 32 600000\n").unwrap();
+    assert!(child.try_wait().unwrap().is_none());
+    drop(input);
+    wait_until(|| child.try_wait().unwrap().is_some());
 }
 
 /// A command that is Go with a cache of its own, in `directory`.
@@ -148,36 +137,4 @@ fn without_a_compiler_it_says_what_is_missing() {
     let failing = "case $1 in version) echo go version go1.30rc2 linux/amd64;;
                    *) printf '# of it\\nmain.go:7: no\\nmain.go:8: no\\n' >&2; exit 1;; esac";
     assert_eq!(fake(failing), "its program cannot be built: main.go:7: no");
-}
-
-const OURS: [&str; 2] = ["squall", "getrandom"];
-const GOS: [&str; 3] = ["go-crypto-rand", "go-math-rand", "go-math-rand-v1"];
-
-/// Each runs, and checks its strings itself.
-#[track_caller]
-fn run(mut contestants: Vec<Contestant>, names: &[&str]) {
-    let found: Vec<&str> = contestants
-        .iter()
-        .map(|contestant| &*contestant.name)
-        .collect();
-    assert_eq!(found, names);
-    for contestant in &mut contestants {
-        let ns = (contestant.batch)(1).expect("it runs");
-        assert!(ns > 0.0, "{}: {ns}", contestant.name);
-    }
-}
-
-fn programs_in_rust_run() {
-    run(pipeline_contestants(None, 2000), &OURS);
-    run(rate_contestants(None, Duration::from_millis(30)), &OURS);
-}
-
-fn programs_in_go_run() {
-    let (go, all) = (go(), [&OURS[..], &GOS].concat());
-    run(pipeline_contestants(Some(&go), 2000), &all);
-    let of_rate = &all[..all.len() - 1];
-    run(
-        rate_contestants(Some(&go), Duration::from_millis(30)),
-        of_rate,
-    );
 }

@@ -1,7 +1,6 @@
 //! Everything that the crate's tests look at from outside, in one program, which is also each child
 //! that a test starts.
 
-mod battery;
 mod browser;
 mod compare;
 mod fixture;
@@ -30,7 +29,6 @@ fn main() -> ExitCode {
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
         remote::TESTS,
-        battery::TESTS,
         browser::TESTS,
         compare::TESTS,
         go_program::TESTS,
@@ -64,21 +62,15 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// Does what this process was started for, if it is a child.
 fn serve() -> Option<ExitCode> {
     let child = Child::this_process()?;
-    match serve_child(&child) {
-        Ok(()) => Some(ExitCode::SUCCESS),
-        Err(failure) => {
-            eprintln!("{}", failure.into_text());
-            Some(ExitCode::FAILURE)
-        }
-    }
-}
-
-fn serve_child(child: &Child) -> Result<(), Failure> {
     if child.source == REPEATS {
         process::check_forks();
-        return Ok(());
+        return Some(ExitCode::SUCCESS);
     }
-    squall_bench::work(child, process::open)
+    let Err(failure) = squall_bench::work(&child, process::open) else {
+        return Some(ExitCode::SUCCESS);
+    };
+    eprintln!("{}", failure.into_text());
+    Some(ExitCode::FAILURE)
 }
 
 /// The child that serves `source`.

@@ -55,10 +55,8 @@ pub fn open(name: &str) -> Opened {
 
 /// What one run of each of `contestants` gives.
 fn run(contestants: Vec<Contestant>) -> Vec<Result<f64, String>> {
-    let runs = contestants
-        .into_iter()
-        .map(|mut contestant| (contestant.batch)(1));
-    runs.collect()
+    let contestants = contestants.into_iter();
+    contestants.map(|mut it| (it.batch)(1)).collect()
 }
 
 fn times(contestants: Vec<Contestant>) -> Vec<f64> {

@@ -25,8 +25,7 @@ pub const TESTS: &[Test] = tests![
     a_child_of_ours_ends_with_its_input,
     a_child_times_its_source_and_gives_samples,
     a_child_reports_errors_and_goes_on,
-    a_source_that_is_not_there_says_why,
-    a_program_that_is_not_there,
+    what_is_not_there_is_named,
 ];
 
 fn shell(script: &str) -> Command {
@@ -207,12 +206,9 @@ fn a_child_reports_errors_and_goes_on() {
     assert!(remote.time(Request::U32, 1000).is_ok());
 }
 
-fn a_source_that_is_not_there_says_why() {
+fn what_is_not_there_is_named() {
     let failed = Remote::start(child("missing"));
     assert_eq!(message(failed), "libidle is not installed");
-}
-
-fn a_program_that_is_not_there() {
-    let failed = Remote::start(std::process::Command::new("/nowhere"));
+    let failed = Remote::start(Command::new("/nowhere"));
     assert_eq!(message(failed), "/nowhere: No such file or directory");
 }

@@ -13,27 +13,28 @@ use super::window::{Summary, Window};
 /// Shown where there is no figure.
 const NONE: &str = "–";
 
-/// How to read the tables, each with the title of those that it explains.
-const LEGENDS: [(&str, &str); 3] = [
-    (
-        "Repeats",
-        "outputs that equal an earlier one, of any machine or from before a snapshot, of all outputs; \
-         then the machines that have a word of another one.",
-    ),
-    (
-        "Requests with common state",
-        "requests of a clone before its first output that shares no word with another clone, the time \
-         of that output, and the time of the first record with another generation: medians, and in \
-         parentheses the maximum. Sources without such requests are left out.",
-    ),
-    (
-        "Uncertainty",
-        "unpredictable bits by the paper's method, and in parentheses the number of bits that pass \
-         without a gap. κ: the paper's count for an output. Fast, both: bits in the fast seed, or in \
-         both seeds, when an output is computed. Each count is that of the run in which it is lowest. \
-         –: not reached within the first 400 inputs.",
-    ),
-];
+/// How to read the tables.
+const NOTES: &str = "
+### Notes
+
+- Repeats: outputs that equal an earlier one, of any machine or from before a snapshot, of all \
+outputs; then the machines that have a word of another one.
+- Requests with common state: requests of a clone before its first output that shares no word with \
+another clone, the time of that output, and the time of the first record with another generation: \
+medians, and in parentheses the maximum. Sources without such requests are left out. The time of the \
+latest record from before the snapshot is taken as the time of the resume, so times after it are \
+upper bounds. A request that was in progress then began at the same cycle in every clone: it counts \
+as made before the snapshot, and its output is not compared.
+- Uncertainty: unpredictable bits by the paper's method, and in parentheses the number of bits that \
+pass without a gap. κ: the paper's count for an output. Fast, both: bits in the fast seed, or in \
+both seeds, when an output is computed. Each count is that of the run in which it is lowest. –: not \
+reached within the first 400 inputs. The bits of an event are the low bits of its cycle count that \
+pass a test for uniformity. Where the counter moves in steps of s cycles, the paper's method counts \
+up to log2(s) too many; the count without a gap leaves out up to six of the lowest bits. Inputs are \
+compared by their number since the resume, even if clones began to bootstrap at different inputs.
+- A machine under tcg is emulated in software: the times of its events vary with the emulator and \
+the host, and do not show how much they vary on hardware.
+";
 
 /// The report as Markdown.
 pub fn markdown(campaign: &Campaign) -> String {
@@ -47,7 +48,7 @@ pub fn markdown(campaign: &Campaign) -> String {
         text += &scenario_text(&scenario);
     }
     text += &uncertainties(experiments).section("Uncertainty");
-    text + &notes(experiments)
+    text + NOTES
 }
 
 /// What is wrong with each experiment, or that nothing is.
@@ -226,19 +227,6 @@ fn ms(ms: f64) -> String {
     }
 }
 
-/// How to read the tables, and all notes, each once.
-fn notes(experiments: &[Experiment]) -> String {
-    let legends = LEGENDS.map(|(title, text)| format!("{title}: {text}"));
-    let mut notes: Vec<&String> = legends.iter().collect();
-    for note in experiments.iter().flat_map(|e| &e.notes) {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    let lines = notes.iter().map(|note| format!("- {note}\n"));
-    format!("\n### Notes\n\n{}", lines.collect::<String>())
-}
-
 /// A table: its column names and its lines.
 struct Table {
     columns: Vec<String>,
@@ -336,12 +324,5 @@ mod tests {
         assert_eq!(time(Some(us), 0), "2.50 (123) ms");
         assert_eq!(time(Some(us), 3), "2.50 (123) ms, never in 3");
         assert_eq!(time(None, 50), "never");
-    }
-
-    #[test]
-    fn without_experiments_there_are_no_tables() {
-        let mut campaign = synthetic::campaign();
-        campaign.experiments.clear();
-        assert!(!markdown(&campaign).contains('|'));
     }
 }

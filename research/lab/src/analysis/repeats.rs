@@ -212,11 +212,4 @@ mod tests {
         assert_eq!(recurring(items), HashMap::from([(7, of_seven)]));
         assert!(of_seven.is_shared());
     }
-
-    #[test]
-    fn a_repeat_within_one_machine_is_not_shared() {
-        let [zero, before] = [Owner::Machine(0), Owner::Before];
-        let items = recurring(vec![(7, zero), (7, zero), (8, before), (8, before)]);
-        assert!(!items[&7].is_shared() && items[&8].is_shared());
-    }
 }

@@ -1,4 +1,5 @@
-//! The results of a campaign, as they are written to JSON.
+//! The results of a campaign, as they are written to JSON; whether each experiment is valid, and which claims it
+//! disproves.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use super::repeats::{Recurrences, Repeats};
 use super::runs::Runs;
 use super::uncertainty::Uncertainty;
 use super::window::Window;
-use crate::vm::Page;
+use crate::vm::{Page, Resets, Trace};
 
 /// Experiments that were run together.
 #[derive(Clone, Debug, Serialize)]
@@ -95,8 +96,6 @@ pub struct Experiment {
     pub guarded_together: Repeats,
     /// The uncertainty of Whirlwind's inputs and outputs. None if too few inputs were recorded.
     pub uncertainty: Option<Uncertainty>,
-    /// Notes that are needed to read the figures.
-    pub notes: Vec<String>,
 }
 
 /// The conclusion from an experiment.
@@ -140,26 +139,6 @@ fn name<S: Serializer>(source: &Source, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(source.name())
 }
 
-impl Experiment {
-    /// The results without a verdict.
-    pub(super) fn without_verdict(kind: Kind, setup: Setup, runs: &Runs) -> Experiment {
-        let sources = runs.sources().into_iter();
-        let is_guarded = |source| setup.is_guarded(source);
-        let guarded = Recurrences::of(runs.given(is_guarded));
-        Experiment {
-            kind,
-            runs: runs.traces.len(),
-            verdict: Verdict::default(),
-            are_clones: runs.are_clones(),
-            sources: sources.map(|s| SourceReport::of(kind, runs, s)).collect(),
-            guarded_together: Repeats::of(runs, is_guarded, &guarded),
-            uncertainty: Uncertainty::of(runs),
-            notes: notes(kind, &setup),
-            setup,
-        }
-    }
-}
-
 impl SourceReport {
     fn of(kind: Kind, runs: &Runs, source: Source) -> SourceReport {
         let is_source = |other| other == source;
@@ -177,41 +156,253 @@ impl SourceReport {
     }
 }
 
-fn notes(kind: Kind, setup: &Setup) -> Vec<String> {
-    let mut notes = vec![
-        "The bits of an event are the low bits of its cycle count that pass a test for uniformity. \
-         Where the counter moves in steps of s cycles, the paper's method counts up to log2(s) too \
-         many; the count without a gap leaves out up to six of the lowest bits."
-            .into(),
-    ];
-    if setup.accelerator != "kvm" {
-        notes.push(format!(
-            "Under {} the machine is emulated in software: the times of its events vary with the \
-             emulator and the host, and do not show how much they vary on hardware.",
-            setup.accelerator
-        ));
+impl Experiment {
+    /// Analyses boots of one machine.
+    pub fn of_boots(setup: Setup, boots: &[Trace]) -> Experiment {
+        Experiment::judged(Kind::Boot, setup, &Runs::of_boots(boots))
     }
-    if kind == Kind::Reset {
-        notes.push(
-            "The time of the latest record from before the snapshot is taken as the time of the \
-             resume, so times after it are upper bounds. A request that was in progress then began \
-             at the same cycle in every clone: it counts as made before the snapshot, and its \
-             output is not compared."
-                .into(),
-        );
-        notes.push(
-            "Whirlwind's inputs are compared by their number since the resume, even if clones \
-             began to bootstrap at different inputs."
-                .into(),
-        );
+
+    /// Analyses clones of one snapshot.
+    pub fn of_resets(setup: Setup, resets: &Resets) -> Experiment {
+        Experiment::judged(Kind::Reset, setup, &Runs::of_resets(resets))
     }
-    notes
+
+    fn judged(kind: Kind, setup: Setup, runs: &Runs) -> Experiment {
+        let is_guarded = |source| setup.is_guarded(source);
+        let guarded = Recurrences::of(runs.given(is_guarded));
+        let sources = runs.sources().into_iter();
+        let experiment = Experiment {
+            kind,
+            runs: runs.traces.len(),
+            verdict: Verdict::default(),
+            are_clones: runs.are_clones(),
+            sources: sources.map(|s| SourceReport::of(kind, runs, s)).collect(),
+            guarded_together: Repeats::of(runs, is_guarded, &guarded),
+            uncertainty: Uncertainty::of(runs),
+            setup,
+        };
+        Experiment {
+            verdict: verdict(&experiment),
+            ..experiment
+        }
+    }
+}
+
+/// Judges `experiment`. After resets, all controls must repeat in every clone; otherwise the clones may
+/// not have been clones.
+fn verdict(experiment: &Experiment) -> Verdict {
+    let objection = missing_output(experiment).or_else(|| match experiment.kind {
+        Kind::Boot => None,
+        Kind::Reset => different_pasts(experiment).or_else(|| control_without_repeats(experiment)),
+    });
+    Verdict {
+        validity: objection.map_or(Validity::Valid, Validity::Invalid),
+        violated: violated_claims(experiment),
+    }
+}
+
+/// An objection if a guarded source gave no outputs.
+fn missing_output(experiment: &Experiment) -> Option<String> {
+    if experiment.runs == 0 {
+        return Some("no machine ran".into());
+    }
+    let subject = experiment.setup.probe.subject();
+    if sources(experiment, |source| source == subject).count() == 0 {
+        return Some(format!("{} was not recorded", subject.name()));
+    }
+    let is_guarded = |source| experiment.setup.is_guarded(source);
+    let silent = sources(experiment, is_guarded).find(|source| source.fewest_outputs == 0);
+    silent.map(|source| {
+        format!(
+            "{} returned no output in at least one machine",
+            source.source.name()
+        )
+    })
+}
+
+fn different_pasts(experiment: &Experiment) -> Option<String> {
+    (!experiment.are_clones).then(|| {
+        "the machines are not clones: their records from before the snapshot differ".into()
+    })
+}
+
+/// An objection if a control did not repeat a whole output in every clone.
+fn control_without_repeats(experiment: &Experiment) -> Option<String> {
+    let controls = experiment.setup.controls().into_iter();
+    controls.map(Source::name).find_map(|name| {
+        let control = experiment
+            .sources
+            .iter()
+            .find(|report| report.source.name() == name);
+        let Some(SourceReport { repeats, .. }) = control else {
+            return Some(format!("the control {name} was not recorded"));
+        };
+        let (clones, runs) = (repeats.machines_with_repeats, experiment.runs);
+        let is_idle = clones < runs || repeats.repeated_outputs == 0;
+        is_idle.then(|| format!("the control {name} repeated in only {clones} of {runs} clones"))
+    })
+}
+
+fn violated_claims(experiment: &Experiment) -> Vec<String> {
+    let is_guarded = |source| experiment.setup.is_guarded(source);
+    let repeating: Vec<_> = sources(experiment, is_guarded)
+        .filter(|source| source.repeats.any())
+        .map(|source| {
+            format!(
+                "{} repeated {} words, and {} whole outputs",
+                source.source.name(),
+                source.repeats.repeated_words,
+                source.repeats.repeated_outputs
+            )
+        })
+        .collect();
+    let together = &experiment.guarded_together;
+    if repeating.is_empty() && together.any() {
+        vec![format!(
+            "guarded sources share {} words with each other",
+            together.repeated_words
+        )]
+    } else {
+        repeating
+    }
+}
+
+fn sources(
+    experiment: &Experiment,
+    wanted: impl Fn(Source) -> bool + Clone,
+) -> impl Iterator<Item = &SourceReport> + Clone {
+    let sources = experiment.sources.iter();
+    sources.filter(move |report| wanted(report.source))
 }
 
 #[cfg(test)]
 mod tests {
+    use squall_probe::Mode;
+
     use super::super::synthetic;
     use super::*;
+
+    fn of(change: impl FnOnce(&mut Resets)) -> Verdict {
+        let setup = synthetic::campaign().experiments.remove(0).setup;
+        let mut resets = synthetic::resets(8);
+        change(&mut resets);
+        Experiment::of_resets(setup, &resets).verdict
+    }
+
+    #[test]
+    fn a_good_experiment_is_valid_and_violates_nothing() {
+        let Verdict { validity, violated } = of(|_| {});
+        assert_eq!(validity, Validity::Valid);
+        assert_eq!(violated, [""; 0]);
+    }
+
+    #[test]
+    fn a_control_must_repeat_in_every_clone() {
+        let verdict = of(|resets| {
+            let mut random = synthetic::Random::new(8);
+            let naive = resets.clones[3].outputs.get_mut(&(Source::Naive, 0));
+            let after = naive.expect("a channel").iter_mut().skip(20);
+            after.for_each(|output| output.bits = random.bits());
+        });
+        let reason = "the control naive repeated in only 7 of 8 clones";
+        assert_eq!(verdict.validity, Validity::Invalid(reason.into()));
+        assert!(verdict.violated.is_empty());
+    }
+
+    /// Where the kernel shows vmgenid's page, that alone must suffice. Where it shows a copy, squall
+    /// that believes it must repeat, and nothing else is claimed of it.
+    #[test]
+    fn with_the_module_the_page_alone_must_suffice() {
+        let of = |page, change: &dyn Fn(&mut Resets)| {
+            let mut setup = synthetic::campaign().experiments.remove(0).setup;
+            setup.page = page;
+            let mut resets = synthetic::resets(8);
+            change(&mut resets);
+            Experiment::of_resets(setup, &resets).verdict
+        };
+        // The synthetic clones repeat their first outputs of it.
+        let unchanged = |_: &mut Resets| {};
+        assert!(of(Page::Hidden, &unchanged).violated.is_empty());
+        let shown = of(Page::Shown, &unchanged);
+        assert!(shown.violated[0].starts_with("squall_signal_only repeated "));
+        let copied = of(Page::Copied, &unchanged);
+        assert_eq!(copied.validity, Validity::Valid);
+        assert!(copied.violated.is_empty());
+        let silent = of(Page::Copied, &without(Source::SquallSignalOnly));
+        assert!(matches!(silent.validity, Validity::Invalid(_)));
+    }
+
+    fn is_invalid(change: impl Fn(&mut Resets)) -> bool {
+        matches!(of(change).validity, Validity::Invalid(_))
+    }
+
+    fn without(source: Source) -> impl Fn(&mut Resets) {
+        move |resets| {
+            let clones = resets.clones.iter_mut();
+            clones.for_each(|clone| clone.outputs.retain(|(other, _), _| *other != source));
+        }
+    }
+
+    #[test]
+    fn an_experiment_without_a_control_is_invalid() {
+        for control in Mode::Ticks.controls() {
+            assert!(is_invalid(without(*control)), "{}", control.name());
+        }
+    }
+
+    #[test]
+    fn a_guarded_source_without_output_is_invalid() {
+        assert!(is_invalid(without(Source::Squall)));
+        assert!(is_invalid(|resets| {
+            let outputs = &mut resets.clones[2].outputs;
+            let child = outputs.get_mut(&(Source::SquallChild, 0));
+            child.expect("a channel").truncate(20);
+        }));
+    }
+
+    #[test]
+    fn clones_with_different_pasts_are_invalid() {
+        assert!(is_invalid(|resets| {
+            let outputs = &mut resets.clones[3].outputs;
+            let naive = outputs.get_mut(&(Source::Naive, 0));
+            naive.expect("a channel")[4].bits[0] ^= 1;
+        }));
+        assert!(is_invalid(|resets| resets.clones[1].inputs[0].cycles += 1));
+    }
+
+    /// Words must not repeat either, whatever notifies the machine of clones.
+    #[test]
+    fn a_repeated_word_violates_a_claim_on_every_machine() {
+        for clone_guard in ["vmgenid", "vmclock", "no-signal"] {
+            let mut setup = synthetic::campaign().experiments.remove(0).setup;
+            setup.facts = serde_json::json!({ "status": { "clone_guard": clone_guard } });
+            let mut resets = synthetic::resets(8);
+            let words = (Source::SquallWords, 0);
+            let word = resets.clones[0].outputs[&words][100].bits[3];
+            let other = resets.clones[5].outputs.get_mut(&words);
+            other.expect("a channel")[200].bits[7] = word;
+            let verdict = Experiment::of_resets(setup, &resets).verdict;
+            assert_eq!(
+                verdict.violated,
+                ["squall_words repeated 1 words, and 0 whole outputs"],
+                "{clone_guard}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_word_shared_by_two_guarded_sources_violates_a_claim() {
+        let verdict = of(|resets| {
+            let outputs = &mut resets.clones[0].outputs;
+            let bits = outputs[&(Source::Squall, 0)][100].bits;
+            let child = outputs.get_mut(&(Source::SquallChild, 0));
+            child.expect("a channel")[100].bits = bits;
+        });
+        assert_eq!(
+            verdict.violated,
+            ["guarded sources share 8 words with each other"]
+        );
+    }
 
     #[test]
     fn keys_are_those_that_programs_read() {
@@ -229,13 +420,5 @@ mod tests {
             campaign["experiments"][1]["sources"][0]["window"],
             Value::Null
         );
-    }
-
-    #[test]
-    fn a_note_says_that_a_machine_is_emulated() {
-        let campaign = synthetic::campaign();
-        let has_note = |experiment: &Experiment| experiment.notes.join(" ").contains("emulated");
-        let noted: Vec<_> = campaign.experiments.iter().map(has_note).collect();
-        assert_eq!(noted, [false, true]);
     }
 }

@@ -353,12 +353,6 @@ mod tests {
         assert!(second.paper >= bootstrap.paper && second.fast > 300 && second.slow > 0);
     }
 
-    #[test]
-    fn too_few_trials_give_no_estimate() {
-        assert!(Uncertainty::of(&Runs::of_boots(&boots(5, 10, 6))).is_none());
-        assert!(Uncertainty::of(&Runs::of_boots(&boots(6, 10, 6))).is_some());
-    }
-
     fn input(number: u64, bootstraps_before: u64) -> Input {
         Input {
             cycles: 0,
@@ -403,5 +397,11 @@ mod tests {
             seeds.add(&input(number, 0), 1);
         });
         assert_eq!((seeds.fast(), seeds.slow()), (SEED, 400));
+    }
+
+    #[test]
+    fn too_few_trials_give_no_estimate() {
+        assert!(Uncertainty::of(&Runs::of_boots(&boots(5, 10, 6))).is_none());
+        assert!(Uncertainty::of(&Runs::of_boots(&boots(6, 10, 6))).is_some());
     }
 }

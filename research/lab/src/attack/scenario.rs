@@ -3,9 +3,8 @@
 
 use squall_legacy_rng::TRICKLE_THRESHOLD;
 
-use super::event::{Event, regular, unpredictable};
 use super::report::ScenarioReport;
-use super::system::{self, Device, Subject};
+use super::system::{self, Device, Event, Subject, regular, unpredictable};
 use super::trial::{Claim, Expected, run_trial};
 
 /// The most that the old estimator credits for an event, in bits.

@@ -1,13 +1,93 @@
-//! The systems under attack: the old RNG's two devices, and squall's accumulators.
+//! Timer events, of which the attacker knows a part; and the systems under attack, which take them: the old RNG's two
+//! devices, and squall's accumulators.
 //!
-//! Each can be started any number of times in the same state, which the attacker knows.
+//! Each system can be started any number of times in the same state, which the attacker knows.
 
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
-use squall::entropy::{Accumulator, HARDWARE_LEN, Machine};
+use squall::entropy::{Accumulator, HARDWARE_LEN, Input, Machine};
 use squall_legacy_rng::Legacy;
-use squall_robust_prng::{Gf489, Robust};
+use squall_robust_prng::Robust;
 
-use super::event::Event;
+/// The events' source number for accumulators.
+const TIMER: u32 = 1;
+
+/// Number of secret bits of an event: all of `cycles` and `num`.
+pub const SECRET_BITS: u64 = 64;
+
+/// A timer event, an input of the old RNG and of the accumulators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Time in jiffies, which the attacker always knows.
+    pub jiffies: u32,
+    /// Time in CPU cycles.
+    pub cycles: u32,
+    /// The key that was pressed, or the disk and block.
+    pub num: u32,
+    /// Whether `cycles` and `num` were drawn at random.
+    pub is_secret: bool,
+}
+
+impl Event {
+    /// Number of bits that the attacker does not know.
+    pub fn secret_bits(&self) -> u64 {
+        if self.is_secret { SECRET_BITS } else { 0 }
+    }
+
+    /// The event as the attacker knows it, with zeros for the secrets.
+    pub fn without_secrets(&self) -> Event {
+        if self.is_secret {
+            Event {
+                cycles: 0,
+                num: 0,
+                ..*self
+            }
+        } else {
+            *self
+        }
+    }
+
+    /// The event as an accumulator's input.
+    pub fn to_input(self) -> Input {
+        Input {
+            source: TIMER,
+            cycles: self.cycles,
+            values: [self.jiffies, self.num],
+        }
+    }
+}
+
+/// `count` predictable events after `start`, alternately 4096 and 2048 jiffies apart. The estimator
+/// credits each with its maximum.
+pub fn regular(start: u32, count: usize) -> Vec<Event> {
+    let mut jiffies = start;
+    let event = |step| {
+        jiffies += step;
+        Event {
+            jiffies,
+            cycles: 0,
+            num: 0,
+            is_secret: false,
+        }
+    };
+    [4096, 2048]
+        .into_iter()
+        .cycle()
+        .take(count)
+        .map(event)
+        .collect()
+}
+
+/// `count` events one jiffy apart after `start`, with 64 random bits each, for which the estimator
+/// credits none.
+pub fn unpredictable(start: u32, count: usize) -> Vec<Event> {
+    let event = |jiffies| Event {
+        jiffies,
+        cycles: squall::u32(),
+        num: squall::u32(),
+        is_secret: true,
+    };
+    (start + 1..).take(count).map(event).collect()
+}
 
 /// A random number generator that takes input.
 pub trait System {
@@ -70,7 +150,7 @@ pub fn whirlwind() -> Subject {
 
 /// The robust PRNG, with a seed that the attacker knows; the seed is public in its design.
 pub fn robust() -> Subject {
-    const ELEMENT_LEN: usize = Robust::<Gf489>::ELEMENT_LEN;
+    const ELEMENT_LEN: usize = Robust::ELEMENT_LEN;
     let (x, x_prime) = (
         squall::array::<ELEMENT_LEN>(),
         squall::array::<ELEMENT_LEN>(),
@@ -79,7 +159,7 @@ pub fn robust() -> Subject {
         name: "robust_489",
         title: "robust PRNG, n = 489",
         start: Box::new(move || {
-            let robust = Robust::<Gf489>::new(&x, &x_prime);
+            let robust = Robust::new(&x, &x_prime);
             Box::new(Accumulated(robust.expect("random elements are not zero")))
         }),
     }

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::event::{Event, SECRET_BITS};
-use super::system::Subject;
+use super::system::{Event, SECRET_BITS, Subject};
 
 /// A number of predicted bytes whose probability is below this is not attributed to chance.
 const NEGLIGIBLE: f64 = 1e-11;
@@ -190,7 +189,10 @@ mod tests {
         }
     }
 
-    fn subject(give: usize, rule: Rule) -> Subject {
+    /// What is wrong with each claim of a system that gives `give` bytes by `rule` and is expected to credit
+    /// `credited` bits: that everything is predicted, that nothing is, and that nothing is given. There are nine secret
+    /// events, one more than the second attacker lacks.
+    fn faults(credited: u32, give: usize, rule: Rule) -> [Option<Fault>; 3] {
         let start = move || -> Box<dyn System> {
             Box::new(Toy {
                 cycles: Vec::new(),
@@ -198,70 +200,57 @@ mod tests {
                 rule,
             })
         };
-        Subject {
+        let toy = Subject {
             name: "toy",
             title: "Toy",
             start: Box::new(start),
-        }
-    }
-
-    /// Nine secret events: one more than the second attacker lacks.
-    fn secrets() -> Vec<Event> {
+        };
         let secret = |jiffies| Event {
             jiffies,
             cycles: 5,
             num: 0,
             is_secret: true,
         };
-        (1..=9).map(secret).collect()
-    }
-
-    fn fault(subject: &Subject, claim: Claim, credited: u32) -> Option<Fault> {
-        let expected = Expected {
-            claim,
-            credited_bits: Some(credited),
-        };
-        run_trial(subject, &secrets(), ASKED, expected).fault
-    }
-
-    #[test]
-    fn a_constant_is_predicted() {
-        let constant = subject(ASKED, |_, out| out.fill(7));
-        assert_eq!(fault(&constant, Claim::EverythingPredicted, 5), None);
-        for claim in [Claim::NothingPredicted, Claim::NothingGiven] {
-            assert_eq!(fault(&constant, claim, 5), Some(Fault::Claim));
-        }
-    }
-
-    #[test]
-    fn output_that_depends_on_secrets_is_not_predicted() {
-        let secret = subject(ASKED, |cycles, out| out.fill(cycles[8] as u8));
-        assert_eq!(fault(&secret, Claim::NothingPredicted, 5), None);
-        let claim = Claim::EverythingPredicted;
-        assert_eq!(fault(&secret, claim, 5), Some(Fault::Claim));
-    }
-
-    /// Whoever knows all but the last eight secrets predicts output that depends on the first alone.
-    #[test]
-    fn a_prediction_by_the_second_attacker_is_a_fault() {
-        let first = subject(ASKED, |cycles, out| out.fill(cycles[0] as u8));
-        let claim = Claim::NothingPredicted;
-        assert_eq!(fault(&first, claim, 5), Some(Fault::Claim));
-        let second = subject(ASKED, |cycles, out| out.fill(cycles[1] as u8));
-        assert_eq!(fault(&second, claim, 5), None);
-    }
-
-    /// The attacker predicts as many bytes as chance allows, and then one more.
-    #[test]
-    fn bytes_predicted_by_chance_are_no_fault() {
-        let rules: [Rule; 2] = [
-            |cycles, out| out[8..].fill(cycles[1] as u8),
-            |cycles, out| out[9..].fill(cycles[1] as u8),
+        let secrets: Vec<Event> = (1..=9).map(secret).collect();
+        let claims = [
+            Claim::EverythingPredicted,
+            Claim::NothingPredicted,
+            Claim::NothingGiven,
         ];
-        let claim = Claim::NothingPredicted;
-        let [at_most, more] = rules.map(|rule| fault(&subject(ASKED, rule), claim, 5));
-        assert_eq!(at_most, None);
-        assert_eq!(more, Some(Fault::Claim));
+        claims.map(|claim| {
+            let expected = Expected {
+                claim,
+                credited_bits: Some(credited),
+            };
+            run_trial(&toy, &secrets, ASKED, expected).fault
+        })
+    }
+
+    #[test]
+    fn claims_that_do_not_hold_are_faults() {
+        const CLAIM: Option<Fault> = Some(Fault::Claim);
+        let nothing_predicted = [CLAIM, None, CLAIM];
+        let constant = faults(5, ASKED, |_, out| out.fill(7));
+        assert_eq!(constant, [None, CLAIM, CLAIM]);
+        let other_credit = faults(4, ASKED, |_, out| out.fill(7));
+        assert_eq!(other_credit, [Some(Fault::Credit), CLAIM, CLAIM]);
+        let silent = faults(5, 0, |_, _| {});
+        assert_eq!(silent, [CLAIM, CLAIM, None]);
+        let by_the_last = faults(5, ASKED, |cycles, out| out.fill(cycles[8] as u8));
+        assert_eq!(by_the_last, nothing_predicted);
+        // Whoever knows all but the last eight secrets predicts what depends on the first alone.
+        let by_the_first = faults(5, ASKED, |cycles, out| out.fill(cycles[0] as u8));
+        assert_eq!(by_the_first, [CLAIM; 3]);
+        let by_the_second = faults(5, ASKED, |cycles, out| out.fill(cycles[1] as u8));
+        assert_eq!(by_the_second, nothing_predicted);
+        // As many bytes as chance allows, and one more.
+        let at_most = faults(5, ASKED, |cycles, out| out[8..].fill(cycles[1] as u8));
+        assert_eq!(at_most, nothing_predicted);
+        let more = faults(5, ASKED, |cycles, out| out[9..].fill(cycles[1] as u8));
+        assert_eq!(more, [CLAIM; 3]);
+        // If even the secrets do not predict the output, nothing is known about an attacker without them.
+        let noise = faults(5, ASKED, |_, out| squall::fill(out));
+        assert_eq!(noise, [CLAIM, Some(Fault::Control), CLAIM]);
     }
 
     /// More than 8 of 64 bytes are predicted with probability 4.8 · 10^-12, more than 7 with 2.0 ·
@@ -269,34 +258,6 @@ mod tests {
     /// sums of the binomial distribution in exact arithmetic.
     #[test]
     fn most_by_chance_matches_the_binomial_distribution() {
-        assert_eq!(most_by_chance(64), 8);
-        assert_eq!(most_by_chance(512), 17);
-        assert_eq!(most_by_chance(1), 1);
-        assert_eq!(most_by_chance(0), 0);
-    }
-
-    #[test]
-    fn no_output_is_neither_predicted_nor_unpredicted() {
-        let silent = subject(0, |_, _| {});
-        assert_eq!(fault(&silent, Claim::NothingGiven, 5), None);
-        for claim in [Claim::NothingPredicted, Claim::EverythingPredicted] {
-            assert_eq!(fault(&silent, claim, 5), Some(Fault::Claim));
-        }
-    }
-
-    #[test]
-    fn unexpected_credit_is_a_fault() {
-        let constant = subject(ASKED, |_, out| out.fill(7));
-        let claim = Claim::EverythingPredicted;
-        assert_eq!(fault(&constant, claim, 4), Some(Fault::Credit));
-    }
-
-    /// If even the secrets do not predict the output, the trial says nothing about an attacker without
-    /// them.
-    #[test]
-    fn a_failed_control_is_a_fault() {
-        let noise = subject(ASKED, |_, out| squall::fill(out));
-        let claim = Claim::NothingPredicted;
-        assert_eq!(fault(&noise, claim, 5), Some(Fault::Control));
+        assert_eq!([64, 512, 1, 0].map(most_by_chance), [8, 17, 1, 0]);
     }
 }

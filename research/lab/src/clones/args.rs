@@ -33,6 +33,22 @@ pub struct ResetArguments {
     pub scenario: Vec<Scenario>,
 }
 
+/// Options of all commands with machines.
+#[derive(Debug, Args)]
+pub struct HostArguments {
+    /// How to run guests: tcg (QEMU's translator) or kvm
+    #[arg(long, value_enum, default_value = "tcg")]
+    pub accelerator: Accelerator,
+
+    /// Longest time that a step of a machine may take, in seconds
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
+
+    /// The cache of `scripts/lab-deps.sh`
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
 /// Options of `boot` and `reset`.
 #[derive(Debug, Args)]
 pub struct LabArguments {
@@ -52,17 +68,9 @@ pub struct LabArguments {
     #[arg(long, value_name = "MACHINE")]
     pub machine: Vec<Machine>,
 
-    /// How to run guests: tcg (QEMU's translator) or kvm
-    #[arg(long, value_enum, default_value = "tcg")]
-    pub accelerator: Accelerator,
-
-    /// Longest time that a step of a machine may take, in seconds
-    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub timeout: u64,
-
-    /// The cache of `scripts/lab-deps.sh`
-    #[arg(long, value_name = "DIR")]
-    pub cache: Option<PathBuf>,
+    /// How machines are run.
+    #[command(flatten)]
+    pub host: HostArguments,
 
     /// Also write the report to this directory: JSON and Markdown
     #[arg(long, value_name = "DIR")]
@@ -73,7 +81,7 @@ pub struct LabArguments {
     /// Keys: date, versions and experiments. Each of experiments has kind (boot or reset), machine,
     /// kernel, qemu, accelerator, mode, facts (the guest's report on itself), runs, verdict (with
     /// validity, which is "valid" or an object with invalid, and violated), are_clones, sources,
-    /// guarded_together, uncertainty and notes. Each of sources has source, fewest_outputs,
+    /// guarded_together and uncertainty. Each of sources has source, fewest_outputs,
     /// under_way, repeats (outputs, repeated_outputs, repeated_words,
     /// repeated_words_of_one_machine, machines_with_repeats) and window, null for a boot (clones,
     /// requests, repeated_requests, us_to_new_state, clones_without_new_state, us_to_notice,

@@ -44,17 +44,22 @@ pub enum Order {
 
 /// Boots the machine once and records its sources' first outputs. Also returns the probe's facts.
 pub fn boot(host: &Host, spec: &Spec) -> Result<(Trace, String), Failure> {
+    let (guest, facts) = stopped_after(host, spec, REQUESTS_AFTER_BOOT)?;
+    Ok((guest.memory().trace()?, facts))
+}
+
+/// Boots the machine, and stops it when each source has made so many requests. Also returns the probe's facts.
+fn stopped_after<'host>(
+    host: &'host Host,
+    spec: &Spec,
+    requests: usize,
+) -> Result<(Guest<'host>, String), Failure> {
     let mut guest = spec.boot(host)?;
     let facts = guest.memory().message()?;
     guest.run()?;
-    record(
-        &mut guest,
-        spec.mode,
-        &Counts::default(),
-        REQUESTS_AFTER_BOOT,
-    )?;
+    record(&mut guest, spec.mode, &Counts::default(), requests)?;
     guest.stop()?;
-    Ok((guest.memory().trace()?, facts))
+    Ok((guest, facts))
 }
 
 /// A snapshot, and the number of records when it was taken.
@@ -68,16 +73,7 @@ pub struct SnapshotOfSources {
 
 /// Boots the machine and takes a snapshot while its sources draw.
 pub fn snapshot(host: &Host, spec: &Spec) -> Result<SnapshotOfSources, Failure> {
-    let mut guest = spec.boot(host)?;
-    let facts = guest.memory().message()?;
-    guest.run()?;
-    record(
-        &mut guest,
-        spec.mode,
-        &Counts::default(),
-        REQUESTS_BEFORE_SNAPSHOT,
-    )?;
-    guest.stop()?;
+    let (mut guest, facts) = stopped_after(host, spec, REQUESTS_BEFORE_SNAPSHOT)?;
     let before = guest.memory().counts()?;
     check_room(&before)?;
     let snapshot = guest.snapshot(host.file("snapshot"))?;

@@ -1,10 +1,19 @@
 //! Stops a machine in several ways, each time as briefly as possible, and collects the gaps that these
 //! stops leave in the guest's cycle counter.
+//!
+//! A gap is found by its position in the guest's loop, and not by its size: a counter that stands
+//! still while the machine is stopped would hide it. The position is certain only if the stop comes
+//! between two readings.
+//!
+//! Beside it stands the cost of an exit to the hypervisor where this program runs: that of CPUID, which a
+//! hypervisor answers in the CPU's place.
 
-use squall_probe::Reading;
+use serde::Serialize;
+use squall::entropy::{Machine as _, ThisMachine};
+use squall_probe::{Mark, Reading};
 use squall_tools::Failure;
+use squall_tools::measure::machine::{hypervisor, is_emulated};
 
-use super::gap::{cycles_between, last_before};
 use crate::vm::{Guest, Host, Spec};
 
 /// Number of gaps that are measured before the machine is stopped for the first time.
@@ -61,16 +70,18 @@ pub fn measure(host: &Host, spec: &Spec, counts: &StopCounts) -> Result<Measured
     let cycles_per_ms = guest.memory().cycles_per_ms()?;
     guest.run()?;
     let undisturbed = undisturbed(&mut guest)?;
-    let stops = stops(&mut guest, counts.stops)?;
+    let at_once = stops(&mut guest, counts.stops, |_| Ok(()))?;
     eprintln!("stops: {} done", counts.stops);
-    let snapshots = snapshots(host, &mut guest, counts.snapshots)?;
+    let snapshots = stops(&mut guest, counts.snapshots, |guest| {
+        guest.snapshot(host.file("snapshot"))
+    })?;
     eprintln!("snapshots: {} done", counts.snapshots);
     let clones = clones(host, spec, guest, counts.clones)?;
     eprintln!("clones: {} done", counts.clones);
     Ok(Measured {
         cycles_per_ms,
         undisturbed,
-        stops,
+        stops: at_once,
         snapshots,
         clones,
     })
@@ -89,21 +100,16 @@ fn undisturbed(guest: &mut Guest) -> Result<Vec<u64>, Failure> {
         .collect()
 }
 
-fn stops(guest: &mut Guest, count: u32) -> Result<Stops, Failure> {
+/// Stops the machine, does `meanwhile`, and continues it. What that gives is dropped when the gap was measured.
+fn stops<T>(
+    guest: &mut Guest,
+    count: u32,
+    meanwhile: impl Fn(&mut Guest) -> Result<T, Failure>,
+) -> Result<Stops, Failure> {
     let mut stops = Stops::default();
     for _ in 0..count {
         let last = stop_between_readings(guest, &mut stops)?;
-        guest.resume()?;
-        stops.add(gap_after(guest, last)?);
-    }
-    Ok(stops)
-}
-
-fn snapshots(host: &Host, guest: &mut Guest, count: u32) -> Result<Stops, Failure> {
-    let mut stops = Stops::default();
-    for _ in 0..count {
-        let last = stop_between_readings(guest, &mut stops)?;
-        let _written = guest.snapshot(host.file("snapshot"))?;
+        let _kept = meanwhile(guest)?;
         guest.resume()?;
         stops.add(gap_after(guest, last)?);
     }
@@ -154,4 +160,165 @@ fn wait_for_readings(guest: &mut Guest, count: u64) -> Result<(), Failure> {
     guest.wait("the guest to read its counter", |guest| {
         Ok(guest.memory().mark()?.counted >= count)
     })
+}
+
+/// The number of the last reading before the stop at which the guest had come as far as `mark`. None if
+/// there is none, or if the stop came within a reading, so that nobody can tell whether the counter had
+/// been read already.
+fn last_before(mark: Mark) -> Option<u64> {
+    if mark.begun == mark.counted {
+        mark.counted.checked_sub(1)
+    } else {
+        None
+    }
+}
+
+/// The cycles from one reading to the next, without a sign as squall compares them: a counter that went
+/// back gives a huge number. Fails if the readings are of different CPUs.
+fn cycles_between(first: &Reading, second: &Reading) -> Result<u64, Failure> {
+    if first.cpu != second.cpu {
+        let reason = "the thread that reads the counter has changed its CPU";
+        return Err(Failure::Runtime(reason.into()));
+    }
+    Ok(second.cycles.wrapping_sub(first.cycles))
+}
+
+const TIMES: usize = 20_000;
+
+/// The cycles of an exit and the way back, or why they were not measured.
+#[derive(Debug, Default, Serialize)]
+pub struct Exit {
+    /// The hypervisor's name.
+    pub hypervisor: Option<String>,
+    pub times: Option<usize>,
+    pub least: Option<u64>,
+    pub median: Option<u64>,
+    /// Why nothing was measured.
+    pub skipped: Option<&'static str>,
+}
+
+/// Measures on this machine.
+pub fn measure_exit() -> Exit {
+    let hypervisor = hypervisor();
+    let skipped = if hypervisor.is_none() {
+        Some("this machine reports no hypervisor")
+    } else if is_emulated() {
+        Some("the CPU is emulated, so CPUID causes no exit")
+    } else if cpuid().is_none() {
+        Some("the CPU has no CPUID")
+    } else {
+        None
+    };
+    if skipped.is_some() {
+        return Exit {
+            hypervisor,
+            skipped,
+            ..Exit::default()
+        };
+    }
+    let cycles: Vec<_> = (0..TIMES).filter_map(|_| cpuid()).collect();
+    Exit {
+        hypervisor,
+        times: Some(cycles.len()),
+        least: least(&cycles),
+        median: median(&cycles),
+        skipped: None,
+    }
+}
+
+/// The cycles that CPUID takes. It waits for everything before it, so nothing is counted twice.
+#[cfg(target_arch = "x86_64")]
+fn cpuid() -> Option<u64> {
+    let before = ThisMachine.cycles();
+    std::hint::black_box(std::arch::x86_64::__cpuid(0));
+    Some(ThisMachine.cycles().wrapping_sub(before))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn cpuid() -> Option<u64> {
+    None
+}
+
+/// The least of `cycles`. None if there are none.
+pub fn least(cycles: &[u64]) -> Option<u64> {
+    cycles.iter().min().copied()
+}
+
+/// The upper median of `cycles`. None if there are none.
+pub fn median(cycles: &[u64]) -> Option<u64> {
+    let mut sorted = cycles.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The guest's steps for each reading, in order.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Step {
+        Begin,
+        Read,
+        Count,
+    }
+
+    const STEPS: [Step; 3] = [Step::Begin, Step::Read, Step::Count];
+
+    const READINGS: usize = 5;
+
+    /// What a guest records that is stopped before its step number `stop`. Its counter stands still
+    /// meanwhile, and each gap without a stop is longer than the one with it. Also returns the number of
+    /// the last reading that was taken before the stop.
+    fn stopped_before(stop: usize) -> (Mark, Vec<Reading>, Option<u64>) {
+        let mut mark = Mark {
+            begun: 0,
+            counted: 0,
+        };
+        let mut readings: Vec<Reading> = Vec::new();
+        let (mut at_stop, mut taken) = (mark, None);
+        let (mut cycles, mut is_stopped) = (0, false);
+        for number in 0..STEPS.len() * READINGS {
+            if number == stop {
+                (at_stop, is_stopped) = (mark, true);
+                taken = (readings.len() as u64).checked_sub(1);
+            }
+            match STEPS[number % STEPS.len()] {
+                Step::Begin => mark.begun += 1,
+                Step::Read => {
+                    cycles += if is_stopped { 7 } else { 100 };
+                    is_stopped = false;
+                    readings.push(Reading { cycles, cpu: 1 });
+                }
+                Step::Count => mark.counted += 1,
+            }
+        }
+        (at_stop, readings, taken)
+    }
+
+    #[test]
+    fn a_stop_between_two_readings_is_found() {
+        for stop in 1..STEPS.len() * (READINGS - 1) {
+            let (mark, readings, taken) = stopped_before(stop);
+            let is_between = STEPS[stop % STEPS.len()] == Step::Begin;
+            assert_eq!(last_before(mark), taken.filter(|_| is_between), "{stop}");
+            if let Some(last) = last_before(mark) {
+                let last = last as usize;
+                let cycles = cycles_between(&readings[last], &readings[last + 1]);
+                assert_eq!(cycles.unwrap(), 7);
+            }
+        }
+    }
+
+    #[test]
+    fn a_counter_that_goes_back_has_no_short_gap() {
+        let [first, second] = [1000, 999].map(|cycles| Reading { cycles, cpu: 1 });
+        assert_eq!(cycles_between(&first, &second).unwrap(), u64::MAX);
+    }
+
+    #[test]
+    fn readings_of_two_cpus_give_no_gap() {
+        let [first, second] = [0, 1].map(|cpu| Reading { cycles: 1000, cpu });
+        assert!(cycles_between(&first, &second).is_err());
+    }
 }

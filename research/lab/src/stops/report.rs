@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use squall_tools::columns::{columns, lines};
 
-use super::experiment::{Measured, Stops};
-use super::gap::{Exit, least, median};
+use super::experiment::{Exit, Measured, Stops, least, median};
 
 /// `GAP` of squall/src/guard/stop.rs: in fewer cycles a machine cannot have been stopped.
 const SQUALL_GAP: u64 = 1000;
@@ -36,6 +36,8 @@ pub struct StopsReport {
 #[derive(Debug, Serialize)]
 struct Kind {
     kind: &'static str,
+    #[serde(skip)]
+    title: &'static str,
     stops: usize,
     within_a_reading: usize,
     overwritten: usize,
@@ -59,9 +61,9 @@ impl StopsReport {
             cycles_per_ms: measured.cycles_per_ms,
             squall_gap: SQUALL_GAP,
             kinds: [
-                Kind::new("stop", &measured.stops),
-                Kind::new("snapshot", &measured.snapshots),
-                Kind::new("clone", &measured.clones),
+                Kind::new("stop", "stopped and continued", &measured.stops),
+                Kind::new("snapshot", "stopped for a snapshot", &measured.snapshots),
+                Kind::new("clone", "clone of a snapshot", &measured.clones),
             ],
             undisturbed: WithoutStops {
                 gaps: measured.undisturbed.len(),
@@ -85,19 +87,34 @@ impl StopsReport {
             "{date}, machine {machine}, Linux {kernel}, QEMU {qemu}, {accelerator}; {} cycles per ms\n\n",
             self.cycles_per_ms
         );
-        text += &line([
-            "gaps in cycles",
-            "number",
-            "least",
-            "median",
-            "below GAP",
-            "within",
-            "lost",
-        ]);
+        let mut table = columns(None);
+        let figures = ["number", "least", "median", "below GAP", "within", "lost"];
+        table.set_header(["gaps in cycles"].iter().chain(&figures));
         for kind in &self.kinds {
-            text += &kind.line();
+            let counts = [
+                kind.shorter_than_squall_gap,
+                kind.within_a_reading,
+                kind.overwritten,
+            ];
+            let [short, within, lost] = counts.map(|count| count.to_string());
+            let (least, median) = (shown(kind.least), shown(kind.median));
+            table.add_row([
+                kind.title,
+                &kind.stops.to_string(),
+                &least,
+                &median,
+                &short,
+                &within,
+                &lost,
+            ]);
         }
-        text += &self.undisturbed.line();
+        let WithoutStops {
+            gaps,
+            least,
+            median,
+        } = self.undisturbed;
+        table.add_row(["no stop", &gaps.to_string(), &shown(least), &shown(median)]);
+        text += &lines(&mut table, 3, |column| column > 0);
         let _ = write!(
             text,
             "\nsquall's GAP is {SQUALL_GAP} cycles. \"Within\": further stops that came within a reading and \
@@ -108,10 +125,11 @@ impl StopsReport {
 }
 
 impl Kind {
-    fn new(kind: &'static str, stops: &Stops) -> Kind {
+    fn new(kind: &'static str, title: &'static str, stops: &Stops) -> Kind {
         let is_short = |cycles: &&u64| **cycles < SQUALL_GAP;
         Kind {
             kind,
+            title,
             stops: stops.gaps.len(),
             overwritten: stops.overwritten,
             within_a_reading: stops.within_a_reading,
@@ -120,49 +138,6 @@ impl Kind {
             median: median(&stops.gaps),
         }
     }
-
-    fn line(&self) -> String {
-        let what = match self.kind {
-            "stop" => "stopped and continued",
-            "snapshot" => "stopped for a snapshot",
-            _ => "clone of a snapshot",
-        };
-        line([
-            what,
-            &self.stops.to_string(),
-            &shown(self.least),
-            &shown(self.median),
-            &self.shorter_than_squall_gap.to_string(),
-            &self.within_a_reading.to_string(),
-            &self.overwritten.to_string(),
-        ])
-    }
-}
-
-impl WithoutStops {
-    fn line(&self) -> String {
-        let (least, median) = (shown(self.least), shown(self.median));
-        line([
-            "no stop",
-            &self.gaps.to_string(),
-            &least,
-            &median,
-            "",
-            "",
-            "",
-        ])
-    }
-}
-
-/// A line of the table.
-fn line(cells: [&str; 7]) -> String {
-    let [what, figures @ ..] = cells;
-    let mut line = format!("{what:<27}");
-    for figure in figures {
-        let _ = write!(line, "{figure:>11}");
-    }
-    line.truncate(line.trim_end().len());
-    line + "\n"
 }
 
 fn exit_line(exit: &Exit) -> String {
@@ -201,14 +176,13 @@ mod tests {
             within_a_reading: 2,
             overwritten: 4,
         };
-        let kind = Kind::new("stop", &stops);
+        let kind = Kind::new("stop", "stopped", &stops);
         assert_eq!((kind.least, kind.median), (Some(999), Some(5000)));
         let counts = (kind.stops, kind.within_a_reading, kind.overwritten);
         assert_eq!(counts, (3, 2, 4));
         assert_eq!(kind.shorter_than_squall_gap, 1);
-        let nothing = Kind::new("clone", &Stops::default());
+        let nothing = Kind::new("clone", "clone", &Stops::default());
         assert_eq!((nothing.least, nothing.median), (None, None));
-        assert!(nothing.line().contains('–'));
     }
 
     #[test]
@@ -236,14 +210,5 @@ mod tests {
             assert!(text.contains(&format!("\n{line}")), "{text}");
         }
         assert!(text.contains("\nno stop ") && text.contains("squall's GAP is 1000 cycles"));
-    }
-
-    #[test]
-    fn a_skipped_measurement_has_its_reason() {
-        let exit = Exit {
-            skipped: Some("this machine reports no hypervisor"),
-            ..Exit::default()
-        };
-        assert!(exit_line(&exit).ends_with("skipped: this machine reports no hypervisor.\n"));
     }
 }

@@ -5,13 +5,12 @@
 
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 
-/// A field and the length of the key taken from its elements.
+/// A field F_2^degree.
 #[derive(Clone, Copy, Debug)]
-pub struct Parameters {
+pub struct Field {
     pub degree: usize,
     /// Exponents of the polynomial's terms below x^degree.
     pub taps: &'static [usize],
-    pub key_bits: usize,
 }
 
 /// The bits of `bytes`, the lowest of each byte first.
@@ -37,7 +36,7 @@ pub fn product(a: &[bool], b: &[bool]) -> Vec<bool> {
     product
 }
 
-impl Parameters {
+impl Field {
     /// `polynomial` modulo the field's, as `degree` bits.
     pub fn reduce(&self, mut polynomial: Vec<bool>) -> Vec<bool> {
         for i in (self.degree..polynomial.len()).rev() {
@@ -67,7 +66,7 @@ impl Parameters {
 /// The generator.
 #[derive(Clone, Debug)]
 pub struct SlowRobust {
-    parameters: Parameters,
+    field: Field,
     x: Vec<bool>,
     x_prime: Vec<bool>,
     pub state: Vec<bool>,
@@ -76,31 +75,30 @@ pub struct SlowRobust {
 }
 
 impl SlowRobust {
-    pub fn new(parameters: Parameters, x: &[u8], x_prime: &[u8]) -> Self {
+    pub fn new(field: Field, x: &[u8], x_prime: &[u8]) -> Self {
         SlowRobust {
-            parameters,
-            x: parameters.element(x),
-            x_prime: parameters.element(x_prime),
-            state: vec![false; parameters.degree],
+            field,
+            x: field.element(x),
+            x_prime: field.element(x_prime),
+            state: vec![false; field.degree],
             blocks: 0,
         }
     }
 
     pub fn refresh(&mut self, input: &[u8]) {
-        self.state = self.parameters.multiply(&self.state, &self.x);
-        for (s, i) in self.state.iter_mut().zip(self.parameters.element(input)) {
+        self.state = self.field.multiply(&self.state, &self.x);
+        for (s, i) in self.state.iter_mut().zip(self.field.element(input)) {
             *s ^= i;
         }
     }
 
     pub fn next(&mut self) -> [u8; 16] {
-        let hashed = self.parameters.multiply(&self.x_prime, &self.state);
-        let mut key = bytes(&hashed[..self.parameters.key_bits]);
-        key.resize(16, 0);
+        let hashed = self.field.multiply(&self.x_prime, &self.state);
+        let key = bytes(&hashed[..128]);
         let cipher = aes::Aes128Enc::new_from_slice(&key).expect("16 bytes");
         let mut keystream = Vec::new();
         for counter in 0u128.. {
-            if keystream.len() >= self.parameters.degree + 128 {
+            if keystream.len() >= self.field.degree + 128 {
                 break;
             }
             let mut block = counter.to_be_bytes().into();
@@ -108,7 +106,7 @@ impl SlowRobust {
             keystream.extend(bits(&block));
             self.blocks += 1;
         }
-        let output = keystream.split_off(self.parameters.degree);
+        let output = keystream.split_off(self.field.degree);
         self.state = keystream;
         bytes(&output[..128]).try_into().expect("128 bits")
     }

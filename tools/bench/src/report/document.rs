@@ -5,7 +5,7 @@ use squall_tools::units;
 
 use super::model::{Group, Machine, Point, Report, SourceReport, State, Workload, workload};
 use super::plots;
-use super::published::{self, DOCUMENTS, Published, Value};
+use super::published::{self, DOCUMENTS, Published};
 
 /// Stands where nothing was measured.
 const NONE: &str = "–";
@@ -14,8 +14,7 @@ const NONE: &str = "–";
 const LONG: u64 = 1 << 10;
 
 /// Workloads of which throughput says more than time.
-const BY_RATE: [&str; 4] = [
-    workload::RATE,
+const BY_RATE: [&str; 3] = [
     workload::PIPE,
     workload::THREADS_SMALL,
     workload::THREADS_LARGE,
@@ -26,10 +25,7 @@ const LENGTHS: [u64; 6] = [16, 32, 1 << 10, 16 << 10, 1 << 20, 16 << 20];
 const WITH_RATIO: [u64; 2] = [32, 16 << 10];
 
 /// Workloads that have a section of their own, in its order.
-const SECTIONS: [&str; 9] = [
-    workload::PROPOSAL,
-    workload::PIPELINE,
-    workload::RATE,
+const SECTIONS: [&str; 6] = [
     workload::PIPE,
     workload::THREADS_SMALL,
     workload::THREADS_LARGE,
@@ -39,17 +35,10 @@ const SECTIONS: [&str; 9] = [
 ];
 
 /// States without figures, and a sentence on them.
+#[rustfmt::skip]
 const LEFT_OUT: [(State, &str, &str); 3] = [
-    (
-        State::Disqualified,
-        "Disqualified",
-        "Their output cannot be random.",
-    ),
-    (
-        State::Failed,
-        "Failed",
-        "They failed while they were measured.",
-    ),
+    (State::Disqualified, "Disqualified", "Their output cannot be random."),
+    (State::Failed, "Failed", "They failed while they were measured."),
     (State::Missing, "Missing", "They are not on this machine."),
 ];
 
@@ -191,27 +180,22 @@ impl Place<'_> {
             _ if self.workload.kernel.as_deref() == Some(source) => Some("kernel".into()),
             ratio => ratio.map(units::times),
         };
-        let discarded = point.discarded;
-        let discarded = discarded.map(|bytes| format!("{} discarded", units::volume(bytes)));
         Cell {
             is_best: report.winner(self.workload, self.at) == Some(source),
-            ..Cell::new(self.figure(point)).with(ratio.into_iter().chain(discarded))
+            ..Cell::new(self.figure(point)).with(ratio)
         }
     }
 }
 
-/// A column that only terminals have, and its cell for a source.
-type Extra<'a> = (String, Box<dyn Fn(&SourceReport) -> Option<String> + 'a>);
-
-/// A column with the ratios of `place`.
-fn ratios<'a>(place: &'a Place, title: String) -> Extra<'a> {
-    let cell = |source: &SourceReport| place.ratio(&source.name).map(units::number);
-    (title, Box::new(cell))
-}
-
 /// The sources that have a figure at any of `places`, by their families. Terminals show the names of the command
-/// line and `extra` columns, and pages titles, ratios and, if `has_security`, what is to be known of security.
-fn table(report: &Report, places: &[Place], extra: &[Extra], has_security: bool) -> Table {
+/// line and columns with `ratios`, and pages titles, ratios below figures and, if `has_security`, what is to be known
+/// of security.
+fn table(
+    report: &Report,
+    places: &[Place],
+    ratios: &[(String, &Place)],
+    has_security: bool,
+) -> Table {
     let mut columns = vec![
         Column::new("", Kind::Name).only_on(Medium::Terminal),
         Column::new("source", Kind::Name).only_on(Medium::Terminal),
@@ -226,9 +210,9 @@ fn table(report: &Report, places: &[Place], extra: &[Extra], has_security: bool)
     if has_security {
         columns.push(Column::new("For secrets", Kind::Name).only_on(Medium::Page));
     }
-    let extra_column =
-        |(title, _): &Extra| Column::new(title, Kind::Number).only_on(Medium::Terminal);
-    columns.extend(extra.iter().map(extra_column));
+    for (title, _) in ratios {
+        columns.push(Column::new(title, Kind::Number).only_on(Medium::Terminal));
+    }
     let row = |source: &SourceReport| {
         let fitness = if source.secure { "S" } else { "" };
         let mut row = vec![
@@ -241,8 +225,9 @@ fn table(report: &Report, places: &[Place], extra: &[Extra], has_security: bool)
             let is_fit = if source.secure { "yes" } else { "no" };
             row.push(Cell::new(is_fit).with(source.caveat.clone()));
         }
-        let cell = |(_, cell): &Extra| Cell::new(cell(source).unwrap_or(NONE.into()));
-        row.extend(extra.iter().map(cell));
+        let ratio = |place: &Place| place.ratio(&source.name).map(units::number);
+        let ratios = ratios.iter().map(|(_, place)| ratio(place));
+        row.extend(ratios.map(|ratio| Cell::new(ratio.unwrap_or(NONE.into()))));
         row
     };
     let has_figure = |source: &&SourceReport| {
@@ -300,8 +285,8 @@ fn overview(report: &Report) -> Part {
         return Part::OnPage(Vec::new());
     };
     let with_ratio = places.iter().filter(|place| WITH_RATIO.contains(&place.at));
-    let ratios: Vec<Extra> = with_ratio
-        .map(|place| ratios(place, format!("{} ×", place.title)))
+    let ratios: Vec<(String, &Place)> = with_ratio
+        .map(|place| (format!("{} ×", place.title), place))
         .collect();
     let kernel = first.workload.kernel.as_deref().unwrap_or("the kernel");
     let on_page = "Time of a request, and throughput of long ones. ★ marks the fastest of the sources that \
@@ -337,20 +322,14 @@ fn section(report: &Report, workload: &Workload) -> Part {
         title: title(at),
     };
     let places: Vec<Place> = at.into_iter().map(place).collect();
-    let mut extra: Vec<Extra> = Vec::new();
-    extra.extend(places.last().map(|last| ratios(last, "×".into())));
-    let mut points = workload.series.iter().flat_map(|series| &series.points);
-    if points.any(|point| point.discarded.is_some()) {
-        let cell = |source: &SourceReport| {
-            let points = &workload.series(&source.name)?.points;
-            let discarded = points.iter().find_map(|point| point.discarded)?;
-            Some(format!("{discarded} B"))
-        };
-        extra.push(("discarded".into(), Box::new(cell)));
-    }
+    let last: Vec<(String, &Place)> = places
+        .last()
+        .map(|last| ("×".into(), last))
+        .into_iter()
+        .collect();
     let mut parts = vec![
         Part::OnPage(vec![Part::Note(quantity(workload))]),
-        Part::Table(table(report, &places, &extra, false)),
+        Part::Table(table(report, &places, &last, false)),
     ];
     let published = published_of(report, workload);
     if !published.is_empty() {
@@ -399,13 +378,10 @@ fn published_of(report: &Report, workload: &Workload) -> Vec<(String, Option<usi
 }
 
 fn published_figure(workload: &Workload, figure: &Published) -> String {
-    let value = match figure.value {
-        Value::Ns(ns) => units::time(ns),
-        Value::Rate(rate) => units::rate(rate),
-    };
+    let rate = units::rate(figure.rate);
     match figure.at {
-        Some(at) => format!("{}: {value}", workload.place(at)),
-        None => value,
+        Some(at) => format!("{}: {rate}", workload.place(at)),
+        None => rate,
     }
 }
 

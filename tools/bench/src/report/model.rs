@@ -203,9 +203,6 @@ pub struct Point {
     pub bytes: u64,
     /// Nanoseconds an operation.
     pub ns: Figure,
-    /// Bytes that were made and thrown away unused, where that is counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discarded: Option<u64>,
 }
 
 /// What a batch took, a sample each round; the samples of other sources at the same place are of
@@ -351,16 +348,10 @@ pub mod workload {
     pub const WORDS: &str = "words";
     /// Requests by their length in bytes.
     pub const FILL: &str = "fill";
-    /// 16,777,216 `u32`, as in the proposal of a vDSO getrandom.
-    pub const PROPOSAL: &str = "vdso-proposal";
     /// Requests of 32 bytes by the number of threads that make them.
     pub const THREADS_SMALL: &str = "threads-32";
     /// Requests of 16 KiB by the number of threads that make them.
     pub const THREADS_LARGE: &str = "threads-16384";
-    /// Ten that draw and ten that take it from them (at 10): a run.
-    pub const PIPELINE: &str = "go-pipeline";
-    /// Bytes in ten seconds: a read.
-    pub const RATE: &str = "go-rate";
     /// Blocks through a pipe, by their length in bytes.
     pub const PIPE: &str = "pipe";
     /// The first 32 bytes of a new process (at 32).

@@ -13,27 +13,12 @@ enum Quantity {
     Rate,
 }
 
+#[rustfmt::skip]
 const PLOTS: [(&str, Quantity, &str); 4] = [
-    (
-        workload::FILL,
-        Quantity::Rate,
-        "Throughput by length of a request",
-    ),
-    (
-        workload::FILL,
-        Quantity::Time,
-        "Time of a request by its length",
-    ),
-    (
-        workload::THREADS_SMALL,
-        Quantity::Rate,
-        "Requests of 32 bytes by threads",
-    ),
-    (
-        workload::THREADS_LARGE,
-        Quantity::Rate,
-        "Requests of 16 KiB by threads",
-    ),
+    (workload::FILL, Quantity::Rate, "Throughput by length of a request"),
+    (workload::FILL, Quantity::Time, "Time of a request by its length"),
+    (workload::THREADS_SMALL, Quantity::Rate, "Requests of 32 bytes by threads"),
+    (workload::THREADS_LARGE, Quantity::Rate, "Requests of 16 KiB by threads"),
 ];
 
 /// Every plot of which there are figures.
@@ -122,10 +107,10 @@ fn measured(quantity: Quantity, series: &Series) -> Vec<(f64, f64)> {
 fn published_point(quantity: Quantity, figure: &published::Published) -> Option<(f64, f64)> {
     let at = figure.at?;
     let value = match quantity {
-        Quantity::Time => figure.value.ns(at),
-        Quantity::Rate => figure.value.rate(at),
+        Quantity::Time => at as f64 / figure.rate * 1e9,
+        Quantity::Rate => figure.rate,
     };
-    Some((at as f64, value?))
+    Some((at as f64, value))
 }
 
 /// Most ways to the kernel's generator in a plot, and most libraries.

@@ -43,7 +43,6 @@ pub(super) const ENTRIES: &[Entry] = &[
 const KERNEL: Entry = Entry {
     group: Group::Kernel,
     secure: true,
-    open: || in_process(Syscall),
     ..Entry::DEFAULT
 };
 
@@ -84,13 +83,6 @@ pub fn fill_by_system_call(out: &mut [u8]) {
         let got = unsafe { libc::syscall(libc::SYS_getrandom, rest.as_mut_ptr(), rest.len(), 0) };
         filled += usize::try_from(got).expect("getrandom(2) serves this process");
     }
-}
-
-/// A system call to the kernel's generator that gives nothing: what it costs to ask it anything.
-#[inline]
-pub fn ask() {
-    // SAFETY: a buffer of no length is not written to.
-    unsafe { libc::syscall(libc::SYS_getrandom, std::ptr::null_mut::<u8>(), 0, 0) };
 }
 
 const NAME: &str = if cfg!(target_arch = "x86_64") {

@@ -1,9 +1,10 @@
 //! squall's generator and the same with one thing changed; squall through the interfaces that existing programs have:
-//! getrandom(3) with libsquall-preload.so before it, and OpenSSL's RAND_bytes with squall's provider; its
+//! getrandom(3) with libsquall-preload.so before it, OpenSSL's RAND_bytes with squall's provider, and libsquall; its
 //! accumulator of entropy; and keystream of its engines, which generators are made of.
 //!
 //! What is changed holds for a whole process, as interfaces do, so each of these has a process of its own.
 
+use std::ffi::c_int;
 use std::sync::LazyLock;
 
 use squall::Engine;
@@ -78,6 +79,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         explained: "RAND_bytes of libcrypto as it is installed, in a process of its own whose \
                     generators are squall's provider's",
         open: libcrypto::open_with_squall,
+        ..INTERFACE
+    },
+    Entry {
+        name: "libsquall",
+        title: "libsquall, as from C",
+        explained: "squall_fill, squall_u32 and squall_u64 of libsquall, as it is installed or was built \
+                    beside this command, loaded in a process of its own",
+        open: libsquall,
         ..INTERFACE
     },
 ];
@@ -159,6 +168,50 @@ impl Draw for Getrandom {
         // SAFETY: `out` is writable for its length.
         let got = unsafe { (self.0)(out.as_mut_ptr(), out.len(), 0) };
         assert!(usize::try_from(got) == Ok(out.len()), "getrandom failed");
+    }
+}
+
+/// libsquall's functions, whose signatures are those of squall.h.
+struct Libsquall {
+    fill: unsafe extern "C" fn(*mut u8, usize) -> c_int,
+    u32: unsafe extern "C" fn() -> u32,
+    u64: unsafe extern "C" fn() -> u64,
+}
+
+fn libsquall() -> Opened {
+    let built = std::env::current_exe().unwrap_or_default();
+    let built = built.with_file_name("libsquall_c.so");
+    // SAFETY: libsquall may be loaded at any time.
+    let library = unsafe { Loaded::first_of(&[&built.to_string_lossy(), "libsquall.so.0"]) };
+    let library = library.map_err(|_| "libsquall.so.0 is not installed")?;
+    // SAFETY: the functions have these signatures.
+    unsafe {
+        in_process(Libsquall {
+            fill: library.symbol("squall_fill")?,
+            u32: library.symbol("squall_u32")?,
+            u64: library.symbol("squall_u64")?,
+        })
+    }
+}
+
+impl Draw for Libsquall {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        // SAFETY: `out` is writable for its length.
+        let status = unsafe { (self.fill)(out.as_mut_ptr(), out.len()) };
+        assert!(status == 0, "squall_fill failed");
+    }
+
+    #[inline]
+    fn u32(&mut self) -> u32 {
+        // SAFETY: it takes nothing.
+        unsafe { (self.u32)() }
+    }
+
+    #[inline]
+    fn u64(&mut self) -> u64 {
+        // SAFETY: it takes nothing.
+        unsafe { (self.u64)() }
     }
 }
 

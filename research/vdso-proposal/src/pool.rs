@@ -1,72 +1,39 @@
-//! A pool of getrandom's output in user space, thrown away when the kernel reseeds, as the proposal
-//! of a vDSO getrandom had it: Y. Droneaud, "random: a simple vDSO mechanism for reseeding userspace
-//! CSPRNGs", RFC to linux-kernel, January 2023.
+//! A pool of getrandom's output in user space, thrown away when the kernel reseeds.
 //!
 //! Before each request the pool asks whether the kernel's generator has been reseeded. It fetches
 //! 32 bytes first, twice as many each time that they are used up, at most a page, and 32 again after
-//! a reseed. What it throws away is counted. Its page is wiped in a forked child.
-//!
-//! The proposal's flag that asked (GRND_TIMESTAMP) never came. Here the generation in the vDSO's
-//! data answers in its place. Asking by a system call is a getrandom(2) of no bytes, which costs
-//! what it would have cost. Unlike the proposal's program, which only counted bytes, this one hands
-//! them out and erases them.
+//! a reseed. What it throws away is counted. Its page is wiped in a forked child. The README says how
+//! it differs from the proposal's.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::ptr::{self, NonNull};
+use std::rc::Rc;
 use std::slice;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::rand::{GetRandomFlags, getrandom};
 use squall::hazmat;
+use squall_bench::source::Draw;
+use squall_bench::sources::{Opened, Vdso, fill_by_system_call, in_process};
 
-use super::kernel::{self, Vdso, fill_by_system_call};
-use super::{Entry, Opened, in_process};
-use crate::report::model::Group;
-use crate::source::Draw;
-
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
-        name: "pool-syscall",
-        title: "pool over the system call",
-        explained: "a pool of at most 4 KiB of getrandom(2)'s output, which asks the kernel by a \
-                    system call before each request (the proposal of a vDSO getrandom, 2023)",
-        open: over_syscall,
-        ..POOL
-    },
-    Entry {
-        name: "pool-vdso",
-        title: "pool over the vDSO",
-        explained: "a pool of at most 4 KiB of the vDSO getrandom's output, thrown away when the \
-                    generation in the vDSO's data changes (the proposal of a vDSO getrandom, 2023)",
-        open: over_vdso,
-        ..POOL
-    },
-];
-
-const POOL: Entry = Entry {
-    group: Group::Kernel,
-    secure: true,
-    caveat: "an experiment: not for signal handlers",
-    open: over_syscall,
-    ..Entry::DEFAULT
-};
-
-fn over_syscall() -> Opened {
+/// A pool that asks and fetches by the system call, and counts what it throws away in `discarded`.
+pub fn over_syscall(discarded: Rc<Cell<u64>>) -> Opened {
     generation()?;
     let ask = || {
-        kernel::ask();
+        // What it costs to ask: a system call that gives nothing.
+        let _ = getrandom(&mut [0; 0], GetRandomFlags::empty());
         hazmat::kernel_generation()
     };
-    in_process(Pool::new(ask, fill_by_system_call)?)
+    in_process(Pool::new(ask, fill_by_system_call, discarded)?)
 }
 
-fn over_vdso() -> Opened {
+/// A pool that asks and fetches by the vDSO.
+pub fn over_vdso(discarded: Rc<Cell<u64>>) -> Opened {
     generation()?;
     let mut vdso = Vdso::find()?;
-    in_process(Pool::new(
-        hazmat::kernel_generation,
-        move |out: &mut [u8]| vdso.fill(out),
-    )?)
+    let fetch = move |out: &mut [u8]| vdso.fill(out);
+    in_process(Pool::new(hazmat::kernel_generation, fetch, discarded)?)
 }
 
 /// The generation, which a first draw makes known.
@@ -74,15 +41,6 @@ fn generation() -> Result<NonZeroU64, String> {
     squall::fill(&mut [0; 2]);
     hazmat::kernel_generation()
         .ok_or("the generation of the kernel's generator is not mapped: see squall status".into())
-}
-
-thread_local! {
-    static DISCARDED: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Bytes that pools of this thread threw away unused so far.
-pub(super) fn discarded() -> u64 {
-    DISCARDED.get()
 }
 
 /// Bytes of the page before those of the pool: whether the page was wiped.
@@ -101,6 +59,7 @@ struct Pool<G, F> {
     fetched: usize,
     /// Unused bytes, which are the first of the pool.
     left: usize,
+    discarded: Rc<Cell<u64>>,
 }
 
 impl<G, F> Pool<G, F>
@@ -108,7 +67,7 @@ where
     G: FnMut() -> Option<NonZeroU64>,
     F: FnMut(&mut [u8]),
 {
-    fn new(ask: G, fetch: F) -> Result<Pool<G, F>, String> {
+    fn new(ask: G, fetch: F, discarded: Rc<Cell<u64>>) -> Result<Pool<G, F>, String> {
         Ok(Pool {
             page: WipedPage::map()
                 .ok_or("no page that is wiped in a child: Linux 4.14 has them")?,
@@ -117,6 +76,7 @@ where
             generation: None,
             fetched: 0,
             left: 0,
+            discarded,
         })
     }
 
@@ -138,7 +98,7 @@ where
         let mut is_stale = !was_current;
         loop {
             if is_stale {
-                DISCARDED.set(DISCARDED.get() + self.left as u64);
+                self.discarded.update(|bytes| bytes + self.left as u64);
             }
             let page = self.page.bytes();
             page[0] = 1;
@@ -210,23 +170,37 @@ impl Drop for WipedPage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::rc::Rc;
+    use squall_tools::measure::fork::fork;
 
-    type Fetches = Rc<Cell<(u8, usize)>>;
+    /// What a test shares with its pool.
+    #[derive(Default)]
+    struct Shared {
+        /// Generations that the pool is told, one after the other; the last again and again.
+        generations: Vec<u64>,
+        asked: Cell<usize>,
+        /// The number of the last fetch, and its length.
+        fetch: Cell<(u8, usize)>,
+        discarded: Rc<Cell<u64>>,
+    }
 
-    /// A pool of bytes that show by which fetch they came, and its generation to change.
-    fn pool() -> (impl Draw, Rc<Cell<u64>>, Fetches) {
-        let generation = Rc::new(Cell::new(1));
-        let fetches = Fetches::default();
-        let (read, count) = (generation.clone(), fetches.clone());
-        let pool = Pool::new(
-            move || NonZeroU64::new(read.get()),
-            move |out: &mut [u8]| {
-                count.set((count.get().0 + 1, out.len()));
-                out.fill(count.get().0);
-            },
-        );
-        (pool.unwrap(), generation, fetches)
+    /// A pool of bytes that show by which fetch they came.
+    fn pool(generations: &[u64]) -> (impl Draw, Rc<Shared>) {
+        let shared = Rc::new(Shared {
+            generations: generations.into(),
+            ..Shared::default()
+        });
+        let [asking, fetching] = [(); 2].map(|()| Rc::clone(&shared));
+        let ask = move || {
+            let place = asking.asked.replace(asking.asked.get() + 1);
+            let last = asking.generations.last();
+            NonZeroU64::new(*asking.generations.get(place).or(last)?)
+        };
+        let fetch = move |out: &mut [u8]| {
+            fetching.fetch.set((fetching.fetch.get().0 + 1, out.len()));
+            out.fill(fetching.fetch.get().0);
+        };
+        let pool = Pool::new(ask, fetch, Rc::clone(&shared.discarded)).unwrap();
+        (pool, shared)
     }
 
     fn take(pool: &mut impl Draw, len: usize) -> Vec<u8> {
@@ -237,41 +211,40 @@ mod tests {
 
     #[test]
     fn fetches_double_and_begin_anew_with_a_generation() {
-        let (mut pool, generation, fetches) = pool();
-        let before = discarded();
+        // A request asks once, and once more behind a fetch: the third is the first of generation 2.
+        let (mut pool, shared) = pool(&[1, 1, 1, 1, 2]);
         assert_eq!(take(&mut pool, 32), [1; 32]);
-        assert_eq!(fetches.get(), (1, 32));
+        assert_eq!(shared.fetch.get(), (1, 32));
         assert_eq!(take(&mut pool, 4), [2; 4]);
-        assert_eq!(fetches.get(), (2, 64));
-        generation.set(2);
+        assert_eq!(shared.fetch.get(), (2, 64));
         assert_eq!(take(&mut pool, 4), [3; 4]);
-        assert_eq!(fetches.get(), (3, 32));
-        assert_eq!(discarded() - before, 60);
+        assert_eq!(shared.fetch.get(), (3, 32));
+        assert_eq!(shared.discarded.get(), 60);
         for _ in 0..2000 {
             take(&mut pool, 28);
         }
-        assert_eq!(fetches.get().1, CAPACITY);
+        assert_eq!(shared.fetch.get().1, CAPACITY);
         assert_eq!(take(&mut pool, CAPACITY + 1).len(), CAPACITY + 1);
-        assert_eq!(fetches.get().1, CAPACITY + 1);
+        assert_eq!(shared.fetch.get().1, CAPACITY + 1);
     }
 
     /// A reseed in the middle of a fetch makes it worthless.
     #[test]
     fn a_fetch_across_a_reseed_is_thrown_away() {
-        let answers = Rc::new(Cell::new(0));
-        let asked = answers.clone();
-        let mut fetched = 0;
-        let mut pool = Pool::new(
-            move || {
-                asked.set(asked.get() + 1);
-                NonZeroU64::new(if asked.get() == 1 { 1 } else { 2 })
-            },
-            move |out: &mut [u8]| {
-                fetched += 1;
-                out.fill(fetched);
-            },
-        )
-        .unwrap();
+        let (mut pool, _) = pool(&[1, 2]);
         assert_eq!(take(&mut pool, 8), [2; 8]);
+    }
+
+    #[test]
+    fn a_forked_child_fetches_its_own() {
+        let (mut pool, _) = pool(&[1]);
+        assert_eq!(take(&mut pool, 8), [1; 8]);
+        let mut out = [0; 8];
+        let child = fork(|| {
+            pool.fill(&mut out);
+            out == [2; 8]
+        });
+        child.unwrap().wait().unwrap();
+        assert_eq!(take(&mut pool, 8), [1; 8]);
     }
 }
