@@ -6,7 +6,6 @@
 mod guests {
     pub mod chosen;
     pub mod given_up;
-    pub mod health;
     pub mod power;
     pub mod purge;
     pub mod refused;
@@ -25,7 +24,6 @@ fn main() -> ExitCode {
     suite::main(&[
         guests::chosen::TESTS,
         guests::given_up::TESTS,
-        guests::health::TESTS,
         guests::power::TESTS,
         guests::purge::TESTS,
         guests::refused::TESTS,

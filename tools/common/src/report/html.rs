@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::plots::Figure;
-use super::{Cell, Column, Document, Kind, Medium, Part, Section, Table};
+use super::{Cell, Column, Document, Grade, Kind, Medium, Part, Section, Table, Verdict};
 use crate::page::{figures, page};
 
 const STYLE: &str = include_str!("style.css");
@@ -36,6 +36,14 @@ fn part(id: &str, part: &Part) -> Markup {
     match part {
         Part::Section(Section { id, heading, parts }) => html! {
             section { h2 id=(id) { (heading) } (self::parts(id, parts)) }
+        },
+        Part::Verdict(it) => verdict(it),
+        Part::Signature(name) => html! {
+            dl.lines {
+                div { dt { "Name" } dd { @if let Some(name) = name { (name) } } }
+                div { dt { "Date" } dd {} }
+                div { dt { "Signature" } dd {} }
+            }
         },
         Part::Warning(word, sentence) => warning(word, sentence),
         Part::Advice(sentence) => html! { p.advice { (sentence) } },
@@ -78,6 +86,23 @@ fn part(id: &str, part: &Part) -> Markup {
 
 fn warning(word: &str, sentence: &str) -> Markup {
     html! { p.warning { strong { (word) ". " } (sentence) } }
+}
+
+fn verdict(verdict: &Verdict) -> Markup {
+    let (class, mark) = match verdict.grade {
+        Grade::Good => ("good", "✓"),
+        Grade::Doubtful => ("doubtful", "!"),
+        Grade::Bad => ("bad", "✗"),
+    };
+    html! {
+        div.verdict.(class) {
+            span.mark aria-hidden="true" { (mark) }
+            div {
+                p.word { (verdict.word) }
+                @for sentence in &verdict.sentences { p { (sentence) } }
+            }
+        }
+    }
 }
 
 /// A table, whose name is the heading with this id.

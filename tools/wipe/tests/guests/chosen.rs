@@ -32,10 +32,8 @@ fn only_drives_that_nobody_uses_are_chosen() {
     let drives = drives.map(|(serial, bus)| workspace.drive(bus, serial, 512, 8));
     let mut session = workspace.boot(&["dm-mod", "ext4"], drives.collect());
     session.ok(&format!("mke2fs {}", id("SYSTEM")));
-    session.ok(&format!(
-        "mkdir /boot && mount -t ext4 {} /boot",
-        id("SYSTEM")
-    ));
+    let system = id("SYSTEM");
+    session.ok(&format!("mkdir /boot && mount -t ext4 {system} /boot"));
     session.ok("echo precious >/boot/file && sync");
     session.map("part", &format!("0 1000 linear {} 100", id("HELD")));
 
@@ -61,10 +59,8 @@ fn the_list_has_all(session: &mut GuestSession) {
         found.expect("a drive").clone()
     };
     assert_eq!(drive("SYSTEM")["bus"], "virtio");
-    assert_eq!(
-        drive("FREE-SATA")["hidden"],
-        json!({ "hpa": 0, "dco": null })
-    );
+    let nothing = json!({ "hpa": 0, "dco": null });
+    assert_eq!(drive("FREE-SATA")["hidden"], nothing);
     for serial in ["FREE-BLK", "FREE-SCSI", "FREE-NVME"] {
         assert_eq!(drive(serial)["hidden"], Value::Null, "{serial}");
         assert_eq!(drive(serial)["uses"], json!([]), "{serial}");
@@ -95,15 +91,10 @@ fn the_plan_tells_why(session: &mut GuestSession) {
     let skipped = skipped.as_array().expect("drives");
     let reason = |serial: &str| {
         let found = skipped.iter().find(|drive| drive["serial"] == serial);
-        found.expect("a drive")["reason"]
-            .as_str()
-            .expect("a reason")
-            .to_owned()
+        found.expect("a drive")["reason"].clone()
     };
-    assert_eq!(
-        reason("SYSTEM"),
-        "is a disk of the running system: /boot is on it"
-    );
+    let is_system = "is a disk of the running system: /boot is on it";
+    assert_eq!(reason("SYSTEM"), is_system);
     assert_eq!(reason("HELD"), "is held by dm-0 (part)");
     assert_eq!(skipped.len(), 2, "{skipped:?}");
 }
@@ -130,11 +121,9 @@ fn buses_and_exceptions(session: &mut GuestSession) {
 
 /// Numbers that are not as expected, and nobody to ask.
 fn refused(session: &mut GuestSession) {
+    let another_number = "--count 2: 1 drive would be wiped";
     for (options, words) in [
-        (
-            "--yes --bus sata --count 2",
-            "--count 2: 1 drive would be wiped",
-        ),
+        ("--yes --bus sata --count 2", another_number),
         ("", "standard input is not a terminal"),
     ] {
         let running = session.squall("refused", &format!("wipe --all {options}"));
@@ -150,10 +139,8 @@ fn one_question(workspace: &Workspace, session: &mut GuestSession) {
     session.type_after("two", question, "wipe 2\\n");
     let (status, shown) = session.end_on_terminal(running);
     assert_eq!(status, 2, "{shown}");
-    assert!(
-        shown.contains("not confirmed: nothing was written"),
-        "{shown}"
-    );
+    let refused = "not confirmed: nothing was written";
+    assert!(shown.contains(refused), "{shown}");
     for (serial, _) in FREE {
         assert!(workspace.is_old(serial), "{serial}");
     }

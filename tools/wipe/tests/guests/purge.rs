@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 use squall_guests::Bus;
 
-use crate::guests::workspace::{GuestSession, MIB, OLD, Running, Workspace, id};
+use crate::guests::workspace::{GuestSession, MIB, OLD, Workspace, id};
 use squall_guests::needs::GUESTS;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -56,15 +56,9 @@ fn foreseen(session: &mut GuestSession) {
 /// If one drive cannot erase itself, all drives stay as they were.
 fn refused(workspace: &Workspace, session: &mut GuestSession) {
     let ran = session.wipe("refused", "--purge", &["ERASED", "NONE"]);
-    assert_eq!(ran.status, 2, "{}", ran.errors);
-    assert!(
-        ran.errors.contains("it cannot erase itself"),
-        "{}",
-        ran.errors
-    );
+    ran.refused("it cannot erase itself");
     for serial in ["ERASED", "NONE"] {
-        let is_old = workspace.medium(serial).iter().all(|byte| *byte == OLD);
-        assert!(is_old, "{serial}");
+        assert!(workspace.is_old(serial), "{serial}");
     }
 }
 
@@ -75,7 +69,7 @@ fn erases_itself(workspace: &Workspace, session: &mut GuestSession, serial: &str
     assert_eq!(purged["means"], "nvme-format");
     assert_eq!(purged["failure"], Value::Null);
     session.until(&running, 0, |event| event["event"] == "pass");
-    killed(session, running);
+    session.kill(running);
     let left = &workspace.medium(serial)[REACHED..];
     assert!(left.iter().all(|byte| *byte == 0), "{serial}");
 
@@ -86,7 +80,7 @@ fn erases_itself(workspace: &Workspace, session: &mut GuestSession, serial: &str
     let report = session.report(serial, 0);
     assert_eq!(report["purge"]["failure"], Value::Null);
     assert!(report["purge"]["ended"].is_string(), "{report}");
-    let page = String::from_utf8(session.report_file(serial, 0, "html")).expect("text");
+    let page = session.page(serial, 0);
     assert!(page.contains("the drive erased itself by Format NVM"));
     let size = (SIZE * MIB) as usize;
     assert!(workspace.medium(serial) == session.keystream(serial, 0, size));
@@ -96,13 +90,7 @@ fn erases_itself(workspace: &Workspace, session: &mut GuestSession, serial: &str
 fn keeps_what_is_not_overwritten(workspace: &Workspace, session: &mut GuestSession) {
     let running = session.start("control", SLOWLY, &["CONTROL"]);
     session.until_checkpoint(&running, 0);
-    killed(session, running);
+    session.kill(running);
     let left = &workspace.medium("CONTROL")[REACHED..];
     assert!(left.iter().all(|byte| *byte == OLD));
-}
-
-/// Kills a run and waits for its end.
-fn killed(session: &mut GuestSession, running: Running) {
-    session.ok("kill -KILL $(pidof squall)");
-    assert_eq!(session.end(running).status, 128 + 9);
 }

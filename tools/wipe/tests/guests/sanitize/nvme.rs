@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{KEPT, REACHED, SIZE, SLOWLY, cut_power, program, restore};
 use squall_guests::Bus;
 
-use crate::guests::workspace::{GuestSession, MIB, OLD, Running, Workspace};
+use crate::guests::workspace::{GuestSession, MIB, OLD, Workspace, id};
 
 /// Makes the images of two namespaces, starts the program behind them, and connects to it.
 const CONNECT: &[u8] = br#"set -e
@@ -67,10 +67,8 @@ pub fn an_nvme_drive_goes_on_after_a_power_cut() {
 
 fn connect(workspace: &Workspace, session: &mut GuestSession) {
     program(workspace, session, "sanitizing_subsystem");
-    session
-        .guest
-        .write_file("/tmp/connect", CONNECT)
-        .expect("room");
+    let written = session.guest.write_file("/tmp/connect", CONNECT);
+    written.expect("room");
     session.ok("modprobe nvme_tcp");
     session.ok(&format!("sh /tmp/connect {}", SIZE * MIB));
 }
@@ -88,18 +86,10 @@ fn commands(session: &mut GuestSession) -> Vec<String> {
 /// The part of a namespace that a killed run has not reached.
 fn rest(session: &mut GuestSession, namespace: u32) -> Vec<u8> {
     let skipped = REACHED + 1;
-    session.ok(&format!(
-        "cd /tmp/subsystem; tail -c +{skipped} {namespace} >rest"
-    ));
-    session
-        .guest
-        .read_file("/tmp/subsystem/rest")
-        .expect("a file")
-}
-
-fn kill(session: &mut GuestSession, running: Running) {
-    session.ok("kill -KILL $(pidof squall)");
-    assert_eq!(session.end(running).status, 128 + 9);
+    let command = format!("cd /tmp/subsystem; tail -c +{skipped} {namespace} >rest");
+    session.ok(&command);
+    let rest = session.guest.read_file("/tmp/subsystem/rest");
+    rest.expect("a file")
 }
 
 fn refused_unless_all_are_named(session: &mut GuestSession) {
@@ -115,8 +105,7 @@ fn refused_unless_all_are_named(session: &mut GuestSession) {
 
 /// The plan and the reports name the command that has both namespaces erased; of one alone they say why there is none.
 fn advised_with_all_of_its_namespaces(session: &mut GuestSession) {
-    let path = |name| format!("/dev/disk/by-id/{name}");
-    let [one, two] = BOTH.map(path);
+    let [one, two] = BOTH.map(id);
     let plan = session.ok(&format!("squall wipe --yes --dry-run {one} {two}"));
     let paths = session.ok(&format!("readlink -f {one}; readlink -f {two}"));
     let [one_path, two_path] = [0, 1].map(|line| paths.lines().nth(line).expect("a path"));
@@ -144,7 +133,7 @@ fn goes_on_alone(session: &mut GuestSession) {
     session.ok("touch /tmp/subsystem/hold");
     let running = session.start("killed", &format!("--purge --keep-key {SLOWLY}"), &BOTH);
     session.until(&running, 0, is_half);
-    kill(session, running);
+    session.kill(running);
     assert_eq!(commands(session), [BEGIN]);
     let ran = session.wipe("meanwhile", "", &["SPACE-2"]);
     ran.refused("it is sanitizing itself, and is at 50 %");
@@ -158,7 +147,7 @@ fn goes_on_alone(session: &mut GuestSession) {
         assert_eq!(purged["failure"], Value::Null);
         session.until_checkpoint(&resumed, drive);
     }
-    kill(session, resumed);
+    session.kill(resumed);
     for namespace in [1, 2] {
         assert!(rest(session, namespace).iter().all(|byte| *byte == 0));
     }
