@@ -94,8 +94,7 @@ pub struct WipeArguments {
     /// overwriting, this reaches the spare cells of flash. It erases nothing outside the
     /// targets: NVMe Sanitize, which erases all namespaces, only if all of them are targets or empty.
     /// Targets that do not support it are refused. It cannot be stopped: a drive goes on sanitizing itself
-    /// even after a power cut, and --resume waits for it. Unless this, --yes or --all is given, squall asks
-    /// whether to purge flash that supports it.
+    /// even after a power cut, and --resume waits for it.
     /// squall's commands for this were tried on emulated drives only, so --untried-on-hardware is needed too.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "auto", conflicts_with = "resume")]
