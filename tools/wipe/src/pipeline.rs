@@ -169,10 +169,9 @@ impl<'a> Pipeline<'a> {
             self.open.accepted(extent.length);
         }
         self.buffers.push(transfer.buffer);
-        if is_whole {
-            Ok(())
-        } else {
-            rescue::in_pieces(&mut self.open, extent, task)
+        match is_whole {
+            true => Ok(()),
+            false => rescue::in_pieces(&mut self.open, extent, task),
         }
     }
 
@@ -193,8 +192,5 @@ fn cut(region: Extent, within: Range<u64>) -> impl Iterator<Item = Extent> {
 }
 
 fn queue_failure(error: io::Error) -> Stop {
-    Stop::Failed(format!(
-        "transfers: {}",
-        squall_tools::failure::cause(&error)
-    ))
+    Stop::Failed(format!("transfers: {}", cause(&error)))
 }

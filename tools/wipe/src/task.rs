@@ -86,13 +86,11 @@ impl OpenTarget<'_> {
         let (before, since) = self.refused_in_a_row.unwrap_or((0, Instant::now()));
         let bytes = before + bytes;
         self.refused_in_a_row = Some((bytes, since));
-        if bytes >= GIVE_UP_BYTES || since.elapsed() >= GIVE_UP_TIME {
-            Err(Stop::Dead(format!(
-                "it refused {bytes} bytes in a row, for {} s",
-                since.elapsed().as_secs()
-            )))
-        } else {
-            Ok(())
+        if bytes < GIVE_UP_BYTES && since.elapsed() < GIVE_UP_TIME {
+            return Ok(());
         }
+        let seconds = since.elapsed().as_secs();
+        let why = format!("it refused {bytes} bytes in a row, for {seconds} s");
+        Err(Stop::Dead(why))
     }
 }

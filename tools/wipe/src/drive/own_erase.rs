@@ -132,11 +132,8 @@ impl Worker {
 fn end(purge: &mut Purge, failure: &Option<String>) -> EraseMethod {
     purge.ended = Some(Timestamp::now());
     purge.failure = failure.clone();
-    if purge
-        .sanitize
-        .as_ref()
-        .is_some_and(|known| known.found_under_way)
-    {
+    let sanitize = purge.sanitize.as_ref();
+    if sanitize.is_some_and(|known| known.found_under_way) {
         purge.means = purge.means.found_under_way();
     }
     purge.means
@@ -208,13 +205,11 @@ mod tests {
     /// An operation that was found under way is recorded as asked for only if the drive tells which it is.
     #[test]
     fn nothing_is_recorded_that_the_drive_does_not_tell() {
+        let nvme = EraseMethod::NvmeSanitizeBlock;
         for (asked, found) in [
             (EraseMethod::ScsiSanitizeBlock, EraseMethod::ScsiSanitize),
             (EraseMethod::AtaSanitizeCrypto, EraseMethod::AtaSanitize),
-            (
-                EraseMethod::NvmeSanitizeBlock,
-                EraseMethod::NvmeSanitizeBlock,
-            ),
+            (nvme, nvme),
         ] {
             for (found_under_way, expected) in [(true, found), (false, asked)] {
                 let sanitize = Sanitize {
