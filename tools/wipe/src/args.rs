@@ -145,8 +145,9 @@ pub struct WipeArguments {
           value_parser = number::of("seconds", 1..=3600_u32))]
     pub checkpoint: u32,
 
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
+    /// Print one JSON object per line on standard output, for programs
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `squall verify`.
@@ -181,8 +182,9 @@ pub struct VerifyArguments {
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
+    /// Print one JSON object per line on standard output, for programs
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `squall blank`.
@@ -266,14 +268,6 @@ pub struct TransferArguments {
     /// which squall itself waits, such as for --rate-limit, and a drive's own erase do not count.
     #[arg(long, value_name = "TIME", value_parser = stall)]
     pub stall: Option<Duration>,
-}
-
-/// How a run is shown.
-#[derive(Args, Clone, Debug)]
-pub struct OutputArguments {
-    /// Print one JSON object per line on standard output, for programs
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Parses how much `squall verify` compares: not nothing.

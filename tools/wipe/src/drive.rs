@@ -17,19 +17,18 @@ use squall_tools::failure::cause;
 use crate::args::TransferArguments;
 use crate::content::Content;
 use crate::content::Key;
-use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::Keys;
 use crate::machine::Clocks;
 use crate::pass::{self, Found};
 use crate::pipeline::Pipeline;
-use crate::progress::{Phase, Progress};
+use crate::progress::{EventKind, EventSender, Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{
     ContentKind, Drive, Extent, Level, Outcome, Pass, Plan, Scope, Transfer, Verification,
 };
 use crate::sample::samples;
-use crate::task::{OpenTarget, Stop};
+use crate::task::{OpenTarget, Stop, changed_size};
 use crate::text;
 use crate::threads::Control;
 
@@ -200,16 +199,9 @@ impl Worker {
 
     /// Records the target's size if it has changed. What was added was neither overwritten nor compared.
     fn note_size(&self) -> Result<(), Stop> {
-        let now = self.drive.device.length();
-        let now = now.map_err(|error| Stop::Failed(format!("size: {}", cause(&error))))?;
-        match now == self.drive.target.identity.size {
-            true => Ok(()),
-            false if !self.drive.target.is_attached() => Err(Stop::Vanished),
-            false => {
-                self.update(|drive| drive.size_at_end = Some(now));
-                Ok(())
-            }
-        }
+        let changed = changed_size(&self.drive.target, &self.drive.device)?;
+        self.update(|drive| drive.size_at_end = changed.or(drive.size_at_end));
+        Ok(())
     }
 
     fn pipeline(&self) -> Result<Pipeline<'_>, Stop> {

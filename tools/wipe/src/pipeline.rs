@@ -13,7 +13,7 @@ use squall_drives::io::{Buffer, Finished, Queue, Transfer};
 use squall_tools::failure::cause;
 
 use crate::args::TransferArguments;
-use crate::event::EventSender;
+use crate::progress::EventSender;
 use crate::record::Extent;
 use crate::rescue;
 use crate::task::{OpenTarget, Stop, Task};

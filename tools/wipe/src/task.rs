@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use squall_drives::Target;
 use squall_drives::io::{Device, Direction};
+use squall_tools::failure::cause;
 
 use crate::progress::Progress;
 use crate::record::{Extent, Outcome};
@@ -92,5 +93,16 @@ impl OpenTarget<'_> {
         let seconds = since.elapsed().as_secs();
         let why = format!("it refused {bytes} bytes in a row, for {seconds} s");
         Err(Stop::Dead(why))
+    }
+}
+
+/// The length of `target`, which is open as `device`, if it has changed. Fails if the target is gone.
+pub fn changed_size(target: &Target, device: &Device) -> Result<Option<u64>, Stop> {
+    let now = device.length();
+    let now = now.map_err(|error| Stop::Failed(format!("size: {}", cause(&error))))?;
+    match now == target.identity.size {
+        true => Ok(None),
+        false if !target.is_attached() => Err(Stop::Vanished),
+        false => Ok(Some(now)),
     }
 }

@@ -7,8 +7,7 @@ use squall_drives::erase::sanitize::{self, End, Operation, Surroundings, WHOLE};
 use squall_drives::erase::{self, Action, EraseMethod};
 
 use super::Worker;
-use crate::event::EventKind;
-use crate::progress::Phase;
+use crate::progress::{EventKind, Phase};
 use crate::recognise;
 use crate::record::{Drive, Exchange, Outcome, Purge, Sanitize};
 use crate::task::Stop;

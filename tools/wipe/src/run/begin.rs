@@ -105,7 +105,7 @@ fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
     if options.purge.is_none() {
         choice.leave_out(purge::why_unreadable);
     }
-    if options.output.json {
+    if options.json {
         output::print(&json::left_out(&choice)?)?;
     }
     if let Err(failure) = choice.check(&options.choice) {
@@ -159,21 +159,16 @@ fn asset_tags(targets: &[Target], given: &[String]) -> Result<Vec<Option<String>
 }
 
 fn place_of(targets: &[Target], serial: &str) -> Option<usize> {
-    targets.iter().position(|target| {
-        let identity = &target.identity;
-        let known = [&identity.serial, &identity.wwid];
-        known.into_iter().flatten().any(|known| known == serial)
-    })
+    let has = |target: &Target| target.has_serial(serial);
+    targets.iter().position(has)
 }
 
 fn unknown(targets: &[Target], value: &str) -> Failure {
-    let serials: Vec<_> = targets
-        .iter()
-        .map(|target| match &target.identity.serial {
-            Some(serial) => serial.clone(),
-            None => format!("none for {}", shown(&target.identity.given)),
-        })
-        .collect();
+    let serials = targets.iter().map(|target| match &target.identity.serial {
+        Some(serial) => serial.clone(),
+        None => format!("none for {}", shown(&target.identity.given)),
+    });
+    let serials: Vec<_> = serials.collect();
     Failure::Usage(format!(
         "--asset {value}: use SERIAL=TAG with one of these serial numbers: {}",
         serials.join(", ")

@@ -10,7 +10,7 @@ use squall_tools::{Failure, units};
 use super::row::Row;
 use super::run::Run;
 use super::{Out, STOPPING, View, table};
-use crate::event::EventKind;
+use crate::progress::EventKind;
 use crate::record::{Extent, Job, Outcome};
 
 /// Time between two progress lines of a drive.

@@ -18,9 +18,8 @@ use super::screen::Screen;
 use super::{Show, View, fixture, table};
 use crate::args::Then;
 use crate::choice::{Choice, LeftOut};
-use crate::event::{Event, EventKind};
 use crate::plan::TargetPlan;
-use crate::progress::{Phase, Progress};
+use crate::progress::{Event, EventKind, Phase, Progress};
 use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome};
 use crate::report;
 

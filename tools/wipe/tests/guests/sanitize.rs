@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 use squall_guests::{Bus, c_program};
 
 use crate::guests::workspace::{GuestSession, MIB, OLD, Running, Workspace, id};
-use nvme::{an_nvme_drive_goes_on_after_a_power_cut, an_nvme_drive_sanitizes_itself};
+use nvme::{
+    a_namespace_erases_only_itself, an_nvme_drive_goes_on_after_a_power_cut,
+    an_nvme_drive_sanitizes_itself,
+};
 use squall_guests::needs::{C_COMPILER, GUESTS, USER_MODE};
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -23,6 +26,7 @@ pub const TESTS: &[Test] = tests![
     a_magnetic_drive_that_failed_overwrites_itself: [USER_MODE, C_COMPILER],
     a_scsi_drive_goes_on_after_a_power_cut: [USER_MODE, C_COMPILER],
     an_nvme_drive_goes_on_after_a_power_cut: [GUESTS, C_COMPILER],
+    a_namespace_erases_only_itself: [GUESTS],
     qemus_drives_are_refused: [GUESTS],
 ];
 

@@ -1,4 +1,5 @@
-//! NVMe: a subsystem with two namespaces, which the kernel's driver reaches over TCP. Sanitize erases both.
+//! NVMe: a subsystem with two namespaces, which the kernel's driver reaches over TCP, and of which Sanitize erases both;
+//! and QEMU's drives, which format a namespace.
 
 use serde_json::{Value, json};
 
@@ -175,4 +176,76 @@ fn a_failure_is_left(session: &mut GuestSession) {
     }
     // The log still tells of the failure, which has been left.
     session.wipe("again", "", &["SPACE-1"]).success();
+}
+
+/// The control is the same without `--purge`.
+pub fn a_namespace_erases_only_itself() {
+    let workspace = Workspace::emulated();
+    let drives = vec![
+        workspace.drive(Bus::Nvme, "ERASED", 512, SIZE),
+        workspace.drive(Bus::Nvme, "LARGE", 4096, SIZE),
+        workspace.drive(Bus::Nvme, "CONTROL", 512, SIZE),
+        workspace.drive(Bus::VirtioBlk, "NONE", 512, SIZE),
+    ];
+    let mut session = workspace.boot(&[], drives);
+    format_is_foreseen(&mut session);
+    refused_unless_all_can(&workspace, &mut session);
+    for serial in ["ERASED", "LARGE"] {
+        erases_itself(&workspace, &mut session, serial);
+    }
+    keeps_what_is_not_overwritten(&workspace, &mut session);
+}
+
+/// The plan says which drives can erase themselves, and making it changes nothing.
+fn format_is_foreseen(session: &mut GuestSession) {
+    let drives = ["ERASED", "NONE"].map(id).join(" ");
+    let plan = session.ok(&format!("squall wipe --dry-run --json {drives}"));
+    let plan: Value = serde_json::from_str(&plan).expect("a plan");
+    assert_eq!(plan["means"], json!(["nvme-format", null]));
+    let plan = session.ok(&format!("squall wipe --dry-run {drives}"));
+    let line = "erase     supported: Format NVM with User Data Erase (--purge)";
+    assert_eq!(plan.matches("erase  ").count(), 1, "{plan}");
+    assert!(plan.contains(line), "{plan}");
+}
+
+/// If one drive cannot erase itself, all drives stay as they were.
+fn refused_unless_all_can(workspace: &Workspace, session: &mut GuestSession) {
+    let ran = session.wipe("refused", "--purge", &["ERASED", "NONE"]);
+    ran.refused("it cannot erase itself");
+    for serial in ["ERASED", "NONE"] {
+        assert!(workspace.is_old(serial), "{serial}");
+    }
+}
+
+fn erases_itself(workspace: &Workspace, session: &mut GuestSession, serial: &str) {
+    let options = format!("--purge --keep-key {SLOWLY}");
+    let running = session.start(serial, &options, &[serial]);
+    let purged = session.until(&running, 0, |event| event["event"] == "purged");
+    assert_eq!(purged["means"], "nvme-format");
+    assert_eq!(purged["failure"], Value::Null);
+    session.until(&running, 0, |event| event["event"] == "pass");
+    session.kill(running);
+    let left = &workspace.medium(serial)[REACHED as usize..];
+    assert!(left.iter().all(|byte| *byte == 0), "{serial}");
+
+    // The erase is not repeated; the drive is then overwritten and verified as usual.
+    let ran = session.resume(serial, "").success();
+    assert_eq!(ran.outcome(0), "verified");
+    assert!(ran.events("purge").is_empty() && ran.events("purged").is_empty());
+    let report = session.report(serial, 0);
+    assert_eq!(report["purge"]["failure"], Value::Null);
+    assert!(report["purge"]["ended"].is_string(), "{report}");
+    let page = session.page(serial, 0);
+    assert!(page.contains("the drive erased itself by Format NVM"));
+    let size = (SIZE * MIB) as usize;
+    assert!(workspace.medium(serial) == session.keystream(serial, 0, size));
+}
+
+/// The control: without `--purge`, the part that was not overwritten keeps its contents.
+fn keeps_what_is_not_overwritten(workspace: &Workspace, session: &mut GuestSession) {
+    let running = session.start("control", SLOWLY, &["CONTROL"]);
+    session.until_checkpoint(&running, 0);
+    session.kill(running);
+    let left = &workspace.medium("CONTROL")[REACHED as usize..];
+    assert!(left.iter().all(|byte| *byte == OLD));
 }
