@@ -4,8 +4,10 @@
 //! The other two forms of a report need no document: JSON is the data itself, and CSV has a line for each
 //! figure; see [`crate::reports`].
 
+mod figures;
 mod html;
 pub mod plots;
+mod svg;
 mod text;
 
 use plots::Figure;
@@ -192,7 +194,7 @@ impl Document {
         text::write(self, width)
     }
 
-    /// One file of HTML; see [`crate::page`]. All text is escaped.
+    /// One file of HTML. All text is escaped.
     pub fn page(&self) -> String {
         html::write(self)
     }
@@ -444,8 +446,10 @@ mod tests {
         hostile.groups[0].1[0][0] = Cell::new(HOSTILE).with([text()]);
         parts.push(Part::Table(hostile));
         parts.extend(figure(vec![bars(HOSTILE)]));
-        let document = document(parts);
+        let mut document = document(parts);
+        document.title = text();
         let page = document.page();
+        assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
         assert!(!page.contains("<script>") && page.matches("</style>").count() == 1);
         assert!(page.matches("&lt;script&gt;").count() > 10);
         assert!(!document.text(Some(80)).contains('\x1b'));
