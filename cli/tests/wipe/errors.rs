@@ -8,7 +8,7 @@ use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{OLD, Workspace, contents, run_to_end};
+use super::workspace::{OLD, Running, Workspace, contents, run_to_end};
 use crate::common::{refused, squall, text};
 
 /// What the wipe refuses, its dry run refuses in the same words.
@@ -161,35 +161,31 @@ fn a_target_in_use_is_refused() {
     run_to_end(workspace.wipe(&serial, &[&good, &device.path])).succeeded();
 }
 
-/// A dry run approves only a plan that would be carried out.
-fn a_dry_run_refuses_what_cannot_erase_itself() {
-    let workspace = Workspace::new();
-    let file = workspace.target("file", 4096);
-    purge_is_refused(&workspace, &file, "", "it is a file");
-    assert!(contents(&file, 4096).iter().all(|byte| *byte == OLD));
-}
-
 /// No real drive has run the commands yet, and the user is to know that.
 fn an_erase_that_is_untried_is_not_begun_unless_the_user_agrees() {
     let workspace = Workspace::new();
     let file = workspace.target("file", 4096);
     for options in ["--purge", "--purge=crypto", "--dry-run --purge"] {
         let run = run_to_end(workspace.wipe(options, &[&file]));
-        let run = run.refused("tried on emulated drives only");
-        assert!(
-            run.stderr.contains("add --untried-on-hardware"),
-            "{}",
-            run.stderr
-        );
+        run.refused("tried on emulated drives only")
+            .refused("add --untried-on-hardware");
     }
     assert!(contents(&file, 4096).iter().all(|byte| *byte == OLD));
 }
 
+/// A dry run approves only a plan that would be carried out.
 fn a_dry_run_refuses_a_device_that_cannot_erase_itself() {
-    let lab = Lab::new();
+    let (lab, workspace) = (Lab::new(), Workspace::new());
     let device = lab.device(1 << 20);
-    let serial = format!("--serial {}", serial(&device.path));
-    purge_is_refused(&Workspace::new(), &device.path, &serial, "it has no secure");
+    let serial = serial(&device.path);
+    let options = format!("--purge --untried-on-hardware --serial {serial}");
+    let why = "it cannot erase itself: it has no secure";
+    let real = run_to_end(workspace.wipe(&options, &[&device.path])).refused(why);
+    let dry = workspace.wipe(&format!("--dry-run {options}"), &[&device.path]);
+    let dry = run_to_end(dry).refused(why);
+    assert_eq!(dry.stderr.lines().count(), 1, "{}", dry.stderr);
+    assert_eq!(dry.stderr.lines().last(), real.stderr.lines().last());
+    assert!(dry.events.is_empty());
 }
 
 /// /dev/loop0 may be another device after the next boot.
@@ -202,19 +198,6 @@ fn a_dry_run_refuses_names_that_may_change() {
         let run = run.refused("these names may belong to other drives");
         assert!(run.events.is_empty(), "{options}");
     }
-}
-
-/// Checks that `squall wipe --purge` refuses a target without an erase command because of `why`, and
-/// that a dry run says the same.
-#[track_caller]
-fn purge_is_refused(workspace: &Workspace, target: &Path, options: &str, why: &str) {
-    let options = format!("--purge --untried-on-hardware {options}");
-    let why = format!("it cannot erase itself: {why}");
-    let real = run_to_end(workspace.wipe(&options, &[target])).refused(&why);
-    let dry = run_to_end(workspace.wipe(&format!("--dry-run {options}"), &[target])).refused(&why);
-    assert_eq!(dry.stderr.lines().count(), 1, "{}", dry.stderr);
-    assert_eq!(dry.stderr.lines().last(), real.stderr.lines().last());
-    assert!(dry.events.is_empty());
 }
 
 /// The serial number of `device` as `squall wipe --dry-run` prints it.
@@ -231,8 +214,7 @@ pub fn serial(device: &Path) -> String {
 fn two_runs_do_not_share_a_target() {
     let workspace = Workspace::new();
     let target = workspace.target("target", 8 << 20);
-    let mut first =
-        super::workspace::Running::start(workspace.wipe("--rate-limit 128KiB", &[&target]));
+    let mut first = Running::start(workspace.wipe("--rate-limit 128KiB", &[&target]));
     first.until("pass");
     run_to_end(workspace.wipe("", &[&target])).refused("locked");
     first.kill();
@@ -246,7 +228,6 @@ pub const TESTS: &[Test] = tests![
     without_a_terminal_nothing_is_wiped_unasked,
     a_target_in_use_is_refused: [LOOP_DEVICES],
     a_dry_run_refuses_a_folder_for_reports_that_cannot_be_made,
-    a_dry_run_refuses_what_cannot_erase_itself,
     an_erase_that_is_untried_is_not_begun_unless_the_user_agrees,
     a_dry_run_refuses_a_device_that_cannot_erase_itself: [LOOP_DEVICES],
     a_dry_run_refuses_names_that_may_change: [LOOP_DEVICES],

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -24,21 +24,17 @@ fn serials(devices: &[&Path]) -> String {
     devices.iter().map(option).collect()
 }
 
-fn image(workspace: &Workspace, name: &str, size: usize) -> PathBuf {
-    workspace.target(name, size)
-}
-
 fn several_are_wiped_at_once_and_nothing_beside_them() {
     let workspace = Workspace::new();
     // The device is in the middle of a file; the bytes before and after it must not change.
     let size = 24 * MIB;
-    let middle = image(&workspace, "middle", size);
+    let middle = workspace.target("middle", size);
     let offset = format!("--offset={}", 8 * MIB + 512);
     let limit = format!("--sizelimit={}", 8 * MIB + 512);
     let inner = Loop::attach(&[&offset, &limit], &middle);
-    let odd = Loop::attach(&[], &image(&workspace, "odd", 5 * MIB + 777));
-    let large = Loop::attach(&["--sector-size=4096"], &image(&workspace, "4k", 6 * MIB));
-    let neighbour = image(&workspace, "neighbour", MIB);
+    let odd = Loop::attach(&[], &workspace.target("odd", 5 * MIB + 777));
+    let large = Loop::attach(&["--sector-size=4096"], &workspace.target("4k", 6 * MIB));
+    let neighbour = workspace.target("neighbour", MIB);
     let beside = Loop::attach(&[], &neighbour);
 
     let devices = [inner.path.as_path(), &odd.path, &large.path];
@@ -58,12 +54,8 @@ fn several_are_wiped_at_once_and_nothing_beside_them() {
     assert!(before.iter().chain(behind).all(|byte| *byte == OLD));
     let last = fs::read(workspace.path("odd")).unwrap();
     assert!(last[odd_size..].iter().all(|byte| *byte == OLD));
-    assert!(
-        fs::read(&neighbour)
-            .unwrap()
-            .iter()
-            .all(|byte| *byte == OLD)
-    );
+    let beside_it = fs::read(&neighbour).unwrap();
+    assert!(beside_it.iter().all(|byte| *byte == OLD));
     drop(beside);
     run_to_end(workspace.verify("")).succeeded();
 }
@@ -71,18 +63,15 @@ fn several_are_wiped_at_once_and_nothing_beside_them() {
 fn verification_reads_the_medium_and_not_the_cache() {
     for direct in ["auto", "off"] {
         let workspace = Workspace::new();
-        let medium = image(&workspace, "medium", 4 * MIB);
+        let medium = workspace.target("medium", 4 * MIB);
         let device = Loop::attach(&["--direct-io=on"], &medium);
         let options = format!("--pass zero --direct {direct} {}", serials(&[&device.path]));
         run_to_end(workspace.wipe(&options, &[&device.path])).succeeded();
         // Now the page cache holds the device's zeros, as long as somebody has the device open, and the
         // medium holds something else.
         let _open = File::open(&device.path).unwrap();
-        assert!(
-            contents(&device.path, 4 * MIB)
-                .iter()
-                .all(|byte| *byte == 0)
-        );
+        let zeros = contents(&device.path, 4 * MIB);
+        assert!(zeros.iter().all(|byte| *byte == 0));
         flip(&medium, 2_500_000);
         let cached = contents(&device.path, 4 * MIB)[2_500_000];
         assert_eq!(cached, 0, "a control: whoever reads the cache sees nothing");

@@ -4,13 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use rustix::process::Signal;
 use squall_testing::loops::unmount;
 use squall_testing::needs::{MOUNTS, ROOT};
 use squall_testing::suite::Test;
 use squall_testing::tests;
-
-use crate::common::text;
 
 use super::workspace::{OLD, Running, Workspace, contents, read, run_to_end};
 
@@ -89,34 +86,11 @@ fn a_directory_that_fills_up_costs_no_report() {
     assert!(!workspace.has_journal() && workspace.files("key").is_empty());
 }
 
-fn an_interrupted_target_is_reported_too() {
-    let workspace = Workspace::new();
-    let target = workspace.target("target", 12 * MIB);
-    let mut running = Running::start(workspace.wipe("--rate-limit 256KiB", &[&target]));
-    running.until("progress");
-    running.signal(Signal::INT);
-    assert_eq!(running.until("ended")["outcome"], "interrupted");
-    running.child.wait().unwrap();
-    let report = read(&workspace.reports()[0]);
-    assert_eq!(report["format"], "squall-wipe/1");
-    assert_eq!(report["drives"][0]["outcome"]["outcome"], "interrupted");
-    let mut command = crate::common::squall("wipe --yes --resume");
-    let refused = command.arg(&workspace.reports()[0]).output().unwrap();
-    assert_eq!(refused.status.code(), Some(2), "a report is no journal");
-    let journal = workspace.journal();
-    let message = text(&refused.stderr);
-    let advice = format!("resume the job by its journal, {}", journal.display());
-    assert!(message.contains(&advice), "{message}");
-    assert!(workspace.reports()[0].exists() && workspace.has_journal());
-    run_to_end(workspace.verify("")).refused("are not finished");
-}
-
 pub const TESTS: &[Test] = tests![
     events_name_a_target_as_its_report_does,
     pages_have_local_time_beside_utc,
     a_full_directory_is_noticed_before_anything_is_written: [ROOT, MOUNTS],
     a_directory_that_fills_up_costs_no_report: [ROOT, MOUNTS],
-    an_interrupted_target_is_reported_too,
 ];
 
 /// A program may look for a target by the name in an event, which is that of the file.

@@ -1,15 +1,13 @@
 //! Damage that `squall verify` finds and must not miss.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::squall;
-
-use super::workspace::{Workspace, contents, flip, read, run_to_end};
+use super::workspace::{Workspace, contents, flip, read, run_to_end, squall_on};
 
 const MIB: usize = 1 << 20;
 
@@ -38,16 +36,11 @@ fn every_differing_range_is_found_in_one_run() {
     let offsets = [17, 40, 2_000_000, 7_999_999];
     offsets.iter().for_each(|offset| flip(&target, *offset));
     let found = run_to_end(workspace.verify("")).failed("not as they were written");
-    let found: Vec<_> = found
-        .events("differing")
-        .iter()
-        .map(|e| e["offset"].as_u64())
-        .collect();
+    let found = found.events("differing");
+    let found: Vec<_> = found.iter().map(|e| e["offset"].as_u64()).collect();
     assert_eq!(found, offsets.map(Some));
-    assert!(
-        contents(&target, 18)[17] == 0xff,
-        "verification writes nothing"
-    );
+    let same = contents(&target, 18)[17];
+    assert_eq!(same, 0xff, "verification writes nothing");
 }
 
 fn a_sample_finds_damage_that_is_everywhere() {
@@ -55,9 +48,8 @@ fn a_sample_finds_damage_that_is_everywhere() {
     let target = workspace.target("target", 8 * MIB);
     let done = run_to_end(workspace.wipe("--pass zero --verify sample", &[&target])).succeeded();
     let report = read(&workspace.reports()[0]);
-    let compared = report["drives"][0]["verification"]["compared"]
-        .as_u64()
-        .unwrap();
+    let compared = &report["drives"][0]["verification"]["compared"];
+    let compared = compared.as_u64().unwrap();
     assert!(compared > 800_000 && compared < 2 << 20, "{compared}");
     assert_eq!(done.events("ended")[0]["outcome"], "verified");
     workspace.target("target", 8 * MIB);
@@ -88,16 +80,10 @@ fn a_verification_leaves_a_report() {
     let page = fs::read_to_string(reports[1].with_extension("html")).unwrap();
     assert!(page.contains("Record of a verification") && page.contains("Differs"));
 
-    let verify = |paths: &[&Path]| {
-        let mut command = squall("verify --json");
-        run_to_end({
-            command.args(paths);
-            command
-        })
-    };
-    verify(&[&reports[0]]).refused("the report of a verification");
+    squall_on("verify", &[&reports[0]]).refused("the report of a verification");
     let report = &workspace.reports()[0];
-    verify(&[report, report]).refused("which another of these reports is about too");
+    let twice = squall_on("verify", &[report, report]);
+    twice.refused("which another of these reports is about too");
 }
 
 /// The report of a job is one of all its drives, and names the keys of each.
@@ -111,9 +97,7 @@ fn the_report_of_a_job_can_be_verified() {
     assert_eq!(read(&reports[0])["drives"].as_array().unwrap().len(), 2);
     let page = fs::read_to_string(reports[0].with_extension("html")).unwrap();
     assert!(page.contains("Record of a job") && page.contains("Verified"));
-    let mut command = squall("verify --json");
-    command.arg(&reports[0]);
-    let done = run_to_end(command).succeeded();
+    let done = squall_on("verify --json", &[&reports[0]]).succeeded();
     assert_eq!(done.events("ended").len(), 2);
     assert_eq!(workspace.verifications().len(), 2);
 }
@@ -124,35 +108,22 @@ fn a_missing_drive_does_not_stop_the_others() {
     let targets = ["one", "two"].map(|name| workspace.target(name, MIB));
     run_to_end(workspace.wipe("--pass zero", &[&targets[0], &targets[1]])).succeeded();
     fs::rename(&targets[0], workspace.path("aside")).expect("it is moved");
-    let verify = || {
-        let mut command = squall("verify --json");
-        command.arg(&workspace.job_reports()[0]);
-        run_to_end(command)
-    };
+    let verify = || squall_on("verify --json", &[&workspace.job_reports()[0]]);
     let done = verify().failed("1 of 2 drives were not compared completely");
     assert!(done.stderr.contains("not compared: "), "{}", done.stderr);
     let ended = done.events("ended");
-    assert_eq!(
-        (&ended[0]["drive"], &ended[0]["outcome"]),
-        (&json!(1), &json!("verified"))
-    );
-    let outcomes = workspace
-        .verifications()
-        .iter()
-        .map(|report| {
-            let drive = &read(report)["drives"][0];
-            (
-                drive["target"]["path"].clone(),
-                drive["outcome"]["outcome"].clone(),
-            )
-        })
-        .collect::<Vec<_>>();
+    assert!(ended[0]["drive"] == 1 && ended[0]["outcome"] == "verified");
+    let outcome = |report: &PathBuf| {
+        let drive = &read(report)["drives"][0];
+        json!([drive["target"]["path"], drive["outcome"]["outcome"]])
+    };
+    let outcomes: Vec<_> = workspace.verifications().iter().map(outcome).collect();
     assert_eq!(outcomes.len(), 2);
-    for (target, outcome) in targets.iter().zip(["vanished", "verified"]) {
-        assert!(
-            outcomes.contains(&(json!(target), json!(outcome))),
-            "{outcomes:?}"
-        );
+    for expected in [
+        json!([targets[0], "vanished"]),
+        json!([targets[1], "verified"]),
+    ] {
+        assert!(outcomes.contains(&expected), "{outcomes:?}");
     }
     // Nothing is compared if none is there.
     fs::remove_file(&targets[1]).expect("it is removed");

@@ -1,5 +1,6 @@
 //! A test's directory with targets and reports, and ways to run the command on them.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
@@ -53,27 +54,20 @@ impl Workspace {
     /// A `squall wipe` command with JSON events and without questions, its reports in `reports`.
     pub fn wipe(&self, options: &str, targets: &[&Path]) -> Command {
         let mut command = squall("wipe --yes --json --report");
-        command
-            .arg(self.path("reports"))
-            .args(options.split_whitespace());
-        piped(command.args(targets));
-        command
+        command.arg(self.path("reports"));
+        piped(command, options, targets)
     }
 
     /// A `squall wipe --resume` command for the only journal.
     pub fn resume(&self, options: &str) -> Command {
         let mut command = squall("wipe --yes --json --resume");
         command.arg(self.journal());
-        piped(command.args(options.split_whitespace()));
-        command
+        piped::<&Path>(command, options, &[])
     }
 
     /// A `squall verify` command for all reports.
     pub fn verify(&self, options: &str) -> Command {
-        let mut command = squall("verify --json");
-        command.args(options.split_whitespace());
-        piped(command.args(self.reports()));
-        command
+        piped(squall("verify --json"), options, &self.reports())
     }
 
     /// The files in the directory of reports with this ending, sorted.
@@ -89,57 +83,57 @@ impl Workspace {
         paths
     }
 
+    /// The records of which the name `is_one`, without its extension. A journal is called `20261122T093000Z-4711`, and
+    /// a report `20261122T093000Z-4711-01-name`.
+    fn records(&self, is_one: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let mut paths = self.files("json");
+        paths.retain(|path| is_one(&path.file_stem().unwrap_or_default().to_string_lossy()));
+        paths
+    }
+
     /// The reports of wiped drives.
     pub fn reports(&self) -> Vec<PathBuf> {
-        let mut paths = self.files("json");
-        let is_other = |path: &PathBuf| ends(path, "-job") || ends(path, "-verified");
-        paths.retain(|path| !is_journal(path) && !is_other(path));
-        paths
+        let is_other = |name: &str| name.ends_with("-job") || name.ends_with("-verified");
+        self.records(|name| !is_journal(name) && !is_other(name))
     }
 
     /// The reports of verifications, the oldest first.
     pub fn verifications(&self) -> Vec<PathBuf> {
-        let mut paths = self.files("json");
-        paths.retain(|path| ends(path, "-verified"));
+        let mut paths = self.records(|name| name.ends_with("-verified"));
         paths.sort_by_key(|path| fs::metadata(path).and_then(|about| about.modified()).ok());
         paths
     }
 
     /// The reports of whole jobs.
     pub fn job_reports(&self) -> Vec<PathBuf> {
-        let mut paths = self.files("json");
-        paths.retain(|path| ends(path, "-job"));
-        paths
+        self.records(|name| name.ends_with("-job"))
     }
 
     /// The only journal.
     pub fn journal(&self) -> PathBuf {
-        let mut paths = self.files("json");
-        paths.retain(|path| is_journal(path));
+        let mut paths = self.records(is_journal);
         assert_eq!(paths.len(), 1, "{paths:?}");
         paths.remove(0)
     }
 
     pub fn has_journal(&self) -> bool {
-        self.files("json").iter().any(|path| is_journal(path))
+        !self.records(is_journal).is_empty()
     }
 }
 
-fn piped(command: &mut Command) {
+fn is_journal(name: &str) -> bool {
+    name.split('-').count() == 2
+}
+
+fn piped<P: AsRef<OsStr>>(mut command: Command, options: &str, paths: &[P]) -> Command {
+    command.args(options.split_whitespace()).args(paths);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
-/// A journal is called `20261122T093000Z-4711.json`; a report is called
-/// `20261122T093000Z-4711-01-name.json`.
-fn is_journal(path: &Path) -> bool {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    stem.split('-').count() == 2
-}
-
-/// Whether the name of the file at `path` ends so, before its extension.
-fn ends(path: &Path, end: &str) -> bool {
-    let name = path.file_stem().unwrap_or_default();
-    name.to_string_lossy().ends_with(end)
+/// Runs squall with these arguments on these files.
+pub fn squall_on(arguments: &str, paths: &[&Path]) -> FinishedRun {
+    run_to_end(piped(squall(arguments), "", paths))
 }
 
 /// Runs a command to its end.
@@ -155,24 +149,29 @@ pub fn run_to_end(mut command: Command) -> FinishedRun {
 }
 
 impl FinishedRun {
-    /// Fails unless the run succeeded.
-    pub fn succeeded(self) -> FinishedRun {
-        assert_eq!(self.code, Some(0), "{}", self.stderr);
+    #[track_caller]
+    fn ended(self, code: i32, words: &str) -> FinishedRun {
+        assert_eq!(self.code, Some(code), "{}", self.stderr);
+        assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
         self
+    }
+
+    /// Fails unless the run succeeded.
+    #[track_caller]
+    pub fn succeeded(self) -> FinishedRun {
+        self.ended(0, "")
     }
 
     /// Fails unless the run failed (exit code 1) with a message that has `words`.
+    #[track_caller]
     pub fn failed(self, words: &str) -> FinishedRun {
-        assert_eq!(self.code, Some(1), "{}", self.stderr);
-        assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
-        self
+        self.ended(1, words)
     }
 
     /// Fails unless the run was refused before it wrote (exit code 2), with a message that has `words`.
+    #[track_caller]
     pub fn refused(self, words: &str) -> FinishedRun {
-        assert_eq!(self.code, Some(2), "{}", self.stderr);
-        assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
-        self
+        self.ended(2, words)
     }
 
     /// The events with this name.

@@ -19,8 +19,6 @@ pub mod named_file;
 pub mod number;
 pub mod output;
 pub mod pace;
-#[cfg(feature = "pages")]
-pub mod page;
 #[cfg(feature = "places")]
 pub mod places;
 #[cfg(feature = "report")]

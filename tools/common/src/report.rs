@@ -4,8 +4,10 @@
 //! The other two forms of a report need no document: JSON is the data itself, and CSV has a line for each
 //! figure; see [`crate::reports`].
 
+mod figures;
 mod html;
 pub mod plots;
+mod svg;
 mod text;
 
 use plots::Figure;
@@ -18,7 +20,7 @@ pub struct Document {
     pub command: &'static str,
     /// What it is about.
     pub heading: &'static str,
-    /// What was measured, and where, in a line.
+    /// What was measured, and where, or what it is a record of, in a line.
     pub machine: String,
     /// When: RFC 3339, and for people.
     pub date: [String; 2],
@@ -34,6 +36,9 @@ pub struct Document {
 /// A part of a document.
 pub enum Part {
     Section(Section),
+    Verdict(Verdict),
+    /// Lines to sign on, with the name if it is known; only pages have them, and on paper what follows begins a sheet.
+    Signature(Option<String>),
     /// A doubt about what follows, after a word for it.
     Warning(&'static str, String),
     /// The most important sentences.
@@ -57,6 +62,23 @@ pub enum Part {
     OnPage(Vec<Part>),
     /// Parts that a page does not need.
     OnTerminal(Vec<Part>),
+}
+
+/// What became of what the document is about.
+pub struct Verdict {
+    pub grade: Grade,
+    /// The verdict in a word or a few.
+    pub word: String,
+    /// What it means.
+    pub sentences: Vec<String>,
+}
+
+/// How good a verdict is, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    Good,
+    Doubtful,
+    Bad,
 }
 
 /// Parts with a heading.
@@ -172,7 +194,7 @@ impl Document {
         text::write(self, width)
     }
 
-    /// One file of HTML; see [`crate::page`]. All text is escaped.
+    /// One file of HTML. All text is escaped.
     pub fn page(&self) -> String {
         html::write(self)
     }
@@ -238,7 +260,13 @@ mod tests {
 
     fn every_part() -> Vec<Part> {
         let item = ("others".to_owned(), Some(1));
+        let verdict = Verdict {
+            grade: Grade::Doubtful,
+            word: "Stopped".into(),
+            sentences: vec!["Half of it is done.".into()],
+        };
         vec![
+            Part::Verdict(verdict),
             Part::Facts(vec![
                 ("CPU".into(), "fast".into()),
                 ("CPUs".into(), "2".into()),
@@ -256,12 +284,13 @@ mod tests {
             Part::OnTerminal(vec![Part::items(["it broke".to_owned()])]),
             Part::Folded("More", vec![Part::Note("more".into())]),
             Part::Copy("Run".into(), "squall".into()),
+            Part::Signature(Some("A. Name".into())),
         ]
     }
 
     #[test]
     fn text_has_every_part_and_the_advice_last() {
-        let expected = "DOUBT: of all\na machine\nCPU: fast; CPUs: 2\n\nAll\nA note.\n\
+        let expected = "DOUBT: of all\na machine\nStopped\nHalf of it is done.\nCPU: fast; CPUs: 2\n\nAll\nA note.\n\
                         name         at     at term\n              1      2\n\
                         one       5 ns*  5 ns*    t\n\
                         two      10 ns  10 ns     t\ninsecure\n\
@@ -313,6 +342,8 @@ mod tests {
             "<time datetime=\"2026-11-22T10:15:30Z\">2026-11-22</time>",
             "<p class=\"warning\"><strong>Doubt. </strong>of all</p>",
             "<p class=\"advice\">Do this.</p>",
+            "<div class=\"verdict doubtful\"><span class=\"mark\" aria-hidden=\"true\">!</span><div>\
+             <p class=\"word\">Stopped</p><p>Half of it is done.</p></div></div>",
             "<dl class=\"facts\"><div><dt>CPU</dt><dd>fast</dd></div>",
             "<section><h2 id=\"all\">All</h2><p class=\"note\">A note.</p>",
             "<table class=\"figures\" aria-labelledby=\"all\">",
@@ -327,6 +358,7 @@ mod tests {
             "<li id=\"source-1\">a book</li>",
             "<details><summary>More</summary>",
             "<p class=\"copy\">Run:</p><pre tabindex=\"0\"><code>squall</code></pre>",
+            "<div><dt>Name</dt><dd>A. Name</dd></div><div><dt>Date</dt><dd></dd></div>",
             "<footer><p class=\"note\">squall 0</p></footer>",
         ];
         let mut rest = page.as_str();
@@ -414,8 +446,10 @@ mod tests {
         hostile.groups[0].1[0][0] = Cell::new(HOSTILE).with([text()]);
         parts.push(Part::Table(hostile));
         parts.extend(figure(vec![bars(HOSTILE)]));
-        let document = document(parts);
+        let mut document = document(parts);
+        document.title = text();
         let page = document.page();
+        assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
         assert!(!page.contains("<script>") && page.matches("</style>").count() == 1);
         assert!(page.matches("&lt;script&gt;").count() > 10);
         assert!(!document.text(Some(80)).contains('\x1b'));

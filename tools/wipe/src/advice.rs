@@ -20,15 +20,13 @@ pub struct Advice {
 /// target is not flash. `erase` is what it said of its own erase.
 pub fn flash_advice(identity: &Identity, erase: Option<&OwnErase>) -> Option<String> {
     let Advice { text, commands } = Advice::for_target(identity, erase)?;
-    let commands = commands
-        .iter()
-        .map(|(command, what)| format!("`{command}` ({what})"));
+    let commands = commands.iter();
+    let commands = commands.map(|(command, what)| format!("`{command}` ({what})"));
     let commands: Vec<_> = commands.collect();
-    if commands.is_empty() {
-        Some(text)
-    } else {
-        Some(format!("{text} {}", commands.join(", ")))
-    }
+    Some(match commands.is_empty() {
+        true => text,
+        false => format!("{text} {}", commands.join(", ")),
+    })
 }
 
 impl Advice {
@@ -38,26 +36,26 @@ impl Advice {
         let Some(means) = drive.purge.as_ref().and_then(Purge::done) else {
             return Advice::for_target(target, drive.own_erase.as_ref());
         };
-        let whole = "everything it holds, including the spare cells";
-        let (reach, commands) = match (means, means.action()) {
-            (EraseMethod::SecureDiscard, _) => (
-                "the blocks in use, including copies of them, but not the unused blocks",
-                beyond_discards(target),
-            ),
-            (_, Some(Action::CryptoErase)) => (
-                "the key under which it encrypts everything it holds, so that nothing can be decrypted",
-                Vec::new(),
-            ),
-            (EraseMethod::ScsiSanitize | EraseMethod::AtaSanitize, _) => (
-                "everything it holds, or the key under which it encrypts that",
-                Vec::new(),
-            ),
-            (EraseMethod::NvmeFormat, _) => (
-                "what this namespace holds; no standard says whether that includes spare cells",
-                Vec::new(),
-            ),
-            _ => (whole, Vec::new()),
+        let reach = match (means, means.action()) {
+            (EraseMethod::SecureDiscard, _) => {
+                "the blocks in use, including copies of them, but not the unused blocks"
+            }
+            (_, Some(Action::CryptoErase)) => {
+                "the key under which it encrypts everything it holds, so that nothing can be decrypted"
+            }
+            (EraseMethod::ScsiSanitize | EraseMethod::AtaSanitize, _) => {
+                "everything it holds, or the key under which it encrypts that"
+            }
+            (EraseMethod::NvmeFormat, _) => {
+                "what this namespace holds; no standard says whether that includes spare cells"
+            }
+            _ => "everything it holds, including the spare cells",
         };
+        let is_left = means == EraseMethod::SecureDiscard
+            && target.kind == Kind::Disk
+            && is_memory_card(&target.path);
+        let commands = is_left.then(|| beyond_discards(&target.path));
+        let commands = commands.into_iter().collect();
         let text = format!(
             "Before it was overwritten, the drive erased itself by {}: {reach}. It reports that it \
              did; that cannot be checked from outside.",
@@ -107,28 +105,24 @@ fn purge(targets: &[PathBuf], what: &'static str) -> (String, &'static str) {
 
 /// Commands for a whole drive that tells nothing of its own erase. They erase all its contents, even what the wipe wrote.
 fn disk(path: &Path) -> Vec<(String, &'static str)> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if name.starts_with("mmcblk") {
-        return vec![
-            purge(&[path.into()], "erases the blocks in use, then overwrites"),
-            (
-                format!("mmc sanitize {}", path.display()),
-                "erases the unused blocks (eMMC)",
-            ),
-        ];
+    if !is_memory_card(path) {
+        let what = "the drive erases itself, then is overwritten";
+        return vec![purge(&[path.into()], what)];
     }
-    let what = "the drive erases itself, then is overwritten";
-    vec![purge(&[path.into()], what)]
+    let what = "erases the blocks in use, then overwrites";
+    vec![purge(&[path.into()], what), beyond_discards(path)]
 }
 
-/// Commands for what a secure discard does not reach.
-fn beyond_discards(target: &Identity) -> Vec<(String, &'static str)> {
-    let mut commands = match target.kind {
-        Kind::Disk => disk(&target.path),
-        _ => Vec::new(),
-    };
-    commands.retain(|(command, _)| command.starts_with("mmc sanitize "));
-    commands
+/// The command for what a secure discard of an eMMC does not reach.
+fn beyond_discards(path: &Path) -> (String, &'static str) {
+    let command = format!("mmc sanitize {}", path.display());
+    (command, "erases the unused blocks (eMMC)")
+}
+
+/// Whether the device at `path` is a memory card or an eMMC, which cannot be asked about its own erase.
+pub fn is_memory_card(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with("mmcblk")
 }
 
 /// Commands for a partition: a drive erases a part of itself only by secure discard.

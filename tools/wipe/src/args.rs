@@ -94,8 +94,7 @@ pub struct WipeArguments {
     /// overwriting, this reaches the spare cells of flash. It erases nothing outside the
     /// targets: NVMe Sanitize, which erases all namespaces, only if all of them are targets or empty.
     /// Targets that do not support it are refused. It cannot be stopped: a drive goes on sanitizing itself
-    /// even after a power cut, and --resume waits for it. Unless this, --yes or --all is given, squall asks
-    /// whether to purge flash that supports it.
+    /// even after a power cut, and --resume waits for it.
     /// squall's commands for this were tried on emulated drives only, so --untried-on-hardware is needed too.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true,
           default_missing_value = "auto", conflicts_with = "resume")]
@@ -146,8 +145,9 @@ pub struct WipeArguments {
           value_parser = number::in_range("seconds", 1..=3600_u32))]
     pub checkpoint: u32,
 
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
+    /// Print one JSON object per line on standard output, for programs
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `squall verify`.
@@ -182,8 +182,9 @@ pub struct VerifyArguments {
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
+    /// Print one JSON object per line on standard output, for programs
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `squall blank`.
@@ -267,14 +268,6 @@ pub struct TransferArguments {
     /// which squall itself waits, such as for --rate-limit, and a drive's own erase do not count.
     #[arg(long, value_name = "TIME", value_parser = stall)]
     pub stall: Option<Duration>,
-}
-
-/// How a run is shown.
-#[derive(Args, Clone, Debug)]
-pub struct OutputArguments {
-    /// Print one JSON object per line on standard output, for programs
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Parses how much `squall verify` compares: not nothing.

@@ -50,19 +50,13 @@ struct Reason {
 
 impl Reason {
     fn rule(text: impl Into<String>) -> Reason {
-        let text = text.into();
-        Reason {
-            text,
-            is_missed: false,
-        }
+        let (text, is_missed) = (text.into(), false);
+        Reason { text, is_missed }
     }
 
-    fn missed(text: impl Into<String>) -> Reason {
-        let text = text.into();
-        Reason {
-            text,
-            is_missed: true,
-        }
+    fn missed(failure: Failure) -> Reason {
+        let (text, is_missed) = (failure.into_text(), true);
+        Reason { text, is_missed }
     }
 }
 
@@ -132,15 +126,14 @@ impl KnownDrives {
                 && known.outcome.as_ref().is_none_or(Outcome::is_success);
             (!is_another).then_some((likeness, "a drive of this job"))
         });
-        let left_out = self
-            .left_out
-            .iter()
+        let left_out = self.left_out.iter();
+        let left_out = left_out
             .filter_map(|known| Some((known.likeness(drive)?, "a drive that was left out")));
         let (likeness, what) = of_job.chain(left_out).next()?;
-        Some(Reason::missed(format!(
+        Some(Reason::missed(Failure::Runtime(format!(
             "it has the {} of {what}, and may be that one: wipe it by name if it is another",
             likeness.words()
-        )))
+        ))))
     }
 }
 
@@ -229,9 +222,8 @@ impl<'a> Arrivals<'a> {
     /// Makes a drive a part of the job, or tells why it is not.
     fn add(&self, mut target: Target) -> Result<PendingDrive, Reason> {
         self.check(&target)?;
-        let failed = |failure: Failure| Reason::missed(failure.into_text());
         target.has_stable_name = true;
-        let (device, purge) = self.open(&target).map_err(failed)?;
+        let (device, purge) = self.open(&target).map_err(Reason::missed)?;
         let targets = std::slice::from_ref(&target);
         let mut own_erases = purge::own_erases(targets, &purge::ask_all(targets));
         let drive = Drive {
@@ -239,7 +231,7 @@ impl<'a> Arrivals<'a> {
             own_erase: own_erases.remove(0),
             ..Drive::from_target(&target)
         };
-        let (number, keys) = enter(&self.journal, drive).map_err(failed)?;
+        let (number, keys) = enter(&self.journal, drive).map_err(Reason::missed)?;
         Ok(PendingDrive {
             number,
             plan: self.journal.job().plan.clone(),
@@ -263,7 +255,7 @@ impl<'a> Arrivals<'a> {
                 purge::check_idle(targets)?;
                 vec![None]
             }
-            how => purge::choose(how, &self.options.consent, targets, &devices)?,
+            Some(how) => purge::choose(how, targets, &devices)?,
         };
         Ok((devices.remove(0), purges.remove(0)))
     }
@@ -274,13 +266,12 @@ impl<'a> Arrivals<'a> {
         if choice.except.iter().any(|name| target.has_serial(name)) {
             return Err(Reason::rule("left out by --except"));
         }
-        let reason = self
-            .known
-            .reason_against(&target.identity, &self.journal.job());
-        if let Some(reason) = reason {
+        let job = self.journal.job().clone();
+        if let Some(reason) = self.known.reason_against(&target.identity, &job) {
             return Err(reason);
         }
-        let uses = uses(target).map_err(|failure| Reason::missed(failure.into_text()))?;
+        let uses = guards::uses(std::slice::from_ref(target), &PURPOSE).map_err(Reason::missed)?;
+        let uses = uses.into_iter().flatten().collect();
         match choice::reason_against(target, &choice.bus, uses) {
             Some(reason) => Err(Reason::rule(reason)),
             None => Ok(()),
@@ -295,17 +286,12 @@ fn enter(journal: &Journal, drive: Drive) -> Result<(usize, Option<Keys>), Failu
     Ok((number, keys.into_iter().flatten().next()))
 }
 
-fn uses(target: &Target) -> Result<Vec<String>, Failure> {
-    let uses = guards::uses(std::slice::from_ref(target), &PURPOSE)?;
-    Ok(uses.into_iter().flatten().collect())
-}
-
 fn name(identity: &Identity) -> String {
-    let serial = identity
-        .serial
-        .as_deref()
-        .map(|serial| format!(" ({serial})"));
-    format!("{}{}", identity.path.display(), serial.unwrap_or_default())
+    let path = identity.path.display();
+    match &identity.serial {
+        Some(serial) => format!("{path} ({serial})"),
+        None => path.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -351,27 +337,21 @@ mod tests {
             let Reason { text, is_missed } = reason(&job, "JOB", Some("naa.2")).expect("a reason");
             assert!(text.starts_with(words) && !is_missed, "{text}");
         }
-        for (serial, wwid, words) in [
+        for (serial, wwid, what, which) in [
             // A second stick of the same make is not said to be wiped.
-            (
-                "STICK",
-                None,
-                "it has the serial number and size of a drive of this job",
-            ),
-            (
-                "CHEAP",
-                None,
-                "it has the serial number and size of a drive that was left out",
-            ),
+            ("STICK", None, "serial number and size", "of this job"),
+            ("CHEAP", None, "serial number and size", "that was left out"),
             (
                 "DOCK",
                 Some("naa.1"),
-                "it has the worldwide identifier and size of a drive that was",
+                "worldwide identifier and size",
+                "that was left out",
             ),
-            ("diskseq-7", None, "it has the size of a drive of this job"),
+            ("diskseq-7", None, "size", "of this job"),
         ] {
             let Reason { text, is_missed } = reason(&job, serial, wwid).expect("a reason");
-            assert!(text.starts_with(words) && is_missed, "{text}");
+            let words = format!("it has the {what} of a drive {which}");
+            assert!(text.starts_with(&words) && is_missed, "{text}");
         }
         let left_out = Reason::rule("it was left out before");
         assert_eq!(reason(&job, "LEFT", Some("naa.1")), Some(left_out));
@@ -414,10 +394,8 @@ mod tests {
             target: file,
             reason: "is mounted".into(),
         });
-        let Err(failure) = KnownDrives::from_choice(&choice) else {
-            panic!("it does not count");
-        };
-        let text = failure.into_text();
+        let refused = KnownDrives::from_choice(&choice).err();
+        let text = refused.expect("it does not count").into_text();
         assert!(
             text.contains("nothing was written: use Linux 5.15"),
             "{text}"
@@ -431,22 +409,15 @@ mod tests {
         let journal = Journal::create(directory.path(), fixture::job());
         let before = journal.job().drives.len();
         let drive = || Drive::new(drive("NEW", None));
-        let key =
-            journal
-                .directory()
-                .join(format!("{}-{:02}-NEW.key", journal.job().id, before + 1));
-
-        fs::create_dir(&key).expect("a place that is taken");
-        assert!(enter(&journal, drive()).is_err());
-        assert_eq!(journal.job().drives.len(), before);
-        fs::remove_dir(&key).expect("an empty directory");
-
-        fs::create_dir(journal.path()).expect("a place that is taken");
-        assert!(enter(&journal, drive()).is_err());
-        assert_eq!(journal.job().drives.len(), before);
-        assert!(!key.exists());
-        fs::remove_dir(journal.path()).expect("an empty directory");
-
+        let key = format!("{}-{:02}-NEW.key", journal.job().id, before + 1);
+        let key = journal.directory().join(key);
+        for place in [key.as_path(), journal.path()] {
+            fs::create_dir(place).expect("a place that is taken");
+            assert!(enter(&journal, drive()).is_err());
+            assert_eq!(journal.job().drives.len(), before);
+            fs::remove_dir(place).expect("an empty directory");
+            assert!(!key.exists());
+        }
         let (number, keys) = enter(&journal, drive()).expect("it is recorded");
         assert!(number == before && keys.is_some() && key.exists());
     }

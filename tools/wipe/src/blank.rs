@@ -19,14 +19,13 @@ use squall_tools::{Failure, Inquiry, Interrupt, output};
 
 use crate::args::{BlankArguments, TransferArguments};
 
-use crate::event::EventSender;
 use crate::pipeline::Pipeline;
-use crate::progress::{Phase, Progress};
+use crate::progress::{EventSender, Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{Extent, Outcome};
 use crate::run::supervised;
 use crate::sample::samples;
-use crate::task::{OpenTarget, Stop, Task};
+use crate::task::{OpenTarget, Stop, Task, changed_size};
 use crate::text;
 use crate::threads::{Control, DriveThread};
 
@@ -93,16 +92,13 @@ fn work(
     while printed.is_ok() && readers.iter().any(|reader| !reader.has_ended) {
         let answered = answers.recv_timeout(TICK);
         if answered.is_err() {
-            let under_way = readers
-                .iter()
-                .enumerate()
-                .filter(|(_, reader)| !reader.has_ended);
+            let all = readers.iter().enumerate();
+            let under_way = all.filter(|(_, reader)| !reader.has_ended);
             let progress = under_way.map(|(number, reader)| (number, &*reader.worker.progress));
             screen.show(progress, inquiry.take());
         }
-        let readers_and_numbers = readers.iter_mut().enumerate();
-        let stalled = readers_and_numbers
-            .filter_map(|(number, reader)| Some((number, give_up_if_stalled(reader)?)));
+        let all = readers.iter_mut().enumerate();
+        let stalled = all.filter_map(|(number, it)| Some((number, give_up_if_stalled(it)?)));
         let stalled: Vec<NumberedAnswer> = stalled.collect();
         for (number, answer) in answered.into_iter().chain(stalled) {
             // What the thread of a target that was given up says counts for nothing.
@@ -283,12 +279,8 @@ impl Reading {
             Some(_) => Contents::Unknown,
         };
         let unreadable = seen.unreadable.extents();
-        let answer = Answer::new(
-            &target.identity.given,
-            Some(target.identity.clone()),
-            contents,
-            found,
-        );
+        let identity = Some(target.identity.clone());
+        let answer = Answer::new(&target.identity.given, identity, contents, found);
         Answer {
             blank: answer.blank && unreadable.is_empty(),
             reason,
@@ -314,11 +306,10 @@ fn scan(pipeline: &mut Pipeline<'_>, regions: &[Extent], seen: &mut Scan) -> Res
 
 /// Fails if `target` is no longer as long as when its reading began: what was added was not read.
 fn check_size(target: &Target, device: &Device) -> Result<(), Stop> {
-    let (before, now) = (target.identity.size, device.length());
-    match now.map_err(|error| Stop::Failed(format!("size: {}", cause(&error))))? {
-        now if now == before => Ok(()),
-        _ if !target.is_attached() => Err(Stop::Vanished),
-        now => Err(Stop::Failed(format!(
+    let before = target.identity.size;
+    match changed_size(target, device)? {
+        None => Ok(()),
+        Some(now) => Err(Stop::Failed(format!(
             "it has {now} bytes now, and had {before} when this began: read it again"
         ))),
     }
@@ -397,19 +388,15 @@ mod tests {
             answer_if(|control, _| _ = control.skip(), &ext, ""),
         ];
         let lines = answers.each_ref().map(Answer::line);
-        let line = |number: usize, words: &str| {
-            assert!(lines[number].contains(words), "{words}: {}", lines[number]);
-        };
-        line(0, "image: blank: zeros (5.00 kB read)");
-        line(1, "image: blank: bytes 0x55 (a sample, 5.00 kB read)");
-        line(
-            2,
+        let expected = [
+            "image: blank: zeros (5.00 kB read)",
+            "image: blank: bytes 0x55 (a sample, 5.00 kB read)",
             "image: not blank: data from byte 1,080 on: ext2, ext3 or ext4 (",
-        );
-        line(
-            3,
             "image: not read: interrupted: it was not read to its end (0 B read)",
-        );
+        ];
+        for (line, words) in lines.iter().zip(expected) {
+            assert!(line.contains(words), "{words}: {line}");
+        }
         let mut count = Count::default();
         answers.iter().for_each(|answer| count.add(answer));
         let text = count.text(answers.len()).expect("a failure");

@@ -148,11 +148,8 @@ fn reason_against_bus(bus: &str, buses: &[Bus]) -> Option<String> {
 fn excepted(names: &[String], drives: &[Target]) -> Result<Vec<usize>, Failure> {
     let mut all = Vec::new();
     for name in names {
-        let is_it = |target: &Target| is_excepted(std::slice::from_ref(name), target);
-        let found = drives
-            .iter()
-            .enumerate()
-            .filter(|(_, target)| is_it(target));
+        let found = drives.iter().enumerate();
+        let found = found.filter(|(_, target)| is_excepted(name, target));
         let before = all.len();
         all.extend(found.map(|(number, _)| number));
         if all.len() == before {
@@ -166,14 +163,12 @@ fn excepted(names: &[String], drives: &[Target]) -> Result<Vec<usize>, Failure> 
     Ok(all)
 }
 
-/// Whether one of `names` means `target`.
-fn is_excepted(names: &[String], target: &Target) -> bool {
-    names
-        .iter()
-        .any(|name| match Target::find(Path::new(name)) {
-            Ok(named) => target.is_same_drive_as(&named),
-            Err(_) => target.has_serial(name),
-        })
+/// Whether `name` means `target`.
+fn is_excepted(name: &str, target: &Target) -> bool {
+    match Target::find(Path::new(name)) {
+        Ok(named) => target.is_same_drive_as(&named),
+        Err(_) => target.has_serial(name),
+    }
 }
 
 impl Choice {
@@ -191,20 +186,17 @@ impl Choice {
 
     /// What is left out, for programs.
     pub fn skipped(&self) -> Vec<Skipped> {
-        self.left_out.iter().map(Skipped::from_left_out).collect()
-    }
-}
-
-impl Skipped {
-    fn from_left_out(left_out: &LeftOut) -> Skipped {
-        let drive = &left_out.target.identity;
-        Skipped {
-            path: drive.path.clone(),
-            model: drive.model.clone(),
-            serial: drive.serial.clone(),
-            size: drive.size,
-            reason: left_out.reason.clone(),
-        }
+        let skipped = |LeftOut { target, reason }: &LeftOut| {
+            let drive = target.identity.clone();
+            Skipped {
+                path: drive.path,
+                model: drive.model,
+                serial: drive.serial,
+                size: drive.size,
+                reason: reason.clone(),
+            }
+        };
+        self.left_out.iter().map(skipped).collect()
     }
 }
 
@@ -249,20 +241,17 @@ mod tests {
             assert_eq!(reason_against_bus(&bus.name(), &[]), None);
             assert_eq!(reason_against_bus(&bus.name(), &[*bus]), None);
         }
-        for (bus, buses, expected) in [
+        for (bus, buses, others) in [
             (
                 "rbd",
                 &[][..],
-                "is on rbd, not on mmc or nvme or sata or scsi or usb or virtio",
+                "mmc or nvme or sata or scsi or usb or virtio",
             ),
-            ("rbd", &[Bus::Usb], "is on rbd, not on usb"),
-            (
-                "sata",
-                &[Bus::Usb, Bus::Mmc],
-                "is on sata, not on usb or mmc",
-            ),
+            ("rbd", &[Bus::Usb], "usb"),
+            ("sata", &[Bus::Usb, Bus::Mmc], "usb or mmc"),
         ] {
-            assert_eq!(reason_against_bus(bus, buses).as_deref(), Some(expected));
+            let expected = format!("is on {bus}, not on {others}");
+            assert_eq!(reason_against_bus(bus, buses), Some(expected));
         }
     }
 
@@ -273,11 +262,9 @@ mod tests {
         let file = lab.image("image", 4096);
         let drive = |path: &str, model: &str, serial: &str| {
             let mut target = Target::find(&file).expect("a target");
-            target.identity.path = path.into();
-            target.identity.size = 4_000_787_030_016;
-            target.identity.model = Some(model.into());
-            target.identity.serial = Some(serial.into());
-            target.identity.flash = Some(false);
+            let it = &mut target.identity;
+            (it.path, it.size, it.flash) = (path.into(), 4_000_787_030_016, Some(false));
+            (it.model, it.serial) = (Some(model.into()), Some(serial.into()));
             target
         };
         let left_out = |path: &str, serial: &str, reason: &str| {
@@ -321,13 +308,8 @@ mod tests {
         choice.leave_out(|target| is_busy(target).then(|| "it is sanitizing itself".into()));
         let text = choice.text(None);
         let (skipped, wiped) = text.split_once("to be wiped:").expect("both tables");
-        assert!(
-            skipped.contains("/busy") && skipped.contains("it is sanitizing itself"),
-            "{text}"
-        );
-        assert!(
-            wiped.contains("/idle") && !wiped.contains("/busy"),
-            "{text}"
-        );
+        let is_skipped = skipped.contains("/busy") && skipped.contains("it is sanitizing itself");
+        let is_wiped = wiped.contains("/idle") && !wiped.contains("/busy");
+        assert!(is_skipped && is_wiped, "{text}");
     }
 }

@@ -17,19 +17,18 @@ use squall_tools::failure::cause;
 use crate::args::TransferArguments;
 use crate::content::Content;
 use crate::content::Key;
-use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::Keys;
 use crate::machine::Clocks;
 use crate::pass::{self, Found};
 use crate::pipeline::Pipeline;
-use crate::progress::{Phase, Progress};
+use crate::progress::{EventKind, EventSender, Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{
     ContentKind, Drive, Extent, Level, Outcome, Pass, Plan, Scope, Transfer, Verification,
 };
 use crate::sample::samples;
-use crate::task::{OpenTarget, Stop};
+use crate::task::{OpenTarget, Stop, changed_size};
 use crate::text;
 use crate::threads::Control;
 
@@ -158,11 +157,8 @@ impl Worker {
     /// Records the health of a drive to which nothing was done yet.
     fn read_health(&self) {
         let is_new = self.update(|drive| {
-            let has_purge = drive
-                .purge
-                .as_ref()
-                .is_some_and(|purge| purge.began.is_some());
-            drive.passes.is_empty() && !has_purge
+            let purge = drive.purge.as_ref();
+            drive.passes.is_empty() && purge.is_none_or(|purge| purge.began.is_none())
         });
         if is_new {
             let health = Health::read(&self.drive.target, self.drive.device.file());
@@ -203,16 +199,9 @@ impl Worker {
 
     /// Records the target's size if it has changed. What was added was neither overwritten nor compared.
     fn note_size(&self) -> Result<(), Stop> {
-        let now = self.drive.device.length();
-        let now = now.map_err(|error| Stop::Failed(format!("size: {}", cause(&error))))?;
-        match now == self.drive.target.identity.size {
-            true => Ok(()),
-            false if !self.drive.target.is_attached() => Err(Stop::Vanished),
-            false => {
-                self.update(|drive| drive.size_at_end = Some(now));
-                Ok(())
-            }
-        }
+        let changed = changed_size(&self.drive.target, &self.drive.device)?;
+        self.update(|drive| drive.size_at_end = changed.or(drive.size_at_end));
+        Ok(())
     }
 
     fn pipeline(&self) -> Result<Pipeline<'_>, Stop> {
@@ -234,11 +223,8 @@ impl Worker {
 
     /// Writes the pass of this number, or what an earlier run has left of it.
     fn overwrite(&self, pipeline: &mut Pipeline<'_>, number: u32) -> Result<(), Stop> {
-        let key = self
-            .drive
-            .keys
-            .as_ref()
-            .and_then(|keys| keys.of_pass(number));
+        let keys = self.drive.keys.as_ref();
+        let key = keys.and_then(|keys| keys.of_pass(number));
         let (kind, mut content) = self.content(number, key)?;
         let index = number as usize - 1;
         let begun = self.update(|drive| {
@@ -299,14 +285,12 @@ impl Worker {
             ..Verification::default()
         });
         let offset = begun.offset;
-        let left: Vec<_> = regions
-            .iter()
-            .filter(|region| region.end() > offset)
-            .map(|region| {
-                let from = region.offset.max(offset);
-                Extent::new(from, region.end() - from)
-            })
-            .collect();
+        let left = regions.iter().filter(|region| region.end() > offset);
+        let left = left.map(|region| {
+            let from = region.offset.max(offset);
+            Extent::new(from, region.end() - from)
+        });
+        let left: Vec<_> = left.collect();
         let total: u64 = regions.iter().map(|region| region.length).sum();
         let to_do: u64 = left.iter().map(|region| region.length).sum();
         self.progress
@@ -323,13 +307,8 @@ impl Worker {
             self.verification(number, |place| *place = Some(found.onto(now)));
             self.save();
         };
-        pass::compare(
-            pipeline,
-            &mut content,
-            &left,
-            Found::resumed(&begun),
-            &mut save,
-        )?;
+        let found = Found::resumed(&begun);
+        pass::compare(pipeline, &mut content, &left, found, &mut save)?;
         self.verification(number, |found| {
             if let Some(found) = found {
                 found.ended = Some(Timestamp::now());

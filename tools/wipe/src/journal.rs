@@ -137,11 +137,8 @@ pub fn report_path(directory: &Path, job: &Job, drive: usize) -> PathBuf {
 
 /// What a target's files are named after: its serial number, or else its own name.
 fn label(target: &Identity) -> String {
-    let name = target
-        .path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy();
+    let name = target.path.file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
     let label = target.serial.as_deref().unwrap_or(&name);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let plain = label.chars().map(|c| if is_plain(c) { c } else { '_' });
@@ -161,13 +158,10 @@ pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
         JOURNAL => return Err(wrong("a journal, not a report: resume the job first")),
         FORMAT => {
             let journal = path.with_file_name(format!("{}.json", job.id));
-            return Err(wrong(&if journal.exists() {
-                format!(
-                    "a report: resume the job by its journal, {}",
-                    journal.display()
-                )
-            } else {
-                "the report of a job that is over: there is nothing to resume".to_owned()
+            let shown = journal.display();
+            return Err(wrong(&match journal.exists() {
+                true => format!("a report: resume the job by its journal, {shown}"),
+                false => "the report of a job that is over: there is nothing to resume".into(),
             }));
         }
         _ => return Err(wrong("of another version of squall wipe")),
@@ -206,18 +200,12 @@ fn inconsistency(job: &Job) -> Option<&'static str> {
         if !passes.iter().zip(&job.plan.passes).all(is_whole) {
             return Some("a pass beyond the target");
         }
-        let is_inside = |verification: &Verification| {
-            let found = verification
-                .differing
-                .iter()
-                .chain(&verification.unreadable);
-            verification.offset <= size && found.into_iter().all(is_within)
+        let is_inside = |it: &Verification| {
+            let mut found = it.differing.iter().chain(&it.unreadable);
+            it.offset <= size && found.all(is_within)
         };
-        if drive.verifications().all(is_inside) {
-            None
-        } else {
-            Some("a verification beyond the target")
-        }
+        let is_sound = drive.verifications().all(is_inside);
+        (!is_sound).then_some("a verification beyond the target")
     })
 }
 

@@ -90,25 +90,15 @@ pub fn draw_all(journal: &Journal, numbers: Range<usize>) -> Result<Vec<Option<K
         drawn.push(keys.transpose()?);
         Ok(())
     };
-    let saved = numbers
-        .into_iter()
-        .try_for_each(draw)
-        .and_then(|()| journal.save().map_err(at(journal.path())));
-    match saved {
-        Ok(()) => Ok(drawn),
-        Err(failure) => {
-            destroy(drawn);
-            Err(failure)
+    let save = |()| journal.save().map_err(at(journal.path()));
+    if let Err(failure) = numbers.into_iter().try_for_each(draw).and_then(save) {
+        for keys in drawn.into_iter().flatten() {
+            // Nothing was written with these keys, so a file that stays reveals nothing.
+            let _ = remove(&keys.path, false);
         }
+        return Err(failure);
     }
-}
-
-/// Overwrites and removes the files of keys that were never used.
-fn destroy(keys: Vec<Option<Keys>>) {
-    for keys in keys.into_iter().flatten() {
-        // Nothing was written with these keys, so a file that stays reveals nothing.
-        let _ = remove(&keys.path, false);
-    }
+    Ok(drawn)
 }
 
 /// Overwrites and removes the key file at `path` when its drive is done. If the file `is_kept`, it is
@@ -119,14 +109,11 @@ pub fn remove(path: &Path, is_kept: bool) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(at(path)(error)),
     };
-    let end = || {
-        if is_kept {
-            keep_last(&file)
-        } else {
-            overwrite(&file).and_then(|()| std::fs::remove_file(path))
-        }
+    let ended = match is_kept {
+        true => keep_last(&file),
+        false => overwrite(&file).and_then(|()| std::fs::remove_file(path)),
     };
-    end().map_err(at(path))
+    ended.map_err(at(path))
 }
 
 fn keep_last(file: &File) -> io::Result<()> {
@@ -177,10 +164,9 @@ fn text(keys: &[Key]) -> Zeroizing<Vec<u8>> {
 fn key(line: &[u8]) -> Option<Key> {
     let digits = line.strip_suffix(b"\n").unwrap_or(line);
     let mut key = Key::default();
-    let is_whole = digits.len() == 2 * KEY;
-    let decoded = is_whole
-        && data_encoding::HEXLOWER
-            .decode_mut(digits, &mut key[..])
-            .is_ok();
-    decoded.then_some(key)
+    if digits.len() != 2 * KEY {
+        return None;
+    }
+    let decoded = data_encoding::HEXLOWER.decode_mut(digits, &mut key[..]);
+    decoded.is_ok().then_some(key)
 }

@@ -14,7 +14,6 @@ mod blank;
 mod choice;
 mod content;
 mod drive;
-mod event;
 mod journal;
 mod keyboard;
 mod keys;

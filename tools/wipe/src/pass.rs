@@ -4,9 +4,8 @@ use squall_drives::io::{Buffer, Device, Direction};
 use squall_tools::failure::cause;
 
 use crate::content::Content;
-use crate::event::{EventKind, EventSender};
 use crate::pipeline::{Pipeline, TRANSFER};
-use crate::progress::Progress;
+use crate::progress::{EventKind, EventSender, Progress};
 use crate::ranges::{Differences, Ranges};
 use crate::record::{Extent, Verification};
 use crate::task::{Stop, Task};

@@ -13,7 +13,7 @@ use squall_drives::io::{Buffer, Finished, Queue, Transfer};
 use squall_tools::failure::cause;
 
 use crate::args::TransferArguments;
-use crate::event::EventSender;
+use crate::progress::EventSender;
 use crate::record::Extent;
 use crate::rescue;
 use crate::task::{OpenTarget, Stop, Task};
@@ -169,10 +169,9 @@ impl<'a> Pipeline<'a> {
             self.open.accepted(extent.length);
         }
         self.buffers.push(transfer.buffer);
-        if is_whole {
-            Ok(())
-        } else {
-            rescue::in_pieces(&mut self.open, extent, task)
+        match is_whole {
+            true => Ok(()),
+            false => rescue::in_pieces(&mut self.open, extent, task),
         }
     }
 
@@ -193,8 +192,5 @@ fn cut(region: Extent, within: Range<u64>) -> impl Iterator<Item = Extent> {
 }
 
 fn queue_failure(error: io::Error) -> Stop {
-    Stop::Failed(format!(
-        "transfers: {}",
-        squall_tools::failure::cause(&error)
-    ))
+    Stop::Failed(format!("transfers: {}", cause(&error)))
 }

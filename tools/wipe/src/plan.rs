@@ -39,10 +39,8 @@ impl TargetPlan<'_> {
     /// The plan as an event, for programs.
     pub fn event(&self) -> Result<String, Failure> {
         let choice = self.choice();
-        let means = self
-            .erases
-            .iter()
-            .map(|erase| erase.as_ref()?.known(choice).ok());
+        let means = self.erases.iter();
+        let means = means.map(|erase| erase.as_ref()?.known(choice).ok());
         let event = Event::Plan {
             format: FORMAT,
             drives: self.targets.iter().map(|target| &target.identity).collect(),
@@ -121,10 +119,8 @@ impl TargetPlan<'_> {
 /// What a drive hides, and its erase: what overwriting does not reach, and what may.
 fn beyond(text: &mut String, hidden: Option<Hidden>, erase: Option<String>) {
     if let Some(hidden) = hidden.and_then(Hidden::text) {
-        add(
-            text,
-            &format!("  hidden    {hidden}: overwriting does not reach it"),
-        );
+        let line = format!("  hidden    {hidden}: overwriting does not reach it");
+        add(text, &line);
     }
     if let Some(erase) = erase {
         add(text, &format!("  erase     {erase}"));
@@ -143,23 +139,16 @@ fn block(text: &mut String, identity: &Identity) {
         add(text, &format!("  serial    {serial}"));
     }
     let size = identity.size;
-    add(
-        text,
-        &format!("  size      {} ({size} bytes)", units::volume(size)),
-    );
+    let rounded = units::volume(size);
+    add(text, &format!("  size      {rounded} ({size} bytes)"));
     let medium = match (identity.kind, identity.flash) {
         (Kind::Disk, Some(true)) => ", flash",
         (Kind::Disk, Some(false)) => ", magnetic",
         _ => "",
     };
-    let kind = identity.kind.name();
-    add(
-        text,
-        &format!(
-            "  kind      {kind}{medium}, {} byte sectors",
-            identity.sector
-        ),
-    );
+    let (kind, sector) = (identity.kind.name(), identity.sector);
+    let line = format!("  kind      {kind}{medium}, {sector} byte sectors");
+    add(text, &line);
 }
 
 /// What is known about a target's own erase, of which this is the drive's `answer`.
@@ -167,16 +156,13 @@ fn erase(
     identity: &Identity,
     answer: Option<Result<String, String>>,
 ) -> Option<Result<String, String>> {
-    let is_memory_card = || {
-        let name = identity.path.file_name().unwrap_or_default();
-        identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
-    };
+    let name = EraseMethod::SecureDiscard.name();
     match answer {
         Some(answer) => Some(answer.map_err(|why| format!("not supported: {why}"))),
-        None => is_memory_card().then(|| {
-            let name = EraseMethod::SecureDiscard.name();
-            Ok(format!("perhaps supported: {name} (--purge)"))
-        }),
+        None if identity.flash == Some(true) && advice::is_memory_card(&identity.path) => {
+            Some(Ok(format!("perhaps supported: {name} (--purge)")))
+        }
+        None => None,
     }
 }
 
@@ -193,17 +179,13 @@ fn advice(targets: &[Target], erases: &[Option<OwnErase>]) -> Vec<String> {
 /// Wraps the lines of a plan. What is below a target goes on where its second column begins.
 fn wrapped(plan: &str, width: Option<usize>) -> String {
     const SECOND_COLUMN: usize = 12;
-    let indent = |line: &str| {
-        if line.starts_with("  ") {
-            SECOND_COLUMN
-        } else {
-            2
-        }
+    let indent = |line: &str| match line.starts_with("  ") {
+        true => SECOND_COLUMN,
+        false => 2,
     };
     let lines = plan.lines();
-    lines
-        .map(|line| hanging(line, indent(line), width))
-        .collect()
+    let lines = lines.map(|line| hanging(line, indent(line), width));
+    lines.collect()
 }
 
 /// Adds one line, even if names in it contain line breaks.
@@ -278,22 +260,13 @@ mod tests {
         let targets = [card];
         let plan = plan();
         let planned = planned(&targets, &plan, None);
-        let words = |text: &str| {
-            text.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let fits = |text: &str, columns| text.lines().all(|it| it.chars().count() <= columns);
         let whole = planned.text(None);
-        assert!(
-            whole.lines().any(|line| line.chars().count() > 160),
-            "{whole}"
-        );
+        assert!(!fits(&whole, 160), "{whole}");
         for columns in [40, 60, 80, 160] {
             let text = planned.text(Some(columns));
-            assert!(
-                text.lines().all(|line| line.chars().count() <= columns),
-                "{text}"
-            );
+            assert!(fits(&text, columns), "{text}");
             assert_eq!(words(&text), words(&whole));
         }
     }
@@ -304,16 +277,21 @@ mod tests {
         let lab = Lab::new();
         let targets = [memory_card(&lab)];
         let plan = plan();
-        let text = planned(&targets, &plan, None).text_below_table(None);
+        let text = |purge| planned(&targets, &plan, purge).text_below_table(None);
+        let advised = text(None);
         assert!(
-            text.contains("`squall wipe --purge /dev/mmcblk9`"),
-            "{text}"
+            advised.contains("`squall wipe --purge /dev/mmcblk9`"),
+            "{advised}"
         );
-        let text = planned(&targets, &plan, Some(EraseChoice::Auto)).text_below_table(None);
-        assert!(
-            text.contains("Each drive first erases itself.") && !text.contains("note:"),
-            "{text}"
-        );
-        assert!(text.contains("tried on emulated drives only"), "{text}");
+        let purged = text(Some(EraseChoice::Auto));
+        for words in [
+            "Each drive first erases itself.",
+            "tried on emulated drives only",
+        ] {
+            assert!(
+                purged.contains(words) && !purged.contains("note:"),
+                "{purged}"
+            );
+        }
     }
 }

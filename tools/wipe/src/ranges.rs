@@ -51,7 +51,9 @@ impl Ranges {
     }
 
     pub fn add(&mut self, extent: Extent) {
-        self.0.insert(extent.offset..extent.end());
+        if extent.length > 0 {
+            self.0.insert(extent.offset..extent.end());
+        }
     }
 
     pub fn extents(&self) -> Vec<Extent> {

@@ -33,13 +33,12 @@ fn recognised(mut found: Target) -> Target {
 
 fn find_in_place(record: &Identity) -> Result<Target, Failure> {
     let found = Target::find(&record.path)?;
-    if is_same_place(record, &found.identity) {
-        Ok(found)
-    } else {
-        Err(Failure::Runtime(format!(
+    match is_same_place(record, &found.identity) {
+        true => Ok(found),
+        false => Err(Failure::Runtime(format!(
             "{}: it is not the target that was wiped before: name the targets, and start again",
             shown(&record.path)
-        )))
+        ))),
     }
 }
 
@@ -47,26 +46,18 @@ fn find_in_place(record: &Identity) -> Result<Target, Failure> {
 fn find_drive(record: &Identity, serial: &str) -> Result<Target, Failure> {
     let mut found = Target::all()?;
     found.retain(|target| is_same_drive(record, &target.identity));
-    let drive = format!(
-        "a drive with serial number {serial} and {} bytes",
-        record.size
-    );
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => Err(Failure::Runtime(format!(
-            "{drive} is not attached: attach it, and try again"
-        ))),
-        _ => {
-            let names: Vec<String> = found
-                .iter()
-                .map(|target| shown(&target.identity.path))
-                .collect();
-            Err(Failure::Runtime(format!(
-                "{drive} is there more than once ({}): detach those that are not meant",
-                names.join(", ")
-            )))
-        }
-    }
+    let size = record.size;
+    let drive = format!("a drive with serial number {serial} and {size} bytes");
+    let names = found.iter().map(|target| shown(&target.identity.path));
+    let why = match &names.collect::<Vec<_>>()[..] {
+        [_] => return Ok(found.remove(0)),
+        [] => format!("{drive} is not attached: attach it, and try again"),
+        names => format!(
+            "{drive} is there more than once ({}): detach those that are not meant",
+            names.join(", ")
+        ),
+    };
+    Err(Failure::Runtime(why))
 }
 
 fn is_same_drive(record: &Identity, now: &Identity) -> bool {
@@ -115,10 +106,8 @@ pub fn check_contents(drive: &Drive, device: &Device, keys: Option<&Keys>) -> Re
     for place in places(pass.offset.min(device.end_of_units())) {
         let mut found = Buffer::new(TRANSFER);
         let found = &mut found[..place.length as usize];
-        if device
-            .transfer(Direction::Read, found, place.offset)
-            .is_err()
-        {
+        let read = device.transfer(Direction::Read, found, place.offset);
+        if read.is_err() {
             continue;
         }
         let expected: Vec<Buffer> = contents.iter_mut().map(|c| bytes(c, place)).collect();
@@ -139,11 +128,8 @@ pub fn is_one_that_erased_itself(
     target: &Target,
     device: &Device,
 ) -> Result<bool, Failure> {
-    let Some(sanitize) = drive
-        .purge
-        .as_ref()
-        .and_then(|purge| purge.sanitize.as_ref())
-    else {
+    let purge = drive.purge.as_ref();
+    let Some(sanitize) = purge.and_then(|purge| purge.sanitize.as_ref()) else {
         return Ok(true);
     };
     let now = erase::chosen(target, device.file(), &[]).and_then(|drive| drive.own_name());
@@ -199,6 +185,7 @@ mod tests {
     use squall_testing::loops::Lab;
 
     use super::*;
+    use crate::show::fixture;
 
     const MIB: u64 = 1 << 20;
 
@@ -221,10 +208,7 @@ mod tests {
         };
         resize(MIB + 1);
         let text = find(&record).unwrap_err().into_text();
-        assert!(
-            text.contains("not the target that was wiped before"),
-            "{text}"
-        );
+        assert!(text.contains("not the target that was wiped"), "{text}");
         resize(MIB);
         find(&record).unwrap();
 
@@ -250,50 +234,27 @@ mod tests {
 
     #[test]
     fn a_drive_is_found_by_its_serial_number() {
-        let record = Identity {
-            given: "/dev/sdb".into(),
-            path: "/dev/sdb".into(),
-            kind: Kind::Disk,
-            size: 4_000_787_030_016,
-            sector: 512,
-            model: None,
-            serial: Some("WD-WX12A3456789".into()),
-            wwid: Some("naa.50014ee2b5d0a1f3".into()),
-            number: "8:16".into(),
-            flash: Some(false),
-        };
+        let record = fixture::job().drives[0].target.clone();
         let moved = Identity {
             path: "/dev/sdf".into(),
             number: "8:80".into(),
             ..record.clone()
         };
         assert!(is_same_drive(&record, &moved));
-        let others = [
-            Identity {
-                serial: Some("WD-WX12A3456780".into()),
-                ..moved.clone()
-            },
-            Identity {
-                size: 4_000_787_030_528,
-                ..moved.clone()
-            },
-            Identity {
-                wwid: Some("naa.50014ee2b5d0a1f4".into()),
-                ..moved.clone()
-            },
-            Identity {
-                kind: Kind::Partition,
-                ..moved.clone()
-            },
+        let changes: [fn(&mut Identity); 4] = [
+            |it| it.serial = Some("WD-WX12A3456780".into()),
+            |it| it.size += 512,
+            |it| it.wwid = Some("naa.50014ee2b5d0a1f4".into()),
+            |it| it.kind = Kind::Partition,
         ];
-        for other in others {
+        for change in changes {
+            let mut other = moved.clone();
+            change(&mut other);
             assert!(!is_same_drive(&record, &other), "{other:?}");
         }
         let text = find(&record).unwrap_err().into_text();
-        assert!(
-            text.contains("WD-WX12A3456789 and 4000787030016 bytes is not attached"),
-            "{text}"
-        );
+        let words = "WD-WX12A3456789 and 4000787030016 bytes is not attached";
+        assert!(text.contains(words), "{text}");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The report on a drive when its job is over: a record for programs, and a page for people, beside the journal.
 
+mod facts;
 mod page;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use std::io;
 use std::path::Path;
@@ -16,8 +18,7 @@ use crate::record::{FORMAT, Job};
 use crate::show::OutputStyle;
 use crate::show::json::{Event, Line};
 
-pub use page::html;
-pub use page::job::html as job_html;
+use page::{html, job_html};
 
 /// The report on the drive of this number: the job, with this drive alone.
 pub fn record(job: &Job, drive: usize) -> Job {

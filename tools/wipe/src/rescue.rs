@@ -97,10 +97,9 @@ fn attempt<T: Task>(
 fn halves(part: Extent, sector: u64) -> Option<[Extent; 2]> {
     let end = part.end();
     let middle = (part.end() / 2) / sector * sector;
-    let middle = if middle > part.offset {
-        middle
-    } else {
-        (part.offset / sector + 1) * sector
+    let middle = match middle > part.offset {
+        true => middle,
+        false => (part.offset / sector + 1) * sector,
     };
     let piece = |from, to| Extent::new(from, to - from);
     (middle < end).then(|| [piece(part.offset, middle), piece(middle, end)])

@@ -41,7 +41,7 @@ type PreparedJob = (Journal, Vec<PendingDrive>, Option<KnownDrives>);
 /// Runs `squall wipe`.
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
     options.choice.check()?;
-    let style = OutputStyle::choose(options.output.json).map_err(as_refusal)?;
+    let style = OutputStyle::choose(options.json).map_err(as_refusal)?;
     let inquiry = Inquiry::watch()?;
     let prepared = match &options.resume {
         Some(path) => resume::prepare(options, path, style),
@@ -88,9 +88,10 @@ fn work(
         interrupt: &interrupt,
         inquiry,
         style,
-        keyboard: (style == OutputStyle::Screen)
-            .then(Keyboard::take)
-            .flatten(),
+        keyboard: match style {
+            OutputStyle::Screen => Keyboard::take(),
+            OutputStyle::Log | OutputStyle::Json => None,
+        },
         arrivals: known.map(|known| Arrivals::watch(options, &journal, known)),
     };
     let ended = supervision.run(parts);
@@ -129,7 +130,7 @@ fn show_plan(
         }
         None => planned.text(width),
     };
-    if options.dry_run && options.output.json {
+    if options.dry_run && options.json {
         output::print(&planned.event()?)?;
     } else if options.dry_run {
         output::print(&(text(output::width()) + "dry run: nothing was written\n"))?;
@@ -179,10 +180,8 @@ fn protect_memory() {
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let may = rustix::thread::capabilities(None)
         .is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
-    let is_unlimited = rustix::process::getrlimit(Resource::Memlock)
-        .current
-        .is_none();
-    if may || is_unlimited {
+    let limit = rustix::process::getrlimit(Resource::Memlock).current;
+    if may || limit.is_none() {
         let all = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
         let _ = rustix::mm::mlockall(all);
     }

@@ -4,7 +4,7 @@
 //! A target has a thousand subsections. Two samples are taken in each. They do not overlap, and
 //! each is a twentieth of the subsection. The first and last bytes are compared too.
 
-use crate::record::Extent;
+use crate::ranges::{Extent, Ranges};
 
 /// The number of subsections of a target that is large enough.
 const SUBSECTIONS: u64 = 1000;
@@ -18,7 +18,8 @@ const UNIT: u64 = 4096;
 /// The samples of a target of `size` bytes, in order.
 pub fn samples(size: u64, mut random: impl FnMut() -> u64) -> Vec<Extent> {
     let subsections = (size / (PART * UNIT)).clamp(1, SUBSECTIONS);
-    let mut samples = vec![extent(0, UNIT.min(size))];
+    let mut samples = Ranges::default();
+    samples.add(Extent::new(0, UNIT.min(size)));
     for number in 0..subsections {
         let begin = boundary(size, number, subsections);
         let end = boundary(size, number + 1, subsections);
@@ -28,39 +29,25 @@ pub fn samples(size: u64, mut random: impl FnMut() -> u64) -> Vec<Extent> {
             let length = length.min(half.end - half.start);
             let room = (half.end - half.start - length) / UNIT + 1;
             let start = half.start + below(room, random()) * UNIT;
-            samples.push(extent(start, length));
+            samples.add(Extent::new(start, length));
         }
     }
     let last = (size - UNIT.min(size)) / UNIT * UNIT;
-    samples.push(extent(last, size - last));
-    joined(samples)
+    samples.add(Extent::new(last, size - last));
+    samples.extents()
 }
 
 /// The offset at which subsection `number` of `of` begins.
 fn boundary(size: u64, number: u64, of: u64) -> u64 {
-    if number == of {
-        size
-    } else {
-        size / of * number / UNIT * UNIT
+    match number == of {
+        true => size,
+        false => size / of * number / UNIT * UNIT,
     }
 }
 
 /// An almost uniform number below `limit` (multiply and shift: the bias is below 2^-30).
 fn below(limit: u64, random: u64) -> u64 {
     ((u128::from(random) * u128::from(limit)) >> 64) as u64
-}
-
-fn extent(offset: u64, length: u64) -> Extent {
-    Extent { offset, length }
-}
-
-/// Joins samples that overlap, and drops empty ones.
-fn joined(samples: Vec<Extent>) -> Vec<Extent> {
-    let mut ranges = crate::ranges::Ranges::default();
-    for sample in samples.into_iter().filter(|sample| sample.length > 0) {
-        ranges.add(sample);
-    }
-    ranges.extents()
 }
 
 #[cfg(test)]

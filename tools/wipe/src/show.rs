@@ -22,8 +22,7 @@ use indicatif::ProgressDrawTarget;
 use jiff::Timestamp;
 use squall_tools::{Failure, output, terminal};
 
-use crate::event::{Event, EventKind};
-use crate::progress::Progress;
+use crate::progress::{Event, EventKind, Progress};
 use crate::record::Job;
 
 use row::Row;

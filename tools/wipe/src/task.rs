@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use squall_drives::Target;
 use squall_drives::io::{Device, Direction};
+use squall_tools::failure::cause;
 
 use crate::progress::Progress;
 use crate::record::{Extent, Outcome};
@@ -86,13 +87,22 @@ impl OpenTarget<'_> {
         let (before, since) = self.refused_in_a_row.unwrap_or((0, Instant::now()));
         let bytes = before + bytes;
         self.refused_in_a_row = Some((bytes, since));
-        if bytes >= GIVE_UP_BYTES || since.elapsed() >= GIVE_UP_TIME {
-            Err(Stop::Dead(format!(
-                "it refused {bytes} bytes in a row, for {} s",
-                since.elapsed().as_secs()
-            )))
-        } else {
-            Ok(())
+        if bytes < GIVE_UP_BYTES && since.elapsed() < GIVE_UP_TIME {
+            return Ok(());
         }
+        let seconds = since.elapsed().as_secs();
+        let why = format!("it refused {bytes} bytes in a row, for {seconds} s");
+        Err(Stop::Dead(why))
+    }
+}
+
+/// The length of `target`, which is open as `device`, if it has changed. Fails if the target is gone.
+pub fn changed_size(target: &Target, device: &Device) -> Result<Option<u64>, Stop> {
+    let now = device.length();
+    let now = now.map_err(|error| Stop::Failed(format!("size: {}", cause(&error))))?;
+    match now == target.identity.size {
+        true => Ok(None),
+        false if !target.is_attached() => Err(Stop::Vanished),
+        false => Ok(Some(now)),
     }
 }

@@ -12,10 +12,9 @@ use squall_tools::{Failure, Inquiry, Interrupt};
 use crate::args::TransferArguments;
 use crate::arrivals::{Arrival, Arrivals};
 use crate::drive::{PendingDrive, Worker};
-use crate::event::{Event, EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keyboard::{Keyboard, SkipDialog};
-use crate::progress::Progress;
+use crate::progress::{Event, EventKind, EventSender, Progress};
 use crate::record::Drive;
 use crate::show::{OutputStyle, Prompt, Show};
 use crate::threads::{Control, DriveThread};
@@ -323,9 +322,10 @@ impl Supervisor<'_> {
         drop(workers);
         // A line that cannot be shown is lost; the drive stops all the same.
         let _ = match worker {
-            None => self
-                .show
-                .remark(&format!("no drive under way has the number {number}")),
+            None => {
+                let line = format!("no drive under way has the number {number}");
+                self.show.remark(&line)
+            }
             Some(worker) if worker.control.skip() => {
                 worker.give_up("it was skipped, and did not answer");
                 Ok(())

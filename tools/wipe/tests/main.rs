@@ -5,10 +5,7 @@
 
 mod guests {
     pub mod chosen;
-    pub mod given_up;
-    pub mod health;
     pub mod power;
-    pub mod purge;
     pub mod refused;
     pub mod sanitize;
     pub mod slow;
@@ -24,10 +21,7 @@ use squall_testing::suite;
 fn main() -> ExitCode {
     suite::main(&[
         guests::chosen::TESTS,
-        guests::given_up::TESTS,
-        guests::health::TESTS,
         guests::power::TESTS,
-        guests::purge::TESTS,
         guests::refused::TESTS,
         guests::sanitize::TESTS,
         guests::slow::TESTS,

@@ -1,15 +1,34 @@
-//! A document as a page.
+//! A document as a page: one HTML file, without scripts and external resources, for phones, dark mode and paper.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::figures;
 use super::plots::Figure;
-use super::{Cell, Column, Document, Kind, Medium, Part, Section, Table};
-use crate::page::{figures, page};
+use super::{Cell, Column, Document, Grade, Kind, Medium, Part, Section, Table, Verdict};
 
 const STYLE: &str = include_str!("style.css");
 
 pub fn write(document: &Document) -> String {
-    let content = html! {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                // Without this, browsers request an icon.
+                link rel="icon" href="data:,";
+                title { (document.title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(figures::style())) }
+            }
+            body { main { (content(document)) } }
+        }
+    };
+    page.into_string()
+}
+
+fn content(document: &Document) -> Markup {
+    html! {
         header {
             p.kicker { (document.command) }
             h1 { (document.heading) }
@@ -19,12 +38,7 @@ pub fn write(document: &Document) -> String {
         (parts("", &document.advice))
         (parts("", &document.parts))
         footer { p.note { (document.footer) } }
-    };
-    page(
-        &document.title,
-        &[&figures::style(), STYLE].concat(),
-        &content,
-    )
+    }
 }
 
 /// Parts of the section with this id.
@@ -36,6 +50,14 @@ fn part(id: &str, part: &Part) -> Markup {
     match part {
         Part::Section(Section { id, heading, parts }) => html! {
             section { h2 id=(id) { (heading) } (self::parts(id, parts)) }
+        },
+        Part::Verdict(it) => verdict(it),
+        Part::Signature(name) => html! {
+            dl.lines {
+                div { dt { "Name" } dd { @if let Some(name) = name { (name) } } }
+                div { dt { "Date" } dd {} }
+                div { dt { "Signature" } dd {} }
+            }
         },
         Part::Warning(word, sentence) => warning(word, sentence),
         Part::Advice(sentence) => html! { p.advice { (sentence) } },
@@ -78,6 +100,23 @@ fn part(id: &str, part: &Part) -> Markup {
 
 fn warning(word: &str, sentence: &str) -> Markup {
     html! { p.warning { strong { (word) ". " } (sentence) } }
+}
+
+fn verdict(verdict: &Verdict) -> Markup {
+    let (class, mark) = match verdict.grade {
+        Grade::Good => ("good", "✓"),
+        Grade::Doubtful => ("doubtful", "!"),
+        Grade::Bad => ("bad", "✗"),
+    };
+    html! {
+        div.verdict.(class) {
+            span.mark aria-hidden="true" { (mark) }
+            div {
+                p.word { (verdict.word) }
+                @for sentence in &verdict.sentences { p { (sentence) } }
+            }
+        }
+    }
 }
 
 /// A table, whose name is the heading with this id.

@@ -8,9 +8,9 @@ use plotters::prelude::*;
 use plotters::series::DashedLineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::figures::{CURVES, MESH, TEXT};
+use super::svg::{self, Area, Drawn, FONT, WIDTH, mark, marker, mesh};
 use crate::measure::Spread;
-use crate::page::figures::{CURVES, MESH, TEXT};
-use crate::page::svg::{self, Area, Drawn, FONT, WIDTH, mark, marker, mesh};
 
 /// The most curves that a plot has room for: it has no more colours.
 pub const MOST_CURVES: usize = CURVES.len();

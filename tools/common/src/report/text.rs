@@ -48,6 +48,10 @@ impl Writer<'_> {
                 self.paragraph(&section.heading);
                 self.parts(&section.parts);
             }
+            Part::Verdict(verdict) => {
+                self.paragraph(&verdict.word);
+                verdict.sentences.iter().for_each(|it| self.paragraph(it));
+            }
             Part::Warning(word, sentence) => self.warning(word, sentence),
             Part::Advice(sentence) | Part::Note(sentence) => self.paragraph(sentence),
             Part::Items(items) => items.iter().for_each(|(item, _)| self.item("-", item)),
@@ -65,7 +69,7 @@ impl Writer<'_> {
             }
             Part::Table(table) => *self.text += &write_table(table, self.width),
             Part::Folded(_, parts) | Part::OnTerminal(parts) => self.parts(parts),
-            Part::Plots(_) | Part::OnPage(_) => {}
+            Part::Plots(_) | Part::Signature(_) | Part::OnPage(_) => {}
         }
     }
 

@@ -6,17 +6,15 @@
 
 mod programs;
 mod race;
-mod target_directory;
-mod throttle;
+mod targets;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use race::{Contestant, Race};
 use squall_tools::Failure;
-use squall_tools::measure::Spread;
-use target_directory::TargetDirectory;
-use throttle::Throttle;
+use squall_tools::measure::{Spread, machine};
+use targets::{TargetDirectory, Throttle};
 
 /// Length of a target, in bytes.
 const SIZE: u64 = 1 << 30;
@@ -45,27 +43,17 @@ fn run() -> Result<(), Failure> {
             )));
         }
     };
-    println!(
-        "{}, Linux {}",
-        squall_tools::measure::machine::cpu(),
-        squall_tools::measure::machine::kernel()
-    );
+    println!("{}, Linux {}", machine::cpu(), machine::kernel());
     println!("{rounds} rounds, targets of {} MiB\n", SIZE >> 20);
     let directory = TargetDirectory::new()?;
 
     let file = directory.file("file", SIZE);
     compare_with_zeros(&directory, &file, rounds)?;
-    compare_programs(
-        "a file in memory",
-        rounds,
-        programs::of_files(&directory, &file, SIZE)?,
-    );
+    let contestants = programs::of_files(&directory, &file, SIZE)?;
+    compare_programs("a file in memory", rounds, contestants);
     let device = directory.device(SIZE);
-    compare_programs(
-        "a loop device in memory",
-        rounds,
-        programs::of_devices(&directory, &device.path, SIZE)?,
-    );
+    let contestants = programs::of_devices(&directory, &device.path, SIZE)?;
+    compare_programs("a loop device in memory", rounds, contestants);
     drop(device);
     scaling(&directory, rounds)
 }
@@ -84,11 +72,8 @@ fn compare_with_zeros(
         let race = Race::run(rounds, contestants.into());
         Ok(1.0 / race.speed_of(&race.timings[1]))
     };
-    println!(
-        "  {:<34} {:>8.2}",
-        "a file in memory",
-        race(file, 6 * rounds)?
-    );
+    let in_a_file = race(file, 6 * rounds)?;
+    println!("  {:<34} {in_a_file:>8.2}", "a file in memory");
     let in_memory = race(&device[0].path, 6 * rounds)?;
     println!("  {:<34} {in_memory:>8.2}", "a loop device in memory");
     let device = [directory.device(SIZE / 4)];
@@ -108,17 +93,16 @@ fn compare_programs(title: &str, rounds: usize, contestants: Vec<Contestant>) {
     );
     let race = Race::run(rounds, contestants);
     for timing in &race.timings {
-        match &timing.failed {
-            Some(why) => println!("  {:<34} left out: {why}", timing.name),
-            None => println!(
-                "  {:<34} {:>8.3} {:>10.2} {:>12.3} {:>18.2}",
-                timing.name,
-                Spread::of(timing.seconds.clone()).median,
-                SIZE as f64 / 1e9 / Spread::of(timing.seconds.clone()).median,
-                Spread::of(timing.cpu.clone()).median / (SIZE as f64 / 1e9),
-                race.speed_of(timing),
-            ),
+        let name = &timing.name;
+        if let Some(why) = &timing.failed {
+            println!("  {name:<34} left out: {why}");
+            continue;
         }
+        let [seconds, cpu] =
+            [&timing.seconds, &timing.cpu].map(|all| Spread::of(all.clone()).median);
+        let gb = SIZE as f64 / 1e9;
+        let (rate, cost, speed) = (gb / seconds, cpu / gb, race.speed_of(timing));
+        println!("  {name:<34} {seconds:>8.3} {rate:>10.2} {cost:>12.3} {speed:>18.2}");
     }
     println!();
 }
@@ -143,11 +127,7 @@ fn scaling(directory: &TargetDirectory, rounds: usize) -> Result<(), Failure> {
         let counts = [1, 2, 4];
         let contestants = counts.map(|count| programs::of_many(directory, &devices[..count]));
         let contestants: Result<Vec<_>, _> = contestants.into_iter().collect();
-        let rounds = if throttle.is_some() {
-            rounds.min(3)
-        } else {
-            rounds
-        };
+        let rounds = throttle.map_or(rounds, |_| rounds.min(3));
         let race = Race::run(rounds, contestants?);
         for (timing, count) in race.timings.iter().zip(counts) {
             let seconds = Spread::of(timing.seconds.clone()).median;

@@ -8,7 +8,7 @@ use squall_testing::loops::Loop;
 use squall_tools::Failure;
 
 use super::race::Contestant;
-use super::target_directory::TargetDirectory;
+use super::targets::TargetDirectory;
 
 /// The programs that wipe a file.
 pub fn of_files(
@@ -27,13 +27,7 @@ pub fn of_devices(
     device: &Path,
     size: u64,
 ) -> Result<Vec<Contestant>, Failure> {
-    let mut contestants = vec![squall(directory, "squall wipe", "random", &[device])?];
-    contestants.push(squall(
-        directory,
-        "squall wipe --pass zero",
-        "zero",
-        &[device],
-    )?);
+    let mut contestants = Vec::from(random_and_zeros(directory, device)?);
     contestants.extend(of_shell(device, size, "oflag=direct conv=fdatasync"));
     contestants.push(nwipe(device));
     Ok(contestants)
@@ -53,12 +47,8 @@ pub fn random_and_zeros(
 /// squall with all of `devices` at once.
 pub fn of_many(directory: &TargetDirectory, devices: &[Loop]) -> Result<Contestant, Failure> {
     let paths: Vec<&Path> = devices.iter().map(|device| device.path.as_path()).collect();
-    squall(
-        directory,
-        &format!("{} at once", devices.len()),
-        "random",
-        &paths,
-    )
+    let name = format!("{} at once", devices.len());
+    squall(directory, &name, "random", &paths)
 }
 
 fn of_shell(target: &Path, size: u64, flags: &str) -> [Contestant; 3] {

@@ -7,8 +7,7 @@ use squall_drives::erase::sanitize::{self, End, Operation, Surroundings, WHOLE};
 use squall_drives::erase::{self, Action, EraseMethod};
 
 use super::Worker;
-use crate::event::EventKind;
-use crate::progress::Phase;
+use crate::progress::{EventKind, Phase};
 use crate::recognise;
 use crate::record::{Drive, Exchange, Outcome, Purge, Sanitize};
 use crate::task::Stop;
@@ -132,11 +131,8 @@ impl Worker {
 fn end(purge: &mut Purge, failure: &Option<String>) -> EraseMethod {
     purge.ended = Some(Timestamp::now());
     purge.failure = failure.clone();
-    if purge
-        .sanitize
-        .as_ref()
-        .is_some_and(|known| known.found_under_way)
-    {
+    let sanitize = purge.sanitize.as_ref();
+    if sanitize.is_some_and(|known| known.found_under_way) {
         purge.means = purge.means.found_under_way();
     }
     purge.means
@@ -208,13 +204,11 @@ mod tests {
     /// An operation that was found under way is recorded as asked for only if the drive tells which it is.
     #[test]
     fn nothing_is_recorded_that_the_drive_does_not_tell() {
+        let nvme = EraseMethod::NvmeSanitizeBlock;
         for (asked, found) in [
             (EraseMethod::ScsiSanitizeBlock, EraseMethod::ScsiSanitize),
             (EraseMethod::AtaSanitizeCrypto, EraseMethod::AtaSanitize),
-            (
-                EraseMethod::NvmeSanitizeBlock,
-                EraseMethod::NvmeSanitizeBlock,
-            ),
+            (nvme, nvme),
         ] {
             for (found_under_way, expected) in [(true, found), (false, asked)] {
                 let sanitize = Sanitize {

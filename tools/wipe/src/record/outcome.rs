@@ -98,12 +98,8 @@ impl Level {
             && drive.outcome == Some(Outcome::Verified)
             && drive.wipe.is_none()
             && !drive.hides_something();
-        let purged = drive
-            .purge
-            .as_ref()
-            .and_then(Purge::done)
-            .map(level_of_erase);
-        is_cleared.then(|| purged.unwrap_or(Level::Clear))
+        let purged = drive.purge.as_ref().and_then(Purge::done);
+        is_cleared.then(|| purged.map_or(Level::Clear, level_of_erase))
     }
 
     pub fn name(self) -> &'static str {
@@ -124,15 +120,13 @@ fn level_of_erase(means: EraseMethod) -> Level {
 }
 
 fn outcome_of_overwriting(drive: &Drive) -> Outcome {
-    let earlier = drive.passes.iter();
-    let earlier =
-        earlier.filter_map(|pass| Some((&pass.unwritten[..], pass.verification.as_ref()?)));
+    let passes = drive.passes.iter();
+    let earlier = passes.filter_map(|it| Some((&it.unwritten[..], it.verification.as_ref()?)));
     let unwritten = drive.passes.last().map_or(&[][..], |pass| &pass.unwritten);
     let last = drive.verification.as_ref().map(|found| (unwritten, found));
     let found: Vec<_> = earlier.chain(last).collect();
-    let differs = found
-        .iter()
-        .any(|(unwritten, found)| differs_elsewhere(found, unwritten));
+    let mut all = found.iter();
+    let differs = all.any(|(unwritten, found)| differs_elsewhere(found, unwritten));
     let is_read =
         |found: &Verification| found.unreadable.is_empty() && is_fully_compared(drive, found);
     let are_read = found.iter().all(|(_, found)| is_read(found));
@@ -195,15 +189,10 @@ mod tests {
         let mut drive = fixture::job().drives[0].clone();
         for purge in [None, Some(fixture::sanitized())] {
             drive.purge = purge;
-            for (hpa, dco, is_whole) in [(0, None, true), (512, None, false), (0, Some(512), false)]
-            {
+            for (hpa, dco) in [(0, None), (512, None), (0, Some(512))] {
                 drive.hidden = Some(Hidden { hpa, dco });
-                assert_eq!(
-                    Level::reached_by(&drive).is_some(),
-                    is_whole,
-                    "{:?}",
-                    drive.hidden
-                );
+                let hides_nothing = (hpa, dco) == (0, None);
+                assert_eq!(Level::reached_by(&drive).is_some(), hides_nothing);
             }
         }
     }
@@ -225,20 +214,10 @@ mod tests {
         let clean = fixture::job().drives[0].verification.clone();
         let clean = clean.expect("a verification");
         let sector = Extent::new(0, 512);
-        let differing = Verification {
-            differing: vec![sector],
-            differing_bytes: 512,
-            ..clean.clone()
-        };
-        let unreadable = Verification {
-            unreadable: vec![sector],
-            compared: clean.compared - 512,
-            ..clean.clone()
-        };
-        let cut = Verification {
-            compared: clean.compared - 1,
-            ..clean.clone()
-        };
+        let [mut differing, mut unreadable, mut cut] = [(); 3].map(|()| clean.clone());
+        (differing.differing, differing.differing_bytes) = (vec![sector], 512);
+        (unreadable.unreadable, unreadable.compared) = (vec![sector], clean.compared - 512);
+        cut.compared = clean.compared - 1;
         assert_eq!(outcome_with(clean, vec![]), Outcome::Verified);
         assert_eq!(outcome_with(differing.clone(), vec![]), Outcome::Differs);
         assert_eq!(outcome_with(unreadable, vec![]), Outcome::Incomplete);

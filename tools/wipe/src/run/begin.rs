@@ -35,10 +35,10 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> 
     if options.purge.is_none() {
         purge::check_idle(&targets)?;
     }
-    if options.dry_run && options.purge.is_some() {
+    if let Some(how) = options.purge.filter(|_| options.dry_run) {
         // Only a drive that is open for writing can be asked whether it can erase itself.
         let devices = purge::open_all(&targets, &options.transfer)?;
-        purge::choose(options.purge, &options.consent, &targets, &devices)?;
+        purge::choose(how, &targets, &devices)?;
     }
     let erases = purge::ask_all(&targets);
     let planned = TargetPlan {
@@ -65,10 +65,9 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> 
     protect_memory();
     let devices = purge::open_all(&targets, &options.transfer)?;
     guards::check_claimed(&targets, &PURPOSE)?;
-    let purges = match options.choice.all && options.purge.is_none() {
-        // There is one question for all drives, and it was asked.
-        true => vec![None; targets.len()],
-        false => purge::choose(options.purge, &options.consent, &targets, &devices)?,
+    let purges = match options.purge {
+        None => vec![None; targets.len()],
+        Some(how) => purge::choose(how, &targets, &devices)?,
     };
     let own_erases = purge::own_erases(&targets, &erases);
     let all = targets.iter().zip(purges).zip(own_erases).zip(assets);
@@ -106,7 +105,7 @@ fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
     if options.purge.is_none() {
         choice.leave_out(purge::why_unreadable);
     }
-    if options.output.json {
+    if options.json {
         output::print(&json::left_out(&choice)?)?;
     }
     if let Err(failure) = choice.check(&options.choice) {
@@ -160,21 +159,16 @@ fn asset_tags(targets: &[Target], given: &[String]) -> Result<Vec<Option<String>
 }
 
 fn place_of(targets: &[Target], serial: &str) -> Option<usize> {
-    targets.iter().position(|target| {
-        let identity = &target.identity;
-        let known = [&identity.serial, &identity.wwid];
-        known.into_iter().flatten().any(|known| known == serial)
-    })
+    let has = |target: &Target| target.has_serial(serial);
+    targets.iter().position(has)
 }
 
 fn unknown(targets: &[Target], value: &str) -> Failure {
-    let serials: Vec<_> = targets
-        .iter()
-        .map(|target| match &target.identity.serial {
-            Some(serial) => serial.clone(),
-            None => format!("none for {}", shown(&target.identity.given)),
-        })
-        .collect();
+    let serials = targets.iter().map(|target| match &target.identity.serial {
+        Some(serial) => serial.clone(),
+        None => format!("none for {}", shown(&target.identity.given)),
+    });
+    let serials: Vec<_> = serials.collect();
     Failure::Usage(format!(
         "--asset {value}: use SERIAL=TAG with one of these serial numbers: {}",
         serials.join(", ")

@@ -151,5 +151,8 @@ mod tests {
             .result
             .expect("it can be written now");
         assert!(place.exists() && !journal.path().exists());
+        // A job that is over is not resumed.
+        let refused = Journal::open(&place).err().expect("a report");
+        assert!(refused.into_text().contains("there is nothing to resume"));
     }
 }

@@ -58,10 +58,8 @@ pub fn prepare(
     }
     confirm::confirm(&targets, &options.consent, &PURPOSE)?;
     protect_memory();
-    let keys: Vec<Option<Keys>> = numbers
-        .iter()
-        .map(|number| keys_of(&journal, *number))
-        .collect::<Result<_, _>>()?;
+    let keys = numbers.iter().map(|number| keys_of(&journal, *number));
+    let keys: Vec<Option<Keys>> = keys.collect::<Result<_, _>>()?;
     let devices = purge::open_all(&targets, &options.transfer)?;
     guards::check_claimed(&targets, &PURPOSE)?;
     let mut are_known = Vec::new();
@@ -69,9 +67,8 @@ pub fn prepare(
     {
         let drive = journal.job().drives[*number].clone();
         recognise::check_contents(&drive, device, keys.as_ref())?;
-        are_known.push(recognise::is_one_that_erased_itself(
-            &drive, target, device,
-        )?);
+        let is_known = recognise::is_one_that_erased_itself(&drive, target, device)?;
+        are_known.push(is_known);
     }
     for ((number, target), is_known) in numbers.iter().zip(&targets).zip(are_known) {
         journal.update(*number, |drive| reopen(drive, target, is_known));
@@ -145,10 +142,9 @@ fn reopen(drive: &mut Drive, target: &Target, is_known: bool) {
     if let Some(purge) = drive.purge.as_mut().filter(|_| !is_known && holds_nothing) {
         *purge = Purge::asked(purge.means);
         drive.passes.clear();
-        drive.note(
-            "its own erase begins anew: nothing shows that this drive is the one that had begun it"
-                .into(),
-        );
+        let text =
+            "its own erase begins anew: nothing shows that this drive is the one that had begun it";
+        drive.note(text.into());
     }
 }
 

@@ -41,7 +41,7 @@ impl ReportedDrive {
 
 /// Runs `squall verify`.
 pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
-    let style = OutputStyle::choose(options.output.json).map_err(as_refusal)?;
+    let style = OutputStyle::choose(options.json).map_err(as_refusal)?;
     let inquiry = Inquiry::watch()?;
     protect_memory();
     let directory = directory(options).map_err(as_refusal)?;
@@ -70,10 +70,9 @@ fn work(
     let mut job = new_job(reported[0].plan.clone(), drives);
     job.operator = options.operator.clone();
     let journal = Arc::new(Journal::unsaved(directory, job));
-    let (ours, pending): (Vec<_>, Vec<_>) = reported
-        .into_iter()
-        .map(|one| ((one.plan, one.customer), one.pending))
-        .unzip();
+    let reported = reported.into_iter();
+    let reported = reported.map(|one| ((one.plan, one.customer), one.pending));
+    let (ours, pending): (Vec<_>, Vec<_>) = reported.unzip();
     let pending = pending.into_iter().flatten().collect();
     let supervision = Supervision {
         work: Worker::verify,
@@ -165,10 +164,8 @@ fn reported(options: &VerifyArguments) -> Result<Vec<ReportedDrive>, Failure> {
                 )));
             }
             found[number].drive.target.number.clone_from(its_number);
-            let keys = plan
-                .ends_with_key()
-                .then(|| key(path, &job, index))
-                .transpose()?;
+            let has_key = plan.ends_with_key();
+            let keys = has_key.then(|| key(path, &job, index)).transpose()?;
             match Device::open(&target, Access::Read, options.transfer.direct) {
                 Ok(device) => {
                     found[number].pending = Some(PendingDrive {

@@ -6,7 +6,8 @@ use squall_drives::{Health, Hidden, Identity, Kind};
 
 use crate::record::{
     ContentKind, Drive, EraseMethod, Exchange, Extent, HealthRecord, JOURNAL, Job, Level, Machine,
-    Note, Outcome, Pass, Plan, Purge, Sanitize, Scope, Tool, Transfer, Verification, Wipe,
+    Note, Outcome, OwnErase, Pass, Plan, Purge, Sanitize, Scope, Tool, Transfer, Verification,
+    Wipe,
 };
 
 /// When everything began.
@@ -95,6 +96,20 @@ pub fn sanitized() -> Purge {
             ],
         }),
         ..Purge::asked(EraseMethod::NvmeSanitizeBlock)
+    }
+}
+
+/// A drive that says why it cannot erase itself.
+pub fn unsupported(reason: &str) -> OwnErase {
+    let reason = reason.into();
+    OwnErase::Unsupported { reason }
+}
+
+/// A drive that can erase itself, with all namespaces at these paths.
+pub fn supported(targets: &[&str]) -> OwnErase {
+    OwnErase::Supported {
+        means: EraseMethod::NvmeSanitizeBlock,
+        targets: targets.iter().map(Into::into).collect(),
     }
 }
 

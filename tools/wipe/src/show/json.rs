@@ -15,8 +15,7 @@ use super::run::Run;
 use super::{Out, View};
 use crate::args::Then;
 use crate::choice::{Choice, Skipped};
-use crate::event::EventKind;
-use crate::progress::Phase;
+use crate::progress::{EventKind, Phase};
 use crate::record::{self, EraseMethod, Job, Outcome, Plan, Tool};
 
 /// Time between two progress events of a drive.
@@ -65,10 +64,8 @@ impl View for Json<'_> {
     }
 
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure> {
-        if self
-            .last
-            .is_some_and(|last| age.saturating_sub(last) < INTERVAL)
-        {
+        let is_early = |last| age.saturating_sub(last) < INTERVAL;
+        if self.last.is_some_and(is_early) {
             return Ok(());
         }
         self.last = Some(age);
@@ -317,12 +314,10 @@ impl<'a> Ending<'a> {
     /// The ending of `drive`, which is shown in `row`.
     pub fn new(drive: &'a record::Drive, row: &'a Row) -> Ending<'a> {
         let under_way = EndingOutcome::UnderWay { outcome: () };
+        let outcome = drive.outcome.as_ref();
         Ending {
             drive: row.into(),
-            outcome: drive
-                .outcome
-                .as_ref()
-                .map_or(under_way, EndingOutcome::Ended),
+            outcome: outcome.map_or(under_way, EndingOutcome::Ended),
             size: drive.target.size,
             not_overwritten_bytes: drive.not_overwritten(),
             dealt_with_bytes: bytes_processed(drive),

@@ -10,8 +10,8 @@ use squall_tools::{Failure, units};
 use super::row::Row;
 use super::run::Run;
 use super::{Out, STOPPING, View, table};
-use crate::event::EventKind;
-use crate::record::{EraseMethod, Extent, Job, Outcome};
+use crate::progress::EventKind;
+use crate::record::{Extent, Job, Outcome};
 
 /// Time between two progress lines of a drive.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -40,10 +40,8 @@ impl View for Log<'_> {
             1 => "1 target".into(),
             count => format!("{count} targets"),
         };
-        self.line(
-            now,
-            &format!("job {}: {targets}, to be {}", job.id, job.plan.text()),
-        )
+        let (id, plan) = (&job.id, job.plan.text());
+        self.line(now, &format!("job {id}: {targets}, to be {plan}"))
     }
 
     fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure> {
@@ -112,16 +110,17 @@ fn name(row: &Row) -> String {
 }
 
 fn progress(row: &Row) -> String {
-    let mut parts = vec![row.phase(), format!("{} %", row.percent())];
-    parts.extend(row.now().map(|rate| format!("{} now", units::rate(rate))));
-    parts.extend(
-        row.meter
-            .average()
-            .map(|rate| format!("{} average", units::rate(rate))),
-    );
-    parts.extend(row.left().text());
-    parts.extend(row.errors());
-    parts.extend(row.celsius().map(|celsius| format!("{celsius:.0} °C")));
+    let [now, average] = [row.now(), row.meter.average()].map(|rate| rate.map(units::rate));
+    let parts = [
+        Some(row.phase()),
+        Some(format!("{} %", row.percent())),
+        now.map(|rate| format!("{rate} now")),
+        average.map(|rate| format!("{rate} average")),
+        row.left().text(),
+        row.errors(),
+        row.celsius().map(|celsius| format!("{celsius:.0} °C")),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
     parts.join(", ")
 }
 
@@ -156,10 +155,17 @@ impl Words {
             EventKind::Attached { identity } => {
                 return Some(format!("plugged in, {}", units::volume(identity.size)));
             }
-            EventKind::Ended(outcome) => return Some(end(outcome)),
+            EventKind::Ended(Outcome::Failed { reason }) => {
+                return Some(format!("failed: {}", in_a_line(reason)));
+            }
+            EventKind::Ended(outcome) => return Some(outcome.word().into()),
             EventKind::Purge { means } => return Some(format!("erases itself: {}", means.name())),
             EventKind::Purged { means, failure } => {
-                return Some(purged(*means, failure.as_deref()));
+                let name = means.name();
+                return Some(match failure {
+                    Some(why) => format!("{name} failed: {}", in_a_line(why)),
+                    None => format!("{name} done"),
+                });
             }
             EventKind::Purging { .. }
             | EventKind::Pass { .. }
@@ -178,19 +184,4 @@ impl Words {
 
 fn place(extent: &Extent, what: &str) -> String {
     format!("{} B at {} {what}", extent.length, extent.offset)
-}
-
-fn purged(means: EraseMethod, failure: Option<&str>) -> String {
-    let name = means.name();
-    match failure {
-        Some(why) => format!("{name} failed: {}", in_a_line(why)),
-        None => format!("{name} done"),
-    }
-}
-
-fn end(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Failed { reason } => format!("failed: {}", in_a_line(reason)),
-        _ => outcome.word().into(),
-    }
 }

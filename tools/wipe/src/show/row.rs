@@ -94,10 +94,9 @@ impl Row {
     /// How long the rest of its part of the job takes, with all passes and the verification that
     /// remain.
     pub fn left(&self) -> Left {
-        if self.is_at_work() {
-            self.meter.left(self.bytes_left())
-        } else {
-            Left::Unknown
+        match self.is_at_work() {
+            true => self.meter.left(self.bytes_left()),
+            false => Left::Unknown,
         }
     }
 
@@ -109,9 +108,8 @@ impl Row {
             Phase::Writing(number) => {
                 let is_compared = self.plan.verify_each || number == self.plan.count();
                 let compared = if is_compared { self.compared() } else { 0 };
-                of_phase
-                    .saturating_add(compared)
-                    .saturating_add(self.after(number))
+                let left = of_phase.saturating_add(compared);
+                left.saturating_add(self.after(number))
             }
             Phase::Verifying(number) => of_phase.saturating_add(self.after(number)),
             Phase::Ended => 0,
@@ -121,10 +119,9 @@ impl Row {
     /// Bytes that are written and compared after pass `number` and its verification.
     fn after(&self, number: u32) -> u64 {
         let left = self.plan.count().saturating_sub(number);
-        let compared = if self.plan.verify_each {
-            left
-        } else {
-            left.min(1)
+        let compared = match self.plan.verify_each {
+            true => left,
+            false => left.min(1),
         };
         let written = self.size.saturating_mul(left.into());
         written.saturating_add(self.compared().saturating_mul(compared.into()))
@@ -173,10 +170,7 @@ impl Row {
 
     /// How many bytes were refused or differ, for people; `None` if there are none.
     pub fn errors(&self) -> Option<String> {
-        let Snapshot {
-            refused, differing, ..
-        } = self.reading;
-        errors(refused, differing)
+        errors(self.reading.refused, self.reading.differing)
     }
 
     /// A sentence for its record when it has become slow.
@@ -197,9 +191,8 @@ impl Row {
 pub fn errors(refused: u64, differing: u64) -> Option<String> {
     let parts = [(refused, "refused"), (differing, "differing")];
     let parts = parts.into_iter().filter(|(bytes, _)| *bytes > 0);
-    let parts: Vec<_> = parts
-        .map(|(bytes, what)| format!("{} {what}", units::volume(bytes)))
-        .collect();
+    let parts = parts.map(|(bytes, what)| format!("{} {what}", units::volume(bytes)));
+    let parts: Vec<_> = parts.collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
@@ -224,14 +217,11 @@ mod tests {
         job
     }
 
-    fn reading(phase: Phase, done: u64, total: u64, moved: u64) -> Snapshot {
-        Snapshot {
-            phase,
-            done,
-            total,
-            moved,
-            ..Snapshot::default()
-        }
+    fn update(row: &mut Row, seconds: u64, phase: Phase, (done, total): (u64, u64), moved: u64) {
+        let mut reading = Snapshot::default();
+        (reading.phase, reading.done, reading.total) = (phase, done, total);
+        reading.moved = moved;
+        row.update(Duration::from_secs(seconds), reading);
     }
 
     /// The time left includes the remaining passes and the verification.
@@ -242,16 +232,10 @@ mod tests {
         let size = job.drives[0].target.size;
         let mut row = Row::new(&job, 0, Snapshot::default());
         assert_eq!(row.bytes_left(), 4 * size);
-        row.update(Duration::ZERO, reading(Phase::Writing(2), 0, size, 0));
-        row.update(
-            Duration::from_secs(10),
-            reading(Phase::Writing(2), size / 2, size, size / 2),
-        );
+        update(&mut row, 0, Phase::Writing(2), (0, size), 0);
+        update(&mut row, 10, Phase::Writing(2), (size / 2, size), size / 2);
         assert_eq!(row.left(), Left::Seconds(50.0));
-        row.update(
-            Duration::from_secs(10),
-            reading(Phase::Verifying(3), 0, size, size / 2),
-        );
+        update(&mut row, 10, Phase::Verifying(3), (0, size), size / 2);
         assert_eq!(row.bytes_left(), size);
         assert_eq!(row.left(), Left::Unknown, "a phase begins anew");
     }
@@ -265,13 +249,11 @@ mod tests {
         let size = job.drives[0].target.size;
         let mut row = Row::new(&job, 0, Snapshot::default());
         assert_eq!(row.bytes_left(), 6 * size);
-        row.update(Duration::ZERO, reading(Phase::Writing(1), 0, size, 0));
+        update(&mut row, 0, Phase::Writing(1), (0, size), 0);
         assert_eq!(row.bytes_left(), 6 * size);
-        row.update(Duration::ZERO, reading(Phase::Verifying(2), 0, size, 0));
-        assert_eq!(
-            (row.bytes_left(), row.phase()),
-            (3 * size, "verify 2/3".into())
-        );
+        update(&mut row, 0, Phase::Verifying(2), (0, size), 0);
+        assert_eq!(row.bytes_left(), 3 * size);
+        assert_eq!(row.phase(), "verify 2/3");
     }
 
     #[test]
@@ -279,10 +261,13 @@ mod tests {
         let job = job();
         let size = job.drives[0].target.size;
         let mut row = Row::new(&job, 0, Snapshot::default());
-        row.update(Duration::ZERO, reading(Phase::Verifying(1), 0, size, 0));
-        row.update(
-            Duration::from_secs(10),
-            reading(Phase::Verifying(1), size / 2, size, size / 2),
+        update(&mut row, 0, Phase::Verifying(1), (0, size), 0);
+        update(
+            &mut row,
+            10,
+            Phase::Verifying(1),
+            (size / 2, size),
+            size / 2,
         );
         assert!(row.now().is_some());
         row.outcome = Some(Outcome::Vanished);
@@ -295,8 +280,7 @@ mod tests {
         let job = job();
         let mut row = Row::new(&job, 0, Snapshot::default());
         for minute in 0..10 {
-            let at = Duration::from_secs(60 * minute);
-            row.update(at, reading(Phase::Purging, 0x6000, 0x1_0000, 0));
+            update(&mut row, 60 * minute, Phase::Purging, (0x6000, 0x1_0000), 0);
             let shown = (row.phase(), row.percent(), row.now(), row.left());
             assert_eq!(shown, ("erases itself".into(), 37, None, Left::Unknown));
             assert!(row.is_purging() && row.slowness().is_none());

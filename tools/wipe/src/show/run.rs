@@ -16,7 +16,8 @@ pub struct Run {
     pub rows: Vec<Row>,
     progress: Vec<Arc<Progress>>,
     at: Duration,
-    cost: Cost,
+    /// CPU seconds of this process when the run began.
+    cpu_before: f64,
 }
 
 /// The totals of all drives.
@@ -39,15 +40,14 @@ pub struct Totals {
 impl Run {
     pub fn new(job: &Job, progress: &[Arc<Progress>]) -> Run {
         let rows = progress.iter().enumerate().take(job.drives.len());
-        let mut rows: Vec<_> = rows
-            .map(|(number, progress)| Row::new(job, number, progress.read()))
-            .collect();
+        let rows = rows.map(|(number, progress)| Row::new(job, number, progress.read()));
+        let mut rows: Vec<_> = rows.collect();
         tell_apart(&mut rows);
         Run {
             rows,
             progress: progress.to_vec(),
             at: Duration::ZERO,
-            cost: Cost::begin(),
+            cpu_before: cpu(),
         }
     }
 
@@ -71,21 +71,16 @@ impl Run {
 
     pub fn totals(&self) -> Totals {
         let under_way = self.rows.iter().filter(|row| row.outcome.is_none());
+        let left = under_way.clone().map(Row::left).reduce(longest);
+        let rates = self.rows.iter().filter_map(Row::now);
         Totals {
             drives: self.rows.len(),
-            under_way: under_way.clone().count(),
+            under_way: under_way.count(),
             moved: self.rows.iter().map(|row| row.reading.moved).sum(),
-            now: self
-                .rows
-                .iter()
-                .filter_map(Row::now)
-                .reduce(|sum, rate| sum + rate),
+            now: rates.reduce(|sum, rate| sum + rate),
             seconds: self.at.as_secs_f64(),
-            left: under_way
-                .map(Row::left)
-                .reduce(longest)
-                .unwrap_or(Left::Unknown),
-            cpu_seconds: self.cost.seconds(),
+            left: left.unwrap_or(Left::Unknown),
+            cpu_seconds: cpu() - self.cpu_before,
         }
     }
 }
@@ -117,9 +112,8 @@ impl Totals {
             (1, self.left.text()),
         ];
         let known = texts.into_iter();
-        known
-            .filter_map(|(rank, text)| Some((rank, text?)))
-            .collect()
+        let known = known.filter_map(|(rank, text)| Some((rank, text?)));
+        known.collect()
     }
 
     /// CPU seconds for a billion bytes; `None` if too few bytes were moved to tell.
@@ -151,45 +145,8 @@ fn longest(one: Left, other: Left) -> Left {
     }
 }
 
-/// CPU time since a moment.
-#[derive(Clone, Copy, Debug)]
-pub struct Cost {
-    began: f64,
-}
-
-impl Cost {
-    pub fn begin() -> Cost {
-        Cost { began: cpu() }
-    }
-
-    /// CPU seconds since the beginning.
-    pub fn seconds(self) -> f64 {
-        cpu() - self.began
-    }
-}
-
+/// CPU seconds of all threads of this process.
 fn cpu() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::{Duration, Instant};
-
-    use super::*;
-
-    #[test]
-    fn work_in_any_thread_is_counted() {
-        let cost = Cost::begin();
-        let work = || {
-            let began = Instant::now();
-            let is_over = || cost.seconds() >= 0.1 || began.elapsed() > Duration::from_secs(60);
-            while !is_over() {}
-        };
-        std::thread::scope(|scope| {
-            scope.spawn(work);
-        });
-        assert!(cost.seconds() >= 0.1);
-    }
 }

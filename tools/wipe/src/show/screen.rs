@@ -15,7 +15,7 @@ use squall_tools::columns::{columns, hanging, lines};
 use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
 
-use crate::event::EventKind;
+use crate::progress::EventKind;
 use crate::record::Job;
 
 use super::bars::{Bars, Line};
@@ -228,12 +228,11 @@ fn drives(rows: &[&Row], are_numbered: bool) -> String {
     }
     let is_used = |column: &usize| cells.iter().any(|cells| !cells[*column].is_empty());
     let used: Vec<usize> = (0..NUMBERS.len()).filter(is_used).collect();
+    let shown =
+        |cells: &'_ [String; NUMBERS.len()]| used.iter().map(|&it| cells[it].clone()).collect();
+    let rows: Vec<Vec<String>> = cells.iter().map(shown).collect();
     let mut table = columns(None);
-    table.add_rows(
-        cells
-            .iter()
-            .map(|cells| used.iter().map(|&column| &cells[column])),
-    );
+    table.add_rows(rows);
     lines(&mut table, 2, |column| NUMBERS[used[column]])
 }
 

@@ -15,10 +15,9 @@ use super::run::Totals;
 
 /// The titles of columns, and whether they are numbers. A job that only verifies has compared instead.
 fn columns_of(job: &Job) -> [(&'static str, bool); 8] {
-    let done = if job.is_report() {
-        "compared"
-    } else {
-        "overwritten"
+    let done = match job.is_report() {
+        true => "compared",
+        false => "overwritten",
     };
     [
         ("target", false),
@@ -36,11 +35,8 @@ fn columns_of(job: &Job) -> [(&'static str, bool); 8] {
 pub fn table(job: &Job, totals: &Totals, width: Option<usize>) -> String {
     let sums = paragraph(&sums(totals), width);
     let mut text = format!("\n{}{sums}", drives(job, width));
-    let mut next = job
-        .drives
-        .iter()
-        .filter_map(|drive| next(job, drive))
-        .peekable();
+    let next = job.drives.iter().filter_map(|drive| next(job, drive));
+    let mut next = next.peekable();
     if next.peek().is_some() {
         text += "\nWhat to do next:\n";
         next.for_each(|line| text += &hanging(&format!("  {line}"), 4, width));
@@ -110,13 +106,13 @@ fn drives(job: &Job, width: Option<usize>) -> String {
 fn row(job: &Job, drive: &Drive) -> [String; 8] {
     let size = drive.whole();
     let verification = drive.verification.as_ref();
-    let done = if job.is_report() {
-        verification.map_or(0, |verification| verification.compared)
-    } else {
-        size.saturating_sub(drive.not_overwritten())
+    let done = match job.is_report() {
+        true => verification.map_or(0, |verification| verification.compared),
+        false => size.saturating_sub(drive.not_overwritten()),
     };
     let seconds = seconds(drive);
     let rate = bytes_processed(drive) as f64 / seconds;
+    let rate = (seconds >= 1e-3).then(|| units::rate(rate));
     let serial = drive.target.serial.as_deref().map(in_a_line);
     let outcome = drive.outcome.as_ref().map_or("under way", Outcome::word);
     [
@@ -127,32 +123,23 @@ fn row(job: &Job, drive: &Drive) -> [String; 8] {
         text::share(done, size),
         faults(drive).unwrap_or("none".into()),
         text::duration(seconds),
-        if seconds >= 1e-3 {
-            units::rate(rate)
-        } else {
-            NONE.into()
-        },
+        rate.unwrap_or(NONE.into()),
     ]
 }
 
 /// Seconds that it took in all runs.
 fn seconds(drive: &Drive) -> f64 {
-    let passes: f64 = drive.passes.iter().map(|pass| pass.seconds).sum();
-    passes
-        + drive
-            .verifications()
-            .map(|found| found.seconds)
-            .sum::<f64>()
+    let passes = drive.passes.iter().map(|pass| pass.seconds);
+    let found = drive.verifications().map(|found| found.seconds);
+    passes.chain(found).sum()
 }
 
 fn faults(drive: &Drive) -> Option<String> {
     let pass = drive.passes.last();
     let extents = pass.map_or(&[][..], |pass| &pass.unwritten);
     let unwritten: u64 = extents.iter().map(|extent| extent.length).sum();
-    errors(
-        unwritten.saturating_add(drive.unreadable_bytes()),
-        drive.differing_bytes(),
-    )
+    let refused = unwritten.saturating_add(drive.unreadable_bytes());
+    errors(refused, drive.differing_bytes())
 }
 
 fn sums(totals: &Totals) -> String {
@@ -202,13 +189,11 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
             let target = shown(&drive.target.given);
             let reason = in_a_line(reason);
             // Reasons from the system begin with the path already.
-            let reason = reason
-                .strip_prefix(&format!("{target}: "))
-                .unwrap_or(&reason);
-            let then = if job.is_report() {
-                "verify it again"
-            } else {
-                "resume the job"
+            let its = reason.strip_prefix(&format!("{target}: "));
+            let reason = its.unwrap_or(&reason);
+            let then = match job.is_report() {
+                true => "verify it again",
+                false => "resume the job",
             };
             return Some(format!("{target}: {reason}: fix that, and {then}"));
         }

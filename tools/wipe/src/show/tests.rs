@@ -18,10 +18,9 @@ use super::screen::Screen;
 use super::{Show, View, fixture, table};
 use crate::args::Then;
 use crate::choice::{Choice, LeftOut};
-use crate::event::{Event, EventKind};
 use crate::plan::TargetPlan;
-use crate::progress::{Phase, Progress};
-use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome, OwnErase};
+use crate::progress::{Event, EventKind, Phase, Progress};
+use crate::record::{EraseMethod, Extent, FORMAT, Job, Outcome};
 use crate::report;
 
 const MB: u64 = 1_000_000;
@@ -46,28 +45,39 @@ fn progress(job: &Job) -> Vec<Arc<Progress>> {
     job.drives.iter().map(|_| Arc::default()).collect()
 }
 
+/// Begins to show [`job`] in `view`.
+fn begin<'a>(view: Box<dyn View + 'a>) -> (Show<'a>, Vec<Arc<Progress>>) {
+    let job = job();
+    let progress = progress(&job);
+    let run = Run::new(&job, &progress);
+    let show = Show::with(view, fixture::at(0), &job, run).expect("it begins");
+    (show, progress)
+}
+
+/// Shows what happened to a drive, so many seconds after the beginning.
+fn tell(show: &mut Show, seconds: i64, drive: usize, what: EventKind) {
+    let shown = show.event_at(fixture::at(seconds), &Event { drive, what });
+    shown.expect("it is shown");
+}
+
 /// Plays a run of 150 seconds in `view`: two drives at 150 MB/s, one of which becomes slow after 90
 /// seconds, and a file that ends at once.
-fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &[Arc<Progress>]) -> Show<'a> {
-    let run = Run::new(job, progress);
+fn play<'a>(view: Box<dyn View + 'a>) -> Show<'a> {
+    let (mut show, progress) = begin(view);
     progress[0].set_temperature(Some(41.2));
-    let mut show = Show::with(view, fixture::at(0), job, run).expect("it begins");
-    let event = |drive, what| Event { drive, what };
-    for (drive, progress) in progress.iter().enumerate() {
-        progress.begin(Phase::Writing(1), 0, job.drives[drive].target.size);
-        let what = EventKind::Pass {
-            number: 1,
-            offset: 0,
-        };
-        show.event_at(fixture::at(0), &event(drive, what))
-            .expect("it is shown");
+    let (number, offset) = (1, 0);
+    for (drive, it) in job().drives.iter().enumerate() {
+        progress[drive].begin(Phase::Writing(number), offset, it.target.size);
+        tell(&mut show, 0, drive, EventKind::Pass { number, offset });
     }
-    let failed = Outcome::Failed {
-        reason: "No space\nleft".into(),
-    };
+    let reason = "No space\nleft".into();
     progress[2].end();
-    show.event_at(fixture::at(0), &event(2, EventKind::Ended(failed)))
-        .expect("it is shown");
+    tell(
+        &mut show,
+        0,
+        2,
+        EventKind::Ended(Outcome::Failed { reason }),
+    );
     let mut notes = Vec::new();
     for tenth in 0..1500 {
         let (seconds, age) = (tenth / 10, Duration::from_millis(100) * tenth as u32);
@@ -75,18 +85,13 @@ fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &[Arc<Progress>]) -> 
         progress[1].moved(if tenth < 900 { 15 * MB } else { MB });
         if tenth == 605 {
             progress[1].refused(4096);
-            let what = EventKind::Unwritten(Extent::new(81_920, 4096));
-            show.event_at(fixture::at(seconds), &event(1, what))
-                .expect("it is shown");
+            let refused = EventKind::Unwritten(Extent::new(81_920, 4096));
+            tell(&mut show, seconds, 1, refused);
         }
-        for (drive, note) in show
-            .tick_at(fixture::at(seconds), age)
-            .expect("it is shown")
-        {
-            let what = EventKind::Note { text: note.clone() };
-            show.event_at(fixture::at(seconds), &event(drive, what))
-                .expect("it is shown");
-            notes.push((drive, note));
+        let slow = show.tick_at(fixture::at(seconds), age);
+        for (drive, text) in slow.expect("it is shown") {
+            notes.push((drive, text.clone()));
+            tell(&mut show, seconds, drive, EventKind::Note { text });
         }
     }
     assert_eq!(notes.len(), 1, "{notes:?}");
@@ -106,10 +111,8 @@ fn log(text: &RefCell<String>) -> Box<dyn View + '_> {
 /// A user who asks gets the same lines as in a log, above the bars.
 #[test]
 fn progress_is_shown_if_the_user_asks() {
-    let job = job();
-    let progress = progress(&job);
     let text = RefCell::default();
-    let mut show = play(log(&text), &job, &progress);
+    let mut show = play(log(&text));
     text.take();
     show.answer().expect("it is shown");
     let answer = text.take();
@@ -119,33 +122,33 @@ fn progress_is_shown_if_the_user_asks() {
     assert!(lines[2].starts_with("total: 1 of 3 finished, "), "{answer}");
 
     let term = InMemoryTerm::new(24, 200);
-    let mut screen = Screen::on(ProgressDrawTarget::term_like(Box::new(term.clone())), BAR);
+    let mut screen = screen_on(&term);
     let answered = screen.answer(fixture::at(150), &show.run);
     answered.expect("it is shown");
     screen.show(&show.run, (200, 24));
-    let shown = term.contents();
-    let words: Vec<_> = shown.split_whitespace().collect();
-    let expected = lines.join(" ");
-    let expected: Vec<_> = expected.split_whitespace().collect();
-    assert_eq!(words[..expected.len()], expected);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = words(&term.contents());
+    assert!(shown.starts_with(&words(&lines.join(" "))), "{shown}");
 }
 
 /// What a run looks like in a log.
 #[test]
 fn log_lines_are_as_they_were() {
-    let (job, text) = (job(), RefCell::new(String::new()));
-    let progress = progress(&job);
-    drop(play(log(&text), &job, &progress));
+    let text = RefCell::default();
+    drop(play(log(&text)));
     let text = text.borrow();
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
     insta::assert_snapshot!("log", *text);
 }
 
+fn screen_on(term: &InMemoryTerm) -> Screen {
+    Screen::on(ProgressDrawTarget::term_like(Box::new(term.clone())), BAR)
+}
+
 /// What is on a terminal of so many lines and columns that shows `run`.
 fn screen(run: &Run, lines: u16, columns: u16) -> Vec<String> {
     let term = InMemoryTerm::new(lines, columns);
-    let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
-    let mut screen = Screen::on(target, BAR);
+    let mut screen = screen_on(&term);
     screen.show(run, (columns.into(), lines.into()));
     let shown = term.contents().lines().map(str::to_owned).collect();
     drop(screen);
@@ -155,10 +158,8 @@ fn screen(run: &Run, lines: u16, columns: u16) -> Vec<String> {
 
 #[test]
 fn bars_are_as_they_were_and_fit() {
-    let job = job();
-    let progress = progress(&job);
     let text = RefCell::default();
-    let show = play(log(&text), &job, &progress);
+    let show = play(log(&text));
     let mut shown = String::new();
     for columns in [40, 80, 160] {
         let lines = screen(&show.run, 24, columns);
@@ -172,21 +173,14 @@ fn bars_are_as_they_were_and_fit() {
 #[test]
 fn drives_are_right_apart() {
     let mut job = fixture::job();
-    job.drives = vec![
-        job.drives[6].clone(),
-        job.drives[6].clone(),
-        job.drives[6].clone(),
-    ];
     let long = format!("/srv/{}/old.img", "x".repeat(99));
-    for (drive, path) in job
-        .drives
-        .iter_mut()
-        .zip(["/a/old.img", "/b/old.img", &long])
-    {
+    let drives = ["/a/old.img", "/b/old.img", &long].map(|path| {
+        let mut drive = job.drives[6].clone();
         (drive.target.given, drive.target.path) = (path.into(), path.into());
-    }
-    let progress = progress(&job);
-    let run = Run::new(&job, &progress);
+        drive
+    });
+    job.drives = drives.to_vec();
+    let run = Run::new(&job, &progress(&job));
     let lines = screen(&run, 24, 80);
     assert!(lines[0].contains("  /a/old.img ") && lines[1].contains("  /b/old.img "));
     assert!(
@@ -198,19 +192,15 @@ fn drives_are_right_apart() {
 /// If there are more drives than lines, those at work are shown; with more lines, all are again.
 #[test]
 fn drives_that_ended_make_room() {
-    let job = job();
-    let progress = progress(&job);
     let text = RefCell::default();
-    let show = play(log(&text), &job, &progress);
+    let show = play(log(&text));
     let lines = screen(&show.run, 5, 80);
     assert_eq!(lines.len(), 3);
-    assert!(
-        lines[0].contains("sdb") && lines[1].contains("sdc"),
-        "{lines:?}"
-    );
-    assert!(lines[2].contains("1 not shown"), "{lines:?}");
+    for (line, words) in lines.iter().zip(["sdb", "sdc", "1 not shown"]) {
+        assert!(line.contains(words), "{lines:?}");
+    }
     let term = InMemoryTerm::new(24, 80);
-    let mut screen = Screen::on(ProgressDrawTarget::term_like(Box::new(term.clone())), BAR);
+    let mut screen = screen_on(&term);
     for (lines, expected) in [(24, 4), (5, 3), (24, 4)] {
         screen.show(&show.run, (80, lines));
         assert_eq!(term.contents().lines().count(), expected);
@@ -220,21 +210,16 @@ fn drives_that_ended_make_room() {
 /// Events stay above the bars, and below them when these are removed.
 #[test]
 fn events_stand_above_the_bars() {
-    let job = job();
-    let progress = progress(&job);
     let term = InMemoryTerm::new(24, 80);
-    let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
-    let show = play(Box::new(Screen::on(target, BAR)), &job, &progress);
+    let show = play(Box::new(screen_on(&term)));
     let shown = term.contents();
     let [event, bar] =
         ["sdc WD-WX12A3456790: 4096 B at 81920", "  sdb "].map(|text| shown.find(text));
     assert!(event.is_some() && event < bar, "{shown}");
     drop(show);
     let left = term.contents();
-    assert!(
-        left.contains("4096 B at 81920") && !left.contains("of 3 finished"),
-        "{left}"
-    );
+    let has = |words| left.contains(words);
+    assert!(has("4096 B at 81920") && !has("of 3 finished"), "{left}");
 }
 
 #[test]
@@ -243,10 +228,8 @@ fn the_last_table_is_as_it_was() {
     let totals = totals(job.drives.len());
     let wide = table::table(&job, &totals, None);
     let narrow = table::table(&job, &totals, Some(60));
-    assert!(
-        narrow.lines().all(|line| line.chars().count() <= 60),
-        "{narrow}"
-    );
+    let fits = |line: &str| line.chars().count() <= 60;
+    assert!(narrow.lines().all(fits), "{narrow}");
     insta::assert_snapshot!("table", format!("{wide}\n60\n{narrow}"));
 }
 
@@ -272,52 +255,41 @@ fn the_table_of_a_verification_has_what_was_compared() {
     let verification = drive.verification.as_mut().expect("a verification");
     verification.compared = drive.target.size / 2;
     let shown = table::table(&job, &totals(1), None);
-    assert!(
-        shown.contains("compared") && shown.contains(" 50.0 %"),
-        "{shown}"
-    );
-    assert!(!shown.contains("overwritten"), "{shown}");
+    let has = |words| shown.contains(words);
+    let is_right = has("compared") && has(" 50.0 %") && !has("overwritten");
+    assert!(is_right, "{shown}");
 }
 
 /// Every kind of event, as it is really written.
 #[test]
 fn the_schema_knows_every_event() {
     let (mut job, lines) = (job(), RefCell::new(Vec::new()));
-    let progress = progress(&job);
     let out = |line: &str| {
         lines.borrow_mut().push(line.to_owned());
         Ok(())
     };
-    let mut show = play(Box::new(Json::new(Box::new(out))), &job, &progress);
+    let mut show = play(Box::new(Json::new(Box::new(out))));
     let extent = Extent::new(0, 512);
     let means = EraseMethod::NvmeFormat;
+    let (done, total, failure) = (0x4000, 0x1_0000, None);
+    let identity = Box::new(job.drives[0].target.clone());
+    let reason = String::from("it no longer answers");
     for what in [
         EventKind::Purge { means },
-        EventKind::Purging {
-            done: 0x4000,
-            total: 0x1_0000,
-        },
-        EventKind::Purged {
-            means,
-            failure: None,
-        },
+        EventKind::Purging { done, total },
+        EventKind::Purged { means, failure },
         EventKind::Verification {
             number: 1,
             offset: 0,
         },
-        EventKind::Attached {
-            identity: Box::new(job.drives[0].target.clone()),
-        },
+        EventKind::Attached { identity },
         EventKind::Checkpoint { offset: 4096 },
         EventKind::Unreadable(extent),
         EventKind::Differing(extent),
         EventKind::Ended(Outcome::Differs),
-        EventKind::Ended(Outcome::Dead {
-            reason: "it no longer answers".into(),
-        }),
+        EventKind::Ended(Outcome::Dead { reason }),
     ] {
-        show.event_at(fixture::at(151), &Event { drive: 0, what })
-            .expect("it is shown");
+        tell(&mut show, 151, 0, what);
     }
     job.drives[0].outcome = Some(Outcome::Differs);
     job.drives[2].outcome = Some(Outcome::Failed {
@@ -333,21 +305,10 @@ fn the_schema_knows_every_event() {
     lines.extend(beside_the_run());
     let whole = |line: &String| line.ends_with("}\n") && line.matches('\n').count() == 1;
     assert!(lines.iter().all(whole));
-    let values: Vec<Value> = lines
-        .iter()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
-    let count = |event: &str| {
-        values
-            .iter()
-            .filter(|value| value["event"] == event)
-            .count()
-    };
-    assert_eq!(
-        count("progress"),
-        2 * 150,
-        "each second, of each drive at work"
-    );
+    let value = |line: &String| serde_json::from_str(line).expect("JSON");
+    let values: Vec<Value> = lines.iter().map(value).collect();
+    let progress = values.iter().filter(|value| value["event"] == "progress");
+    assert_eq!(progress.count(), 2 * 150, "each second, of each at work");
     let end = values.iter().find(|value| value["event"] == "end");
     assert_eq!(end.expect("an end")["drives"][2]["reason"], "No space left");
     Schema::derive::<Line>().check(&distinct(&values), &[]);
@@ -359,13 +320,8 @@ fn beside_the_run() -> Vec<String> {
     let target = Target::find(&lab.image("image", 4096)).expect("a target");
     let mut job = fixture::job();
     job.drives[0].purge = Some(fixture::sanitized());
-    job.drives[0].own_erase = Some(OwnErase::Unsupported {
-        reason: "it has no ATA sanitize".into(),
-    });
-    job.drives[1].own_erase = Some(OwnErase::Supported {
-        means: EraseMethod::NvmeSanitizeBlock,
-        targets: vec!["/dev/nvme0n1".into()],
-    });
+    job.drives[0].own_erase = Some(fixture::unsupported("it has no ATA sanitize"));
+    job.drives[1].own_erase = Some(fixture::supported(&["/dev/nvme0n1"]));
     let planned = TargetPlan {
         targets: &[target],
         plan: &job.plan,
@@ -416,64 +372,52 @@ fn distinct(values: &[Value]) -> Vec<Value> {
 /// A failing drive does not fill the screen, and each drive has a count of its own.
 #[test]
 fn lines_of_a_kind_are_counted() {
-    let (job, text) = (job(), RefCell::new(String::new()));
-    let progress = progress(&job);
-    let run = Run::new(&job, &progress);
-    let mut show = Show::with(log(&text), fixture::at(0), &job, run).expect("it begins");
-    let mut tell = |drive, what| {
-        show.event_at(fixture::at(1), &Event { drive, what })
-            .expect("it is shown");
-    };
+    let text = RefCell::default();
+    let (mut show, _) = begin(log(&text));
     for offset in 0..100 {
-        tell(0, EventKind::Unwritten(Extent::new(offset, 1)));
+        let refused = EventKind::Unwritten(Extent::new(offset, 1));
+        tell(&mut show, 1, 0, refused);
     }
-    tell(0, EventKind::Unreadable(Extent::new(7, 1)));
-    tell(1, EventKind::Unwritten(Extent::new(8, 1)));
-    let text = text.borrow();
-    assert_eq!(text.matches("could not be overwritten").count(), 20 + 1);
-    assert_eq!(text.matches("further ones are in the report").count(), 1);
-    assert_eq!(text.matches("could not be read").count(), 1);
+    tell(&mut show, 1, 0, EventKind::Unreadable(Extent::new(7, 1)));
+    tell(&mut show, 1, 1, EventKind::Unwritten(Extent::new(8, 1)));
+    for (words, count) in [
+        ("could not be overwritten", 20 + 1),
+        ("further ones are in the report", 1),
+        ("could not be read", 1),
+    ] {
+        assert_eq!(text.borrow().matches(words).count(), count, "{words}");
+    }
 }
 
 #[test]
 fn a_drive_that_sanitizes_itself_has_a_bar() {
-    let job = job();
-    let progress = progress(&job);
-    let mut run = Run::new(&job, &progress);
+    let text = RefCell::default();
+    let (mut show, progress) = begin(log(&text));
     progress[0].begin(Phase::Purging, 0x6000, 0x1_0000);
-    run.update(Duration::from_secs(60));
-    let lines = screen(&run, 24, 80);
+    show.run.update(Duration::from_secs(60));
+    let lines = screen(&show.run, 24, 80);
     let bar = "━━━┄┄┄┄┄┄┄  sdb      37 %  erases itself";
     assert!(lines[0].starts_with(bar), "{lines:?}");
 }
 
 #[test]
 fn a_log_says_how_far_a_drive_has_sanitized_itself() {
-    let (job, text) = (job(), RefCell::new(String::new()));
-    let progress = progress(&job);
-    let run = Run::new(&job, &progress);
-    let mut show = Show::with(log(&text), fixture::at(0), &job, run).expect("it begins");
+    let text = RefCell::default();
+    let (mut show, progress) = begin(log(&text));
     let means = EraseMethod::AtaSanitizeBlock;
-    let failure = Some("the drive refuses".into());
+    let purged = |failure| EventKind::Purged { means, failure };
     progress[0].begin(Phase::Purging, 0x6000, 0x1_0000);
     let (done, total) = (0x6000, 0x1_0000);
     for (seconds, what) in [
         (1, EventKind::Purge { means }),
         (90, EventKind::Purging { done, total }),
-        (
-            91,
-            EventKind::Purged {
-                means,
-                failure: None,
-            },
-        ),
-        (92, EventKind::Purged { means, failure }),
+        (91, purged(None)),
+        (92, purged(Some("the drive refuses".into()))),
     ] {
-        let at = fixture::at(seconds);
-        show.tick_at(at, Duration::from_secs(seconds as u64))
-            .expect("it is shown");
-        show.event_at(at, &Event { drive: 0, what })
-            .expect("it is shown");
+        let age = Duration::from_secs(seconds as u64);
+        let shown = show.tick_at(fixture::at(seconds), age);
+        shown.expect("it is shown");
+        tell(&mut show, seconds, 0, what);
     }
     let text = text.borrow();
     let ends = [
@@ -485,9 +429,6 @@ fn a_log_says_how_far_a_drive_has_sanitized_itself() {
     ];
     let lines: Vec<_> = text.lines().skip(1).collect();
     assert_eq!(lines.len(), ends.len(), "{text}");
-    let are_right = lines
-        .iter()
-        .zip(ends)
-        .all(|(line, end)| line.ends_with(end));
-    assert!(are_right, "{text}");
+    let mut pairs = lines.iter().zip(ends);
+    assert!(pairs.all(|(line, end)| line.ends_with(end)), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use squall_guests::Bus;
 
-use crate::guests::workspace::{GuestSession, MIB, Workspace, id};
+use crate::guests::workspace::{GuestSession, MIB, OLD, Workspace, id};
 use squall_guests::needs::GUESTS;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -32,36 +32,30 @@ fn a_job_continues_after_a_power_cut() {
     session.guest.cut_power();
     let written = DRIVES.map(|serial| workspace.medium(serial));
     for medium in &written {
-        assert!(medium[SIZE - MIB as usize..] == [crate::guests::workspace::OLD; MIB as usize]);
+        assert!(medium[SIZE - MIB as usize..] == [OLD; MIB as usize]);
     }
 
     let mut session = workspace.boot(&["ext4"], drives);
     // Nobody has checked this file system since the power cut.
+    let reports = id("REPORTS");
     session.ok(&format!(
-        "mount -t ext4 -o ro {} /mnt && cp -a /mnt/cut /tmp",
-        id("REPORTS")
+        "mount -t ext4 -o ro {reports} /mnt && cp -a /mnt/cut /tmp"
     ));
     missing_files_are_reported(&mut session);
     let ran = session.resume("cut", "").success();
     let passes = ran.events("pass");
     for (drive, serial) in DRIVES.into_iter().enumerate() {
-        let pass = passes
-            .iter()
-            .find(|pass| pass["drive"] == drive)
-            .expect("a pass");
-        let from = pass["offset"].as_u64().expect("an offset");
-        assert!(
-            (offsets[drive]..SIZE as u64).contains(&from),
-            "{serial}: {from}"
-        );
+        let pass = passes.iter().find(|pass| pass["drive"] == drive);
+        let from = pass.expect("a pass")["offset"].as_u64();
+        let from = from.expect("an offset");
+        let possible = offsets[drive]..SIZE as u64;
+        assert!(possible.contains(&from), "{serial}: {from}");
         assert_eq!(ran.outcome(drive as u64), "verified", "{serial}");
         let key = session.keystream("cut", drive, SIZE);
         assert!(workspace.medium(serial) == key, "{serial}");
         // Everything before the checkpoint was on the drive when the power was cut.
-        assert!(
-            written[drive][..from as usize] == key[..from as usize],
-            "{serial}"
-        );
+        let kept = ..from as usize;
+        assert!(written[drive][kept] == key[kept], "{serial}");
     }
     assert_eq!(session.journal("cut"), None);
 }
@@ -75,11 +69,9 @@ fn missing_files_are_reported(session: &mut GuestSession) {
         let again = session.squall("aside", &format!("wipe --yes --resume {journal}"));
         let refused = session.end(again).refused(complaint);
         assert!(refused.events.is_empty());
-        let output = refused
-            .errors
-            .lines()
-            .filter(|line| line.starts_with("squall: "));
-        assert_eq!(output.count(), 1, "{}", refused.errors);
+        let lines = refused.errors.lines();
+        let ours = lines.filter(|line| line.starts_with("squall: "));
+        assert_eq!(ours.count(), 1, "{}", refused.errors);
         session.ok("mv /tmp/aside/* /tmp/cut && rmdir /tmp/aside");
     }
 }

@@ -75,8 +75,7 @@ fn bad_sectors(
     assert_eq!(end_of_run["drives"][0]["not_overwritten_bytes"], 3 * sector);
     let tenths = compared * 1000 / SIZE;
     let share = format!("<dd>{}.{} %</dd>", tenths / 10, tenths % 10);
-    let page = session.report_file(&name, 0, "html");
-    assert!(String::from_utf8_lossy(&page).contains(&share), "{share}");
+    assert!(session.page(&name, 0).contains(&share), "{share}");
 
     let mut expected = session.keystream(&name, 0, SIZE as usize);
     expected[from as usize..end as usize].fill(OLD);
@@ -111,12 +110,8 @@ fn a_time_of_refusals(workspace: &Workspace, session: &mut GuestSession) {
     assert!(workspace.medium("WEAK") == expected);
     let written = session.keystream("weak", 0, SIZE as usize);
     assert_differences(&report["verification"], &expected, &written);
-    let told: u64 = ran
-        .events("unwritten")
-        .iter()
-        .map(|event| length(event))
-        .sum();
-    assert_eq!(told, refused);
+    let told = ran.events("unwritten").into_iter().map(length);
+    assert_eq!(told.sum::<u64>(), refused);
 }
 
 /// Fills `extents` of `bytes` with [`OLD`], and returns their total length.

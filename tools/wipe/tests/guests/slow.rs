@@ -1,8 +1,10 @@
-//! Drives that are slow or become slow, which the report must say, and drives that stop answering.
+//! Drives that are slow or become slow, which the report must say, and drives that stop answering: they delay no other,
+//! and are given up by `--stall`, or because the user skips them. The run ends although the kernel still waits for the
+//! drive, also if it only reads.
 
 use serde_json::{Value, json};
 use squall_guests::Bus;
-use squall_guests::needs::USER_MODE;
+use squall_guests::needs::{C_COMPILER, USER_MODE};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -11,19 +13,27 @@ use crate::guests::workspace::{GuestSession, MIB, Running, Workspace, id};
 pub const TESTS: &[Test] = tests![
     slow_and_hung_drives_do_not_delay_others: [USER_MODE],
     a_drive_that_becomes_slow_or_stalls_is_noted: [USER_MODE],
+    a_drive_that_does_not_answer_is_given_up: [USER_MODE, C_COMPILER],
 ];
 
-const SIZE: u64 = 8 * MIB;
+const SIZE: u64 = 16 * MIB;
 
 const SECTORS: u64 = SIZE / 512;
+
+const SLOWLY: &str = "--keep-key --rate-limit 256KiB --checkpoint 1";
+
+/// A table of a whole drive.
+fn linear(drive: &str) -> String {
+    format!("0 {SECTORS} linear {drive} 0")
+}
 
 fn slow_and_hung_drives_do_not_delay_others() {
     let workspace = Workspace::user_mode();
     let names = ["ONE", "TWO", "THREE", "FOUR"];
     let mut drives = names
-        .map(|serial| workspace.drive(Bus::Ubd, serial, 512, 8))
+        .map(|serial| workspace.drive(Bus::Ubd, serial, 512, 16))
         .to_vec();
-    drives.push(workspace.drive(Bus::Ubd, "LARGE", 512, 24));
+    drives.push(workspace.drive(Bus::Ubd, "LARGE", 512, 48));
     let mut session = workspace.boot(&["dm-mod", "dm-delay"], drives);
     transfers_overlap(&mut session, &names);
     a_hung_drive_delays_no_other(&workspace, &mut session);
@@ -32,7 +42,6 @@ fn slow_and_hung_drives_do_not_delay_others() {
 
 /// While no write of any drive ends, every drive has as many in flight as the depth says.
 fn transfers_overlap(session: &mut GuestSession, names: &[&str; 4]) {
-    let linear = |name: &str| format!("0 {SECTORS} linear {name} 0");
     let devices = names.map(|name| (id(name), format!("below-{name}"), format!("slow-{name}")));
     // dm-delay counts a request only once it is no longer delayed; the device above it counts it at once.
     for (drive, below, slow) in &devices {
@@ -103,10 +112,8 @@ fn a_second_signal(workspace: &Workspace, session: &mut GuestSession) {
 /// A run in which drive 0 hangs, drive 1 has finished, and drive 2 is in progress.
 fn hung(session: &mut GuestSession, name: &str) -> Running {
     session.ok("dmsetup remove stuck; dmsetup remove little; true");
-    session.map("stuck", &format!("0 {SECTORS} linear {} 0", id("ONE")));
-    session.map("little", &format!("0 2048 linear {} 0", id("TWO")));
-    let slowly = "--keep-key --rate-limit 256KiB --checkpoint 1";
-    let running = session.start(name, slowly, &["stuck", "little", "LARGE"]);
+    map_stuck_and_little(session);
+    let running = session.start(name, SLOWLY, &["stuck", "little", "LARGE"]);
     session.until_checkpoint(&running, 0);
     session.ok("dmsetup suspend --noflush --nolockfs stuck");
     session.until(&running, 1, has_ended);
@@ -115,6 +122,11 @@ fn hung(session: &mut GuestSession, name: &str) -> Running {
         |event: &Value| event["event"] == "checkpoint" && event["offset"].as_u64() > Some(beyond);
     session.until(&running, 2, further);
     running
+}
+
+fn map_stuck_and_little(session: &mut GuestSession) {
+    session.map("stuck", &linear(&id("ONE")));
+    session.map("little", &format!("0 2048 linear {} 0", id("TWO")));
 }
 
 fn has_ended(event: &Value) -> bool {
@@ -161,4 +173,140 @@ fn a_drive_that_becomes_slow_or_stalls_is_noted() {
     let progress = ran.events("progress");
     let mut of_steady = progress.iter().filter(|event| event["drive"] == 2);
     assert!(of_steady.all(|event| event["stalled"] == false));
+}
+
+fn a_drive_that_does_not_answer_is_given_up() {
+    let workspace = Workspace::user_mode();
+    let drives = ["ONE", "TWO"].map(|serial| workspace.drive(Bus::Ubd, serial, 512, 16));
+    let mut session = workspace.boot(&["dm-mod", "dm-delay"], drives.to_vec());
+    map_stuck_and_little(&mut session);
+    transfers_hang(&workspace, &mut session);
+    a_flush_hangs(&workspace, &mut session);
+    skipped_by_keys(&workspace, &mut session);
+    reading_hangs(&mut session);
+}
+
+/// A run whose drive 1 has ended, and drive 0 has reached a checkpoint.
+fn under_way(session: &mut GuestSession, name: &str, options: &str) -> Running {
+    let running = session.start(name, &format!("{SLOWLY} {options}"), &["stuck", "little"]);
+    session.until(&running, 1, has_ended);
+    session.until_checkpoint(&running, 0);
+    running
+}
+
+/// Waits for the end of a run that gives drive 0 up, while it does not answer.
+fn is_given_up(session: &mut GuestSession, running: Running, name: &str) {
+    let ran = session.end(running).failure("squall wipe --resume");
+    assert_eq!([ran.outcome(0), ran.outcome(1)], ["failed", "verified"]);
+    let report = session.report(name, 0);
+    let reason = report["outcome"]["reason"].as_str().expect("a reason");
+    assert!(
+        reason.starts_with("it stalled: nothing moved for 15s, at "),
+        "{reason}"
+    );
+    let offset = report["passes"][0]["offset"].as_u64().expect("an offset");
+    assert!((1..SIZE).contains(&offset), "{offset}");
+}
+
+/// Once the drive answers again, the job can be resumed.
+fn can_be_resumed(workspace: &Workspace, session: &mut GuestSession, name: &str) {
+    session.wait_until_ok("! pidof squall");
+    let ran = session.resume(name, "").success();
+    assert_eq!(ran.outcome(0), "verified");
+    assert!(workspace.medium("ONE") == session.keystream(name, 0, SIZE as usize));
+}
+
+fn transfers_hang(workspace: &Workspace, session: &mut GuestSession) {
+    let running = under_way(session, "hung", "--stall 15s");
+    session.ok("dmsetup suspend --noflush --nolockfs stuck");
+    is_given_up(session, running, "hung");
+    session.ok("dmsetup resume stuck");
+    can_be_resumed(workspace, session, "hung");
+}
+
+/// A thread that waits for a flush cannot be killed, and so keeps its process from ending.
+fn a_flush_hangs(workspace: &Workspace, session: &mut GuestSession) {
+    let drive = id("ONE");
+    let flushes_hang = format!("0 {SECTORS} delay {drive} 0 0 {drive} 0 0 {drive} 0 3600000");
+    let running = under_way(session, "flush", "--stall 15s");
+    session.remap("stuck", &flushes_hang);
+    is_given_up(session, running, "flush");
+    // The control: its process is still there.
+    session.ok("pidof squall");
+    session.remap("stuck", &linear(&id("ONE")));
+    can_be_resumed(workspace, session, "flush");
+}
+
+/// The first time, a drive that is skipped is asked to stop; the second time, it is given up.
+fn skipped_by_keys(workspace: &Workspace, session: &mut GuestSession) {
+    let drives = ["stuck", "little"].map(id).join(" ");
+    let arguments = format!("wipe --report /tmp/skipped {SLOWLY} {drives}");
+    let running = session.on_terminal("skipped", &arguments);
+    session.type_after("skipped", "to overwrite them: ", "wipe 2\\n");
+    session.wait_until_ok("grep -q 'little little: verified' /tmp/skipped.screen");
+    session.ok("dmsetup suspend --noflush --nolockfs stuck");
+    session.type_after("skipped", "s skips a drive", "s7\\r");
+    session.type_after("skipped", "no drive under way has the number 7", "s1\\r");
+    session.type_after("skipped", "skipped by a key", "s1\\r");
+    let (status, shown) = session.end_on_terminal(running);
+    assert_eq!(status, 1, "{shown}");
+    assert!(
+        shown.contains("it was skipped, and did not answer, at "),
+        "{shown}"
+    );
+    session.ok("dmsetup resume stuck");
+    can_be_resumed(workspace, session, "skipped");
+}
+
+/// Verifies and reads a drive that stops answering. The control, without `--stall`, waits for it.
+fn reading_hangs(session: &mut GuestSession) {
+    let drives = ["stuck", "little"];
+    session.wipe("read", "--pass zero", &drives).success();
+    let job = session.ok("ls /tmp/read/*-job.json");
+    let blank = drives.map(id).join(" ");
+    for (name, what) in [("verify", job.trim()), ("blank", &blank)] {
+        let report = match name {
+            "verify" => "--report /tmp/verify",
+            _ => "",
+        };
+        let command = format!("{name} {report} --rate-limit 256KiB {what}");
+        let running = hanging(session, name, &format!("{command} --stall 15s"));
+        let ran = session.end(running);
+        assert_eq!(ran.status, 1, "{}", ran.errors);
+        let is_end = |event: &&Value| name == "blank" || event["event"] == "ended";
+        let ends: Vec<_> = ran.events.iter().filter(is_end).collect();
+        let reason = ends[1]["reason"].as_str().expect("a reason");
+        let stalled = "it stalled: nothing moved for 15s, at ";
+        assert!(reason.starts_with(stalled), "{reason}");
+        let told = match name {
+            "verify" => {
+                let outcomes = [&ends[0]["outcome"], &ends[1]["outcome"]];
+                assert_eq!(outcomes, ["verified", "failed"]);
+                assert_eq!(session.report(name, 0)["outcome"]["reason"], reason);
+                "squall: 1 of 2 drives were not compared completely\n"
+            }
+            _ => {
+                let verdicts = [&ends[0]["verdict"], &ends[1]["verdict"]];
+                assert_eq!(verdicts, ["zeros", "unread"]);
+                "squall: 1 of 2 drives could not be read\n"
+            }
+        };
+        assert!(ran.errors.ends_with(told), "{}", ran.errors);
+        session.ok("dmsetup resume stuck");
+        session.wait_until_ok("! pidof squall");
+
+        let running = hanging(session, &format!("{name}-waiting"), &command);
+        session.ok("sleep 30; pidof squall; dmsetup resume stuck");
+        assert_eq!(session.end(running).status, 0);
+    }
+}
+
+/// Starts a command that reads both drives. Once the little one has ended, the other one does not answer.
+fn hanging(session: &mut GuestSession, name: &str, command: &str) -> Running {
+    let running = session.squall(name, command);
+    session.wait_until_ok(&format!(
+        "grep -q -e '\"ended\"' -e '\"verdict\"' /tmp/{name}.events"
+    ));
+    session.ok("dmsetup suspend --noflush --nolockfs stuck");
+    running
 }

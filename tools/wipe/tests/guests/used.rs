@@ -1,6 +1,7 @@
-//! Drives that are in use or cannot be wiped: they are refused and stay as they were.
+//! Drives that are in use or cannot be wiped: they are refused and stay as they were. Once they are free, their reports
+//! have what drives of each kind say of their health, by a kernel's own drivers.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use squall_guests::Bus;
 
 use crate::guests::workspace::{GuestSession, MIB, Workspace, id};
@@ -25,6 +26,7 @@ fn drives_in_use_are_refused_and_unchanged() {
         workspace.drive(Bus::VirtioBlk, USED, 512, 12),
         workspace.drive(Bus::VirtioScsi, "FREE", 4096, 12),
         workspace.drive(Bus::Nvme, "NVME", 4096, 12),
+        workspace.drive(Bus::Sata, "SATA", 512, 12),
     ];
     let modules = ["dm-mod", "ext4", "null_blk"];
     let mut session = workspace.boot(&modules, drives);
@@ -32,7 +34,7 @@ fn drives_in_use_are_refused_and_unchanged() {
     mapped(&workspace, &mut session);
     mounted_on_a_mapped(&workspace, &mut session);
     zoned(&mut session);
-    session.wipe("free", "", &[USED, "FREE"]).success();
+    reports_have_what_drives_say(&mut session);
     assert!(!workspace.is_old("FREE"));
 }
 
@@ -111,5 +113,48 @@ fn zoned(session: &mut GuestSession) {
         assert_eq!(ran.status, status, "{}", ran.errors);
         assert_eq!(ran.errors.contains("has zones (host-managed)"), zoned == 1);
         session.ok("rmmod null_blk");
+    }
+}
+
+fn reports_have_what_drives_say(session: &mut GuestSession) {
+    let drives = ["NVME", "SATA", "FREE", USED];
+    session.wipe("free", "--asset NVME=A-1", &drives).success();
+    let nvme = session.report("free", 0);
+    assert_eq!(nvme["asset"], "A-1");
+    assert_eq!(nvme["level"], "clear");
+    let (health, sata) = (&nvme["health"], &session.report("free", 1)["health"]);
+    // What QEMU's drives have.
+    for moment in ["before", "after"] {
+        for (drive, figure, expected) in [
+            (health, "celsius", json!(50)),
+            (health, "healthy", json!(true)),
+            (health, "critical_warning", json!(0)),
+            (health, "reallocated_sectors", Value::Null),
+            (sata, "celsius", json!(31)),
+            (sata, "healthy", json!(true)),
+            (sata, "power_on_hours", json!(1)),
+            (sata, "reallocated_sectors", json!(0)),
+            (sata, "percentage_used", Value::Null),
+        ] {
+            assert_eq!(drive[moment][figure], expected, "{figure}: {drive}");
+        }
+    }
+    let written = |moment: &str| health[moment]["bytes_written"].as_u64().expect("bytes");
+    assert!(
+        written("after") >= written("before") + 12_000_000,
+        "{health}"
+    );
+
+    // The controls: drives that say nothing.
+    let nothing = json!({ "before": null, "after": null });
+    for drive in [2, 3] {
+        assert_eq!(session.report("free", drive)["health"], nothing);
+    }
+    let whole = session.report_file("free", 0, "json");
+    let whole: Value = serde_json::from_slice(&whole).expect("JSON");
+    assert_eq!(whole["tool"]["machine"]["vendor"], "QEMU");
+    let page = session.page("free", 0);
+    for figure in [">Life used<", ">50 °C</td>"] {
+        assert!(page.contains(figure), "{page}");
     }
 }

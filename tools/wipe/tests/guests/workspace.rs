@@ -188,20 +188,15 @@ impl GuestSession<'_> {
         let report = format!("{}/{name}", self.reports);
         let targets: Vec<_> = drives.iter().map(|serial| id(serial)).collect();
         let targets = targets.join(" ");
-        self.squall(
-            name,
-            &format!("wipe --yes --report {report} {options} {targets}"),
-        )
+        let arguments = format!("wipe --yes --report {report} {options} {targets}");
+        self.squall(name, &arguments)
     }
 
     /// Starts `squall wipe --resume` for the job `name`.
     pub fn restart(&mut self, name: &str, options: &str) -> Running {
         let journal = self.journal(name).expect("a journal");
-        let resumed = format!("{name}-again");
-        self.squall(
-            &resumed,
-            &format!("wipe --yes --resume {journal} {options}"),
-        )
+        let arguments = format!("wipe --yes --resume {journal} {options}");
+        self.squall(&format!("{name}-again"), &arguments)
     }
 
     /// Starts squall with these arguments. Its output goes to files called `name`.
@@ -211,10 +206,14 @@ impl GuestSession<'_> {
             false => "",
         };
         let arguments = format!("{arguments} {agreed}");
-        let command =
-            format!("exec squall {arguments} --json >/tmp/{name}.events 2>/tmp/{name}.errors");
+        let files = format!(">/tmp/{name}.events 2>/tmp/{name}.errors");
+        self.begin(name, &format!("squall {arguments} --json {files}"))
+    }
+
+    fn begin(&mut self, name: &str, command: &str) -> Running {
+        let job = self.guest.start(&format!("exec {command}"));
         Running {
-            job: self.guest.start(&command).expect("a job"),
+            job: job.expect("a job"),
             name: name.into(),
         }
     }
@@ -223,12 +222,8 @@ impl GuestSession<'_> {
     /// written to NAME.keys is typed.
     pub fn on_terminal(&mut self, name: &str, arguments: &str) -> Running {
         self.ok(&format!("mkfifo /tmp/{name}.keys"));
-        let command =
-            format!("exec terminal squall {arguments} <>/tmp/{name}.keys >/tmp/{name}.screen");
-        Running {
-            job: self.guest.start(&command).expect("a job"),
-            name: name.into(),
-        }
+        let files = format!("<>/tmp/{name}.keys >/tmp/{name}.screen");
+        self.begin(name, &format!("terminal squall {arguments} {files}"))
     }
 
     /// Types `keys`, once the terminal of the run `name` has shown `words`.
@@ -241,13 +236,19 @@ impl GuestSession<'_> {
     /// Waits for the end of a run on a terminal. Returns its exit status, and what it has shown.
     #[track_caller]
     pub fn end_on_terminal(&mut self, running: Running) -> (i32, String) {
-        let output = self.guest.finish(running.job, TIMEOUT).expect("an answer");
-        let output = output.unwrap_or_else(|| panic!("{} does not end", running.name));
-        let shown = self
-            .guest
-            .read_file(&format!("/tmp/{}.screen", running.name));
-        let shown = String::from_utf8_lossy(&shown.expect("a file")).into_owned();
-        (output.status, shown)
+        let path = format!("/tmp/{}.screen", running.name);
+        let status = self.wait(running.job, &running.name);
+        let shown = self.guest.read_file(&path).expect("a file");
+        (status, String::from_utf8_lossy(&shown).into_owned())
+    }
+
+    /// Waits for the end of a run, and returns its exit status.
+    #[track_caller]
+    fn wait(&mut self, job: Job, name: &str) -> i32 {
+        let output = self.guest.finish(job, TIMEOUT).expect("an answer");
+        output
+            .unwrap_or_else(|| panic!("{name} does not end"))
+            .status
     }
 
     /// Runs `squall wipe` to its end.
@@ -265,26 +266,35 @@ impl GuestSession<'_> {
     /// Waits for the end of a run.
     #[track_caller]
     pub fn end(&mut self, running: Running) -> RunResult {
-        let output = self.guest.finish(running.job, TIMEOUT).expect("an answer");
-        let output = output.unwrap_or_else(|| panic!("{} does not end", running.name));
+        let Running { job, name } = running;
         RunResult {
-            status: output.status,
-            errors: self.errors(&running).expect("a file"),
-            events: self.events(&running),
+            status: self.wait(job, &name),
+            errors: self.errors(&name).expect("a file"),
+            events: self.events_of(&name),
         }
     }
 
+    /// Kills a run.
+    #[track_caller]
+    pub fn kill(&mut self, running: Running) {
+        self.ok("kill -KILL $(pidof squall)");
+        assert_eq!(self.end(running).status, 128 + 9);
+    }
+
     /// What a run has printed as errors so far. Fails if it has not begun.
-    fn errors(&mut self, running: &Running) -> Result<String, Failure> {
-        let path = format!("/tmp/{}.errors", running.name);
-        let text = self.guest.read_file(&path)?;
+    fn errors(&mut self, name: &str) -> Result<String, Failure> {
+        let text = self.guest.read_file(&format!("/tmp/{name}.errors"))?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// The events of a run so far.
     pub fn events(&mut self, running: &Running) -> Vec<Value> {
-        let path = format!("/tmp/{}.events", running.name);
-        let text = self.guest.read_file(&path).unwrap_or_default();
+        self.events_of(&running.name)
+    }
+
+    fn events_of(&mut self, name: &str) -> Vec<Value> {
+        let text = self.guest.read_file(&format!("/tmp/{name}.events"));
+        let text = text.unwrap_or_default();
         let whole = text.split_inclusive(|byte| *byte == b'\n');
         let whole = whole.filter(|line| line.ends_with(b"\n"));
         let event = |line| serde_json::from_slice(line).expect("one JSON object per line");
@@ -313,19 +323,13 @@ impl GuestSession<'_> {
                 return event.clone();
             }
             let has_ended = events.iter().any(|event| event["event"] == "end");
-            let is_refused = events.is_empty() && self.is_refused(running);
+            let errors = self.errors(&running.name).unwrap_or_default();
+            let is_refused = errors.starts_with("squall: ") && self.events(running).is_empty();
             if has_ended || is_refused || Instant::now() >= deadline {
-                let errors = self.errors(running).unwrap_or_default();
                 panic!("{}: {:?}\n{errors}", running.name, events.last());
             }
             sleep(PAUSE);
         }
-    }
-
-    /// Whether squall has refused the run: it has printed errors and no event.
-    fn is_refused(&mut self, running: &Running) -> bool {
-        let errors = self.errors(running).unwrap_or_default();
-        errors.starts_with("squall: ") && self.events(running).is_empty()
     }
 
     /// Waits for a remark with these words.
@@ -376,6 +380,12 @@ impl GuestSession<'_> {
         files.retain(|path| path.contains(&number));
         assert_eq!(files.len(), 1, "{files:?}");
         self.guest.read_file(&files[0]).expect("a file")
+    }
+
+    /// The page about a drive.
+    #[track_caller]
+    pub fn page(&mut self, name: &str, drive: usize) -> String {
+        String::from_utf8(self.report_file(name, drive, "html")).expect("text")
     }
 
     /// The report on a drive.

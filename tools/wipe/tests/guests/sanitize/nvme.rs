@@ -1,11 +1,12 @@
-//! NVMe: a subsystem with two namespaces, which the kernel's driver reaches over TCP. Sanitize erases both.
+//! NVMe: a subsystem with two namespaces, which the kernel's driver reaches over TCP, and of which Sanitize erases both;
+//! and QEMU's drives, which format a namespace.
 
 use serde_json::{Value, json};
 
 use super::{KEPT, REACHED, SIZE, SLOWLY, cut_power, program, restore};
 use squall_guests::Bus;
 
-use crate::guests::workspace::{GuestSession, MIB, OLD, Running, Workspace};
+use crate::guests::workspace::{GuestSession, MIB, OLD, Workspace, id};
 
 /// Makes the images of two namespaces, starts the program behind them, and connects to it.
 const CONNECT: &[u8] = br#"set -e
@@ -67,10 +68,8 @@ pub fn an_nvme_drive_goes_on_after_a_power_cut() {
 
 fn connect(workspace: &Workspace, session: &mut GuestSession) {
     program(workspace, session, "sanitizing_subsystem");
-    session
-        .guest
-        .write_file("/tmp/connect", CONNECT)
-        .expect("room");
+    let written = session.guest.write_file("/tmp/connect", CONNECT);
+    written.expect("room");
     session.ok("modprobe nvme_tcp");
     session.ok(&format!("sh /tmp/connect {}", SIZE * MIB));
 }
@@ -88,18 +87,10 @@ fn commands(session: &mut GuestSession) -> Vec<String> {
 /// The part of a namespace that a killed run has not reached.
 fn rest(session: &mut GuestSession, namespace: u32) -> Vec<u8> {
     let skipped = REACHED + 1;
-    session.ok(&format!(
-        "cd /tmp/subsystem; tail -c +{skipped} {namespace} >rest"
-    ));
-    session
-        .guest
-        .read_file("/tmp/subsystem/rest")
-        .expect("a file")
-}
-
-fn kill(session: &mut GuestSession, running: Running) {
-    session.ok("kill -KILL $(pidof squall)");
-    assert_eq!(session.end(running).status, 128 + 9);
+    let command = format!("cd /tmp/subsystem; tail -c +{skipped} {namespace} >rest");
+    session.ok(&command);
+    let rest = session.guest.read_file("/tmp/subsystem/rest");
+    rest.expect("a file")
 }
 
 fn refused_unless_all_are_named(session: &mut GuestSession) {
@@ -115,8 +106,7 @@ fn refused_unless_all_are_named(session: &mut GuestSession) {
 
 /// The plan and the reports name the command that has both namespaces erased; of one alone they say why there is none.
 fn advised_with_all_of_its_namespaces(session: &mut GuestSession) {
-    let path = |name| format!("/dev/disk/by-id/{name}");
-    let [one, two] = BOTH.map(path);
+    let [one, two] = BOTH.map(id);
     let plan = session.ok(&format!("squall wipe --yes --dry-run {one} {two}"));
     let paths = session.ok(&format!("readlink -f {one}; readlink -f {two}"));
     let [one_path, two_path] = [0, 1].map(|line| paths.lines().nth(line).expect("a path"));
@@ -144,7 +134,7 @@ fn goes_on_alone(session: &mut GuestSession) {
     session.ok("touch /tmp/subsystem/hold");
     let running = session.start("killed", &format!("--purge --keep-key {SLOWLY}"), &BOTH);
     session.until(&running, 0, is_half);
-    kill(session, running);
+    session.kill(running);
     assert_eq!(commands(session), [BEGIN]);
     let ran = session.wipe("meanwhile", "", &["SPACE-2"]);
     ran.refused("it is sanitizing itself, and is at 50 %");
@@ -158,7 +148,7 @@ fn goes_on_alone(session: &mut GuestSession) {
         assert_eq!(purged["failure"], Value::Null);
         session.until_checkpoint(&resumed, drive);
     }
-    kill(session, resumed);
+    session.kill(resumed);
     for namespace in [1, 2] {
         assert!(rest(session, namespace).iter().all(|byte| *byte == 0));
     }
@@ -186,4 +176,76 @@ fn a_failure_is_left(session: &mut GuestSession) {
     }
     // The log still tells of the failure, which has been left.
     session.wipe("again", "", &["SPACE-1"]).success();
+}
+
+/// The control is the same without `--purge`.
+pub fn a_namespace_erases_only_itself() {
+    let workspace = Workspace::emulated();
+    let drives = vec![
+        workspace.drive(Bus::Nvme, "ERASED", 512, SIZE),
+        workspace.drive(Bus::Nvme, "LARGE", 4096, SIZE),
+        workspace.drive(Bus::Nvme, "CONTROL", 512, SIZE),
+        workspace.drive(Bus::VirtioBlk, "NONE", 512, SIZE),
+    ];
+    let mut session = workspace.boot(&[], drives);
+    format_is_foreseen(&mut session);
+    refused_unless_all_can(&workspace, &mut session);
+    for serial in ["ERASED", "LARGE"] {
+        erases_itself(&workspace, &mut session, serial);
+    }
+    keeps_what_is_not_overwritten(&workspace, &mut session);
+}
+
+/// The plan says which drives can erase themselves, and making it changes nothing.
+fn format_is_foreseen(session: &mut GuestSession) {
+    let drives = ["ERASED", "NONE"].map(id).join(" ");
+    let plan = session.ok(&format!("squall wipe --dry-run --json {drives}"));
+    let plan: Value = serde_json::from_str(&plan).expect("a plan");
+    assert_eq!(plan["means"], json!(["nvme-format", null]));
+    let plan = session.ok(&format!("squall wipe --dry-run {drives}"));
+    let line = "erase     supported: Format NVM with User Data Erase (--purge)";
+    assert_eq!(plan.matches("erase  ").count(), 1, "{plan}");
+    assert!(plan.contains(line), "{plan}");
+}
+
+/// If one drive cannot erase itself, all drives stay as they were.
+fn refused_unless_all_can(workspace: &Workspace, session: &mut GuestSession) {
+    let ran = session.wipe("refused", "--purge", &["ERASED", "NONE"]);
+    ran.refused("it cannot erase itself");
+    for serial in ["ERASED", "NONE"] {
+        assert!(workspace.is_old(serial), "{serial}");
+    }
+}
+
+fn erases_itself(workspace: &Workspace, session: &mut GuestSession, serial: &str) {
+    let options = format!("--purge --keep-key {SLOWLY}");
+    let running = session.start(serial, &options, &[serial]);
+    let purged = session.until(&running, 0, |event| event["event"] == "purged");
+    assert_eq!(purged["means"], "nvme-format");
+    assert_eq!(purged["failure"], Value::Null);
+    session.until(&running, 0, |event| event["event"] == "pass");
+    session.kill(running);
+    let left = &workspace.medium(serial)[REACHED as usize..];
+    assert!(left.iter().all(|byte| *byte == 0), "{serial}");
+
+    // The erase is not repeated; the drive is then overwritten and verified as usual.
+    let ran = session.resume(serial, "").success();
+    assert_eq!(ran.outcome(0), "verified");
+    assert!(ran.events("purge").is_empty() && ran.events("purged").is_empty());
+    let report = session.report(serial, 0);
+    assert_eq!(report["purge"]["failure"], Value::Null);
+    assert!(report["purge"]["ended"].is_string(), "{report}");
+    let page = session.page(serial, 0);
+    assert!(page.contains("the drive erased itself by Format NVM"));
+    let size = (SIZE * MIB) as usize;
+    assert!(workspace.medium(serial) == session.keystream(serial, 0, size));
+}
+
+/// The control: without `--purge`, the part that was not overwritten keeps its contents.
+fn keeps_what_is_not_overwritten(workspace: &Workspace, session: &mut GuestSession) {
+    let running = session.start("control", SLOWLY, &["CONTROL"]);
+    session.until_checkpoint(&running, 0);
+    session.kill(running);
+    let left = &workspace.medium("CONTROL")[REACHED as usize..];
+    assert!(left.iter().all(|byte| *byte == OLD));
 }

@@ -1,18 +1,11 @@
-//! The verdict on a drive: a mark, a word, and a sentence.
-
-use maud::{Markup, html};
+//! The verdict on a drive or a job: how good it is, a word, and what that means.
 
 use squall_drives::{Hidden, Kind};
+use squall_tools::report::{Grade, Verdict};
+use squall_tools::units;
 
 use crate::record::{Drive, Job, Level, Outcome, Scope};
 use crate::text;
-
-/// How good an outcome is.
-pub enum Grade {
-    Good,
-    Doubtful,
-    Bad,
-}
 
 /// The outcome in a word or a few.
 pub fn word(drive: &Drive) -> String {
@@ -28,35 +21,45 @@ fn capitalized(word: &str) -> String {
     first.to_uppercase() + rest
 }
 
-/// The mark, the word and the sentence.
-pub fn section(job: &Job, drive: &Drive) -> Markup {
-    let sentences = html! {
-        p { (sentence(job, drive)) }
-        @if drive.wipe.is_none() { p.level { (level(drive)) } }
-    };
-    framed(&grade(drive), &word(drive), &sentences)
+/// The verdict on `drive`.
+pub fn of_drive(job: &Job, drive: &Drive) -> Verdict {
+    let mut sentences = vec![sentence(job, drive)];
+    sentences.extend(drive.wipe.is_none().then(|| level(drive)));
+    Verdict {
+        grade: grade(drive),
+        word: word(drive),
+        sentences,
+    }
 }
 
-/// A verdict in its frame.
-pub fn framed(grade: &Grade, word: &str, sentences: &Markup) -> Markup {
-    let (class, mark) = match grade {
-        Grade::Good => ("verdict good", "✓"),
-        Grade::Doubtful => ("verdict doubtful", "!"),
-        Grade::Bad => ("verdict bad", "✗"),
-    };
-    html! {
-        div class=(class) {
-            span.mark aria-hidden="true" { (mark) }
-            div {
-                p.word { (word) }
-                (sentences)
-            }
+/// How many drives ended how, the worst of which decides.
+pub fn of_job(job: &Job) -> Verdict {
+    let mut words: Vec<(String, usize)> = Vec::new();
+    for word in job.drives.iter().map(word) {
+        match words.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, count)) => *count += 1,
+            None => words.push((word, 1)),
         }
+    }
+    let word = match &words[..] {
+        [(word, _)] => word.clone(),
+        _ => {
+            let parts = words.iter();
+            let parts = parts.map(|(word, count)| format!("{count} {}", word.to_lowercase()));
+            parts.collect::<Vec<_>>().join("; ")
+        }
+    };
+    let total: u64 = job.drives.iter().map(|drive| drive.target.size).sum();
+    let (count, total) = (job.drives.len(), units::volume(total));
+    Verdict {
+        grade: job.drives.iter().map(grade).max().unwrap_or(Grade::Bad),
+        word,
+        sentences: vec![format!("Of {count} drives with {total} in all.")],
     }
 }
 
 /// The level of sanitization that was reached, and what that means.
-fn level(drive: &Drive) -> Markup {
+fn level(drive: &Drive) -> String {
     let hidden = drive.hidden.and_then(Hidden::text);
     let means = match (drive.level, drive.target.kind, hidden) {
         (Some(Level::Clear), ..) => {
@@ -72,15 +75,16 @@ fn level(drive: &Drive) -> Markup {
         (None, ..) => "levels are for whole drives.".to_owned(),
     };
     let name = drive.level.map_or("none", Level::name);
-    html! {
-        "Level of NIST SP 800-88 Rev. 2: " strong { (name) } "; " (means)
-        @if drive.level.is_some() {
+    let validation = match drive.level {
+        Some(_) => {
             " Whether that suffices for what it held (validation) is for its owner to decide."
         }
-    }
+        None => "",
+    };
+    format!("Level of NIST SP 800-88 Rev. 2: {name}; {means}{validation}")
 }
 
-pub fn grade(drive: &Drive) -> Grade {
+fn grade(drive: &Drive) -> Grade {
     match drive.outcome {
         Some(Outcome::Verified) if drive.hides_something() => Grade::Doubtful,
         Some(Outcome::Verified) => Grade::Good,
@@ -90,7 +94,7 @@ pub fn grade(drive: &Drive) -> Grade {
 }
 
 /// The outcome in a sentence or two.
-pub fn sentence(job: &Job, drive: &Drive) -> String {
+fn sentence(job: &Job, drive: &Drive) -> String {
     let missing = drive.not_overwritten();
     let left = match missing {
         _ if drive.wipe.is_some() && drive.verification.is_none() => "nothing was compared".into(),
