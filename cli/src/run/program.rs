@@ -1,4 +1,4 @@
-//! Finds the file that a program's name stands for, and says why a preloaded library would not reach that program.
+//! Whether a preloaded library would reach a program, and if not, why.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache};
-use rustix::fs::{Access, AtFlags, CWD, accessat, fgetxattr};
+use rustix::fs::fgetxattr;
+
+use super::search::search;
 
 type Header = FileHeader64<Endianness>;
 
@@ -31,25 +33,12 @@ impl Refusal {
     }
 }
 
-/// The file to execute for `name`: `name` itself if it has a slash, otherwise the first executable one in PATH.
+/// The file to execute for `name`.
 ///
 /// # Errors
 /// There is no such program, or `library` would not be loaded into it.
 pub fn find(name: &OsStr, library: &Path) -> Result<PathBuf, Refusal> {
-    let shown = Path::new(name).display();
-    let path = if name.as_encoded_bytes().contains(&b'/') {
-        let file = PathBuf::from(name);
-        let missing = || Refusal::NotFound(format!("{shown}: there is no such program"));
-        file.exists().then_some(file).ok_or_else(missing)?
-    } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
-        files.find(|file| is_executable(file)).ok_or_else(|| {
-            let path = path.display();
-            Refusal::NotFound(format!("{shown}: no such program in PATH, which is {path}"))
-        })?
-    };
-    // Why a file cannot be executed is said when that is tried.
+    let path = search(name)?;
     match File::open(&path)
         .ok()
         .and_then(|file| obstacle(&file, library))
@@ -61,11 +50,6 @@ pub fn find(name: &OsStr, library: &Path) -> Result<PathBuf, Refusal> {
         ))),
         None => Ok(path),
     }
-}
-
-/// Whether the kernel would let this process execute `file`: with its effective ids, and not from noexec mounts.
-fn is_executable(file: &Path) -> bool {
-    file.is_file() && accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// Why the library would not be loaded into the program in `file`, and what to use instead. None if it would, or if the
