@@ -164,6 +164,7 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ("cancel", &[]),
     ("children", &[]),
     ("early", &[]),
+    ("forbidden", &[]),
     ("forks", &[]),
     ("forks", &["-DNAIVE"]),
     ("numbered", &[]),
