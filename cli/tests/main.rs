@@ -24,6 +24,8 @@ fn main() -> ExitCode {
     wipe::terminal::silence_if_asked();
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
+        wipe::loops::TESTS,
+        wipe::then::TESTS,
         wipe::interrupted::TESTS,
         wipe::terminal::TESTS,
         wipe::signals::TESTS,
@@ -48,8 +50,6 @@ fn main() -> ExitCode {
         wipe::contents::TESTS,
         wipe::errors::TESTS,
         wipe::listed::TESTS,
-        wipe::loops::TESTS,
-        wipe::then::TESTS,
         wipe::verified::TESTS,
     ])
 }

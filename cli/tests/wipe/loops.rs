@@ -133,8 +133,8 @@ fn a_file_that_grows_is_incomplete() {
 }
 
 pub const TESTS: &[Test] = tests![
+    a_device_whose_size_changes_is_incomplete: [LOOP_DEVICES],
     several_are_wiped_at_once_and_nothing_beside_them: [LOOP_DEVICES],
     verification_reads_the_medium_and_not_the_cache: [LOOP_DEVICES],
-    a_device_whose_size_changes_is_incomplete: [LOOP_DEVICES],
     a_file_that_grows_is_incomplete,
 ];
