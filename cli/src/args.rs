@@ -6,20 +6,15 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::run::args::{OpensslConfArguments, RunArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use squall::Engine;
 use squall_drives::confirm::Consent;
 use squall_tools::{number, size};
 use zeroize::Zeroizing;
 
+use crate::run::args::{OpensslConfArguments, RunArguments};
 use crate::tools::Tool;
-
-/// The names of `engines`, with commas between them.
-pub fn engine_names(engines: impl Iterator<Item = Engine>) -> String {
-    let names: Vec<_> = engines.map(Engine::name).collect();
-    names.join(", ")
-}
+use crate::version::{self, engine_names};
 
 /// Length of a seed, in bytes.
 pub const SEED_LEN: usize = 32;
@@ -41,7 +36,7 @@ const MAX_CREDIT: u16 = 512;
 #[command(
     name = "squall",
     version,
-    long_version = crate::version::long(),
+    long_version = version::long(),
     after_help = "Examples:
   squall stream --size 32 --format hex              a key of 256 bits
   squall stream --size 4GiB --output noise.bin      a file of random bytes

@@ -1,10 +1,14 @@
-//! The text of `squall --version`: the version, the build, and the engines that run on this CPU.
+//! The text of `squall --version`: the version, the build, and the engines that run on this CPU, by their names.
 
 use std::sync::LazyLock;
 
 use squall::Engine;
 
-use crate::args::engine_names;
+/// The names of `engines`, with commas between them.
+pub fn engine_names(engines: impl Iterator<Item = Engine>) -> String {
+    let names: Vec<_> = engines.map(Engine::name).collect();
+    names.join(", ")
+}
 
 /// The version, followed by a line each for the commit, the engines and the tools.
 pub fn long() -> &'static str {

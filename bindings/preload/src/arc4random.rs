@@ -7,7 +7,7 @@ use core::ffi::c_void;
 
 use squall_bindings::counters::{self, Interface};
 
-use crate::{gate, getrandom, real, sandbox};
+use crate::{agreement, gate, getrandom, real, sandbox};
 
 /// arc4random(3): a number below 2^32.
 #[unsafe(no_mangle)]
@@ -72,7 +72,7 @@ fn fill(out: &mut [u8]) -> bool {
 #[cold]
 #[inline(never)]
 fn fill_slowly(out: &mut [u8]) -> bool {
-    let is_left_to_kernel = gate::is_kernel_only() || sandbox::is_entered();
+    let is_left_to_kernel = agreement::is_kernel_only() || sandbox::is_entered();
     // Waits until the kernel's RNG is ready; tries /dev/urandom if getrandom is refused.
     if !is_left_to_kernel && gate::fill(out) {
         return true;

@@ -5,41 +5,16 @@
 //! process remembers that, with a bit for each combination of flags, because the kernel's RNG stays ready
 //! once it is. A refusal is not remembered: the request itself then goes to the kernel, where it waits,
 //! is interrupted, or fails as it would without this library. Once the program has entered a sandbox, the kernel serves
-//! all requests ([`crate::sandbox`]). Code that notices that squall must no longer serve requests withdraws the kernel's
-//! agreement: until it is asked again, or for good.
+//! all requests ([`crate::sandbox`]).
 
 use core::ffi::c_uint;
-use core::sync::atomic::{AtomicU16, Ordering};
+use core::sync::atomic::Ordering;
 
 use squall_bindings::counters::{self, Interface};
 use squall_bindings::request::{self, FLAGS};
 
+use crate::agreement::{ACCEPTED_FLAGS, clear_accepted, is_kernel_only, update};
 use crate::sandbox;
-
-/// A bit for each combination of flags that the kernel has accepted; or [`KERNEL_ONLY`].
-pub(crate) static ACCEPTED_FLAGS: AtomicU16 = AtomicU16::new(0);
-
-/// The final value of [`ACCEPTED_FLAGS`] once two tasks share thread-local variables
-/// ([`crate::syscall`]). From then on the kernel serves all requests, also those of forked children.
-pub(crate) const KERNEL_ONLY: u16 = 1 << 8;
-
-/// Whether the kernel serves all requests.
-pub(crate) fn is_kernel_only() -> bool {
-    ACCEPTED_FLAGS.load(Ordering::SeqCst) == KERNEL_ONLY
-}
-
-/// Makes every request ask the kernel again.
-pub(crate) fn clear_accepted() {
-    update(|_| 0);
-}
-
-/// Changes [`ACCEPTED_FLAGS`]; false if the kernel serves all requests for good.
-pub(crate) fn update(accepted: impl Fn(u16) -> u16) -> bool {
-    let change = |before| (before != KERNEL_ONLY).then(|| accepted(before));
-    ACCEPTED_FLAGS
-        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, change)
-        .is_ok()
-}
 
 /// Whether squall may serve requests with these flags. Never waits, and keeps `errno`.
 #[inline(always)]

@@ -57,6 +57,7 @@
 #[unsafe(no_mangle)]
 static SQUALL_PRELOAD: u8 = 1;
 
+mod agreement;
 mod arc4random;
 mod descriptors;
 mod device;

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{iovec, mmsghdr, msghdr, off_t, timespec};
 
-use crate::gate;
+use crate::agreement;
 
 /// A function of type `F` in another library.
 #[repr(transparent)]
@@ -46,7 +46,7 @@ impl<F: Copy> NextFunction<F> {
     /// Like [`Self::get`], but `None` once the kernel serves all requests: the C library's functions
     /// of these names keep per-thread state too (glibc 2.41).
     pub(crate) fn get_unless_kernel_only(&self) -> Option<F> {
-        self.get().filter(|_| !gate::is_kernel_only())
+        self.get().filter(|_| !agreement::is_kernel_only())
     }
 
     fn look_up(&self, name: &CStr) {

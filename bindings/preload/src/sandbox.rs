@@ -13,7 +13,7 @@
 use core::ffi::{c_int, c_long, c_ulong};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{gate, real};
+use crate::{agreement, real};
 
 /// How many calls have entered a sandbox or are about to. Children of vfork(2) share this: after them
 /// the kernel serves their parent too.
@@ -72,7 +72,7 @@ pub(crate) fn enter(
     // Count before the call, because the filter may also hold for other threads. This does not wait
     // for a thread that is drawing or checking a descriptor at this moment.
     ENTERED.fetch_add(1, Ordering::SeqCst);
-    gate::clear_accepted();
+    agreement::clear_accepted();
     let result = call();
     if !has_entered(result) {
         ENTERED.fetch_sub(1, Ordering::SeqCst);

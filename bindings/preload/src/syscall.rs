@@ -3,7 +3,7 @@
 //! Such a child runs at the same time as its parent and shares its thread-local variables. Both would
 //! draw from one state without knowing of each other, and no check for that is cheap enough to run on
 //! each request. So when a program makes such a child, the kernel serves all requests of the process
-//! from then on ([`gate::KERNEL_ONLY`]). Threads are not affected: they have their own thread pointer
+//! from then on ([`agreement::KERNEL_ONLY`]). Threads are not affected: they have their own thread pointer
 //! (CLONE_SETTLS). Neither is vfork(2), whose parent waits. The C library's internal calls of clone(2) are not caught,
 //! but none makes such a child.
 //!
@@ -25,7 +25,7 @@ use core::sync::atomic::Ordering;
 
 use squall_bindings::request;
 
-use crate::{gate, getrandom, memory, sandbox};
+use crate::{agreement, getrandom, memory, sandbox};
 #[cfg(target_arch = "aarch64")]
 use aarch64::call_next;
 #[cfg(target_arch = "x86_64")]
@@ -64,7 +64,7 @@ extern "C" fn before_clone3(arguments: *const u64, length: usize) {
     match memory::read(arguments, &mut flags, 1) {
         Err(libc::EFAULT) => {}
         Ok(&[flags]) if flags as c_int & CHECKED_FLAGS != SHARING_FLAGS => {}
-        _ => gate::ACCEPTED_FLAGS.store(gate::KERNEL_ONLY, Ordering::SeqCst),
+        _ => agreement::ACCEPTED_FLAGS.store(agreement::KERNEL_ONLY, Ordering::SeqCst),
     }
 }
 

@@ -6,7 +6,7 @@ use squall::{CloneGuard, Engine, ForkGuard, MemoryKind, ReseedGuard};
 
 use super::report::Report;
 use super::warnings::Warning;
-use crate::args::engine_names;
+use crate::version::engine_names;
 
 const NAME_WIDTH: usize = 18;
 

@@ -3,8 +3,6 @@
 use serde::Serialize;
 use squall::{CloneGuard, Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 
-use super::report;
-
 /// The first kernel with getrandom in the vDSO and droppable memory.
 const FIRST_GOOD_KERNEL: (u32, u32) = (6, 11);
 
@@ -39,7 +37,7 @@ pub struct DeviceVisibility {
 
 /// The warnings for `status` under the kernel `release`.
 pub fn warnings_for(status: &Status, release: &str, visibility: DeviceVisibility) -> Vec<Warning> {
-    let is_old = report::version_of(release).is_some_and(|version| version < FIRST_GOOD_KERNEL);
+    let is_old = version_of(release).is_some_and(|version| version < FIRST_GOOD_KERNEL);
     [
         old_kernel(status, release).filter(|_| is_old),
         no_reseed_signal(status).filter(|_| !is_old),
@@ -182,6 +180,14 @@ fn no_cycle_counter(status: &Status) -> Option<Warning> {
              sandbox that hides it",
         )
     })
+}
+
+/// Major and minor number of a release such as `6.11.0-29-generic`.
+fn version_of(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let major = numbers.next()?.parse().ok()?;
+    let minor = numbers.next()?.parse().ok()?;
+    Some((major, minor))
 }
 
 #[cfg(test)]

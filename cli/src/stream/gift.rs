@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use rustix::pipe::{IoSliceRaw, SpliceFlags, vmsplice};
 
-use super::sink::send_all;
+use super::send::send_all;
 
 /// The size of a huge page on x86-64, and on ARMv8 with small pages of 4 KiB.
 const HUGE: usize = 2 << 20;

@@ -8,6 +8,7 @@ mod gift;
 mod maker;
 mod output_file;
 mod pump;
+mod send;
 mod sink;
 mod source;
 

@@ -5,9 +5,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use squall_tools::Failure;
@@ -15,6 +14,7 @@ use squall_tools::failure::cause;
 
 use super::buffer::Buffer;
 use super::gift;
+use super::send::send_all;
 
 /// The size to request for a pipe: the most that users may set (/proc/sys/fs/pipe-max-size).
 const PIPE_SIZE: usize = 1 << 20;
@@ -91,36 +91,5 @@ impl Sink {
                 self.written
             )),
         }
-    }
-}
-
-/// Passes `bytes` to `send` until all are taken, and waits for room. `sent` counts the taken bytes,
-/// even on failure.
-pub fn send_all(
-    fd: BorrowedFd<'_>,
-    mut bytes: &[u8],
-    sent: &mut u64,
-    send: impl Fn(&[u8]) -> rustix::io::Result<usize>,
-) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match send(bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(taken) => {
-                *sent += taken as u64;
-                bytes = &bytes[taken..];
-            }
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => wait_for_room(fd)?,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Waits for room in an output that somebody has made non-blocking.
-fn wait_for_room(fd: BorrowedFd<'_>) -> io::Result<()> {
-    match poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::OUT)], None) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }

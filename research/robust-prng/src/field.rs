@@ -11,7 +11,7 @@ use zeroize::Zeroize as _;
 
 #[cfg(target_arch = "x86_64")]
 use super::pclmul;
-use super::portable;
+use super::portable::{self, DoubleWords, WORDS, Words};
 
 /// n.
 pub(super) const DEGREE: usize = 489;
@@ -19,15 +19,6 @@ pub(super) const DEGREE: usize = 489;
 /// Exponents of the polynomial's terms below x^n. They are so small that a word above x^n is replaced by words that
 /// lie wholly below it.
 pub(super) const TAPS: [usize; 2] = [83, 0];
-
-/// Words of an element: an even number, so that a vector holds two.
-pub(super) const WORDS: usize = 8;
-
-/// The coefficients of an element.
-pub(super) type Words = [u64; WORDS];
-
-/// The coefficients of a product before it is reduced.
-pub(super) type DoubleWords = [u64; 2 * WORDS];
 
 /// An element, wiped on drop.
 pub(super) struct Element {

@@ -10,7 +10,7 @@
 
 use core::arch::x86_64::*;
 
-use super::field::{DoubleWords, WORDS, Words};
+use super::portable::{DoubleWords, WORDS, Words};
 
 /// Whether this CPU has PCLMULQDQ.
 #[inline]

@@ -14,8 +14,16 @@
 //! lists of such instructions that Intel (DOIT) and ARM (DIT) keep. On an EPYC 9004, a product
 //! for n = 489 takes 0.49 µs; shifting and masking, which multiplies nothing, took 3.4.
 
-use super::field::{DoubleWords, WORDS, Words};
 use zeroize::Zeroize as _;
+
+/// Words of an element: an even number, so that a vector holds two.
+pub(super) const WORDS: usize = 8;
+
+/// The coefficients of an element.
+pub(super) type Words = [u64; WORDS];
+
+/// The coefficients of a product before it is reduced.
+pub(super) type DoubleWords = [u64; 2 * WORDS];
 
 /// Distance of the bits used together.
 const SPACING: usize = 5;

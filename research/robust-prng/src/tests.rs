@@ -2,7 +2,8 @@
 
 mod reference;
 
-use super::field::{DoubleWords, TAPS, WORDS, Words};
+use super::field::TAPS;
+use super::portable::{DoubleWords, WORDS, Words};
 use super::*;
 use reference::{Field, SlowRobust};
 use squall_testing::suite::{self, Test};

@@ -33,6 +33,11 @@ trait Device {
 /// The most preferred first.
 const DEVICES: [&dyn Device; 2] = [&vmclock::VmClock, &vmgenid_page::VmgenidPage];
 
+/// The paths of the devices in [`DEVICES`].
+pub fn device_paths() -> [&'static CStr; DEVICES.len()] {
+    DEVICES.map(Device::path)
+}
+
 /// What keeps a VM clone from repeating its sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -7,7 +7,7 @@ use super::{
     CHECKED_FLAGS, SHARING_FLAGS, before_clone3, getrandom_by_number, look_up, prctl_by_number,
     seccomp_by_number, set_errno,
 };
-use crate::{gate, real};
+use crate::{agreement, real};
 
 /// syscall(2).
 ///
@@ -94,8 +94,8 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         checked_flags_low = const CHECKED_FLAGS & 0xffff,
         checked_flags_high = const CHECKED_FLAGS >> 16,
         sharing_flags = const SHARING_FLAGS,
-        accepted = sym gate::ACCEPTED_FLAGS,
-        closed = const gate::KERNEL_ONLY,
+        accepted = sym agreement::ACCEPTED_FLAGS,
+        closed = const agreement::KERNEL_ONLY,
         call_next = sym call_next,
     )
 }
@@ -207,8 +207,8 @@ unsafe extern "C-unwind" fn clone(
         checked_flags_low = const CHECKED_FLAGS & 0xffff,
         checked_flags_high = const CHECKED_FLAGS >> 16,
         sharing_flags = const SHARING_FLAGS,
-        accepted = sym gate::ACCEPTED_FLAGS,
-        closed = const gate::KERNEL_ONLY,
+        accepted = sym agreement::ACCEPTED_FLAGS,
+        closed = const agreement::KERNEL_ONLY,
         real = sym real::CLONE,
         look_up = sym look_up,
     )

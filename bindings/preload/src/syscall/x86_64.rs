@@ -7,7 +7,7 @@ use super::{
     CHECKED_FLAGS, SHARING_FLAGS, before_clone3, getrandom_by_number, look_up, prctl_by_number,
     seccomp_by_number, set_errno,
 };
-use crate::{gate, real, sandbox};
+use crate::{agreement, real, sandbox};
 
 /// syscall(2).
 ///
@@ -87,8 +87,8 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         before_clone3 = sym before_clone3,
         checked_flags = const CHECKED_FLAGS,
         sharing_flags = const SHARING_FLAGS,
-        accepted = sym gate::ACCEPTED_FLAGS,
-        closed = const gate::KERNEL_ONLY,
+        accepted = sym agreement::ACCEPTED_FLAGS,
+        closed = const agreement::KERNEL_ONLY,
         call_next = sym call_next,
     )
 }
@@ -235,8 +235,8 @@ unsafe extern "C-unwind" fn clone(
         ".cfi_endproc",
         checked_flags = const CHECKED_FLAGS,
         sharing_flags = const SHARING_FLAGS,
-        accepted = sym gate::ACCEPTED_FLAGS,
-        closed = const gate::KERNEL_ONLY,
+        accepted = sym agreement::ACCEPTED_FLAGS,
+        closed = const agreement::KERNEL_ONLY,
         real = sym real::CLONE,
         look_up = sym look_up,
     )
