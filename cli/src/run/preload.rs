@@ -15,7 +15,8 @@ use squall_tools::failure::{at, cause, opening};
 use squall_tools::{Failure, inherited};
 
 use super::args::RunArguments;
-use super::program::{self, Refusal};
+use super::program;
+use super::search::Refusal;
 use squall_tools::places::{self, PRELOAD};
 
 /// The variable in which ld.so(8) looks for libraries to preload.

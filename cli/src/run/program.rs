@@ -10,28 +10,11 @@ use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache};
 use rustix::fs::fgetxattr;
+use rustix::process::{getegid, geteuid, getgid, getuid};
 
-use super::search::search;
+use super::search::{Refusal, search};
 
 type Header = FileHeader64<Endianness>;
-
-#[derive(Debug)]
-pub enum Refusal {
-    /// The program would run without squall; the text says why, and what to use instead.
-    PreloadIneffective(String),
-    NotFound(String),
-    NotExecutable(String),
-}
-
-impl Refusal {
-    /// The refusal for an error when executing a program, with the distinction of env(1).
-    pub fn from_error(text: String, error: &io::Error) -> Refusal {
-        match error.kind() {
-            io::ErrorKind::NotFound => Refusal::NotFound(text),
-            _ => Refusal::NotExecutable(text),
-        }
-    }
-}
 
 /// The file to execute for `name`.
 ///
@@ -39,12 +22,9 @@ impl Refusal {
 /// There is no such program, or `library` would not be loaded into it.
 pub fn find(name: &OsStr, library: &Path) -> Result<PathBuf, Refusal> {
     let path = search(name)?;
-    match File::open(&path)
-        .ok()
-        .and_then(|file| obstacle(&file, library))
-    {
+    match obstacle(&path, library) {
         Some([why, instead]) => Err(Refusal::PreloadIneffective(format!(
-            "{} is {why}: {} cannot reach it: use {instead}",
+            "{} is {why}: {} cannot reach it: {instead}",
             path.display(),
             library.file_name().unwrap_or_default().display()
         ))),
@@ -52,9 +32,27 @@ pub fn find(name: &OsStr, library: &Path) -> Result<PathBuf, Refusal> {
     }
 }
 
-/// Why the library would not be loaded into the program in `file`, and what to use instead. None if it would, or if the
-/// file is no ELF program: a script's interpreter is not looked at.
-fn obstacle(file: &File, library: &Path) -> Option<[&'static str; 2]> {
+/// Why the library would not be loaded into the program in a file, and what to do instead.
+fn obstacle(path: &Path, library: &Path) -> Option<[&'static str; 2]> {
+    if getuid() != geteuid() || getgid() != getegid() {
+        return Some([
+            "run with effective ids that differ from the real ids, and the loader then ignores LD_PRELOAD",
+            "run it with equal ids, for example by setpriv(1)",
+        ]);
+    }
+    match File::open(path) {
+        Ok(file) => obstacle_in(&file, library),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Some([
+            "a file that this user may not read, so it may be one of those that squall does not reach",
+            "make it readable",
+        ]),
+        // The kernel says why, when it is executed.
+        Err(_) => None,
+    }
+}
+
+/// The same for an open file. None if it is no ELF program: a script's interpreter is not looked at.
+fn obstacle_in(file: &File, library: &Path) -> Option<[&'static str; 2]> {
     let data = ReadCache::new(file);
     let kind = FileKind::parse(&data).ok()?;
     if kind == FileKind::Elf32 {
@@ -70,23 +68,23 @@ fn obstacle(file: &File, library: &Path) -> Option<[&'static str; 2]> {
     if sections.is_some_and(|all| all.section_by_name(endian, b".go.buildinfo").is_some()) {
         return Some([
             "a program in Go, which asks the kernel directly",
-            "the Go module github.com/squall-rng/squall/go in its source",
+            "use the Go module github.com/squall-rng/squall/go in its source",
         ]);
     }
     let mut headers = header.program_headers(endian, &data).ok()?.iter();
     match headers.find_map(|header| header.interpreter(endian, &data).ok().flatten()) {
         None => Some([
             "linked statically, and loads no library",
-            "a dynamic build of it, or libsquall.a in it",
+            "use a dynamic build of it, or link libsquall.a into it",
         ]),
         Some(loader) if !is_glibc_loader(loader) => Some([
             "not loaded by glibc's loader",
-            "a build of it for glibc, or libsquall in it",
+            "use a build of it for glibc, or link libsquall into it",
         ]),
         Some(_) if has_more_rights(file) => Some([
-            "a program with more rights than its caller (a set-user-ID or set-group-ID bit, or capabilities), in \
-             which the loader ignores LD_PRELOAD",
-            "libsquall in it",
+            "a program with a set-user-ID or set-group-ID bit or file capabilities, for which the loader may ignore \
+             LD_PRELOAD",
+            "link libsquall into it",
         ]),
         Some(_) => None,
     }
@@ -94,7 +92,7 @@ fn obstacle(file: &File, library: &Path) -> Option<[&'static str; 2]> {
 
 const OTHER_MACHINE: [&str; 2] = [
     "a program of 32 bits or for another kind of CPU",
-    "a build of it for this machine",
+    "use a build of it for this machine",
 ];
 
 /// `e_machine` of an ELF file.
@@ -114,13 +112,12 @@ fn is_glibc_loader(loader: &[u8]) -> bool {
     starts.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether the file gives rights, which a caller may lack. Whoever has them already is not told apart.
+/// Whether the file may give rights that its caller lacks. Who calls is not asked.
 fn has_more_rights(file: &File) -> bool {
     const SET_ID_BITS: u32 = 0o6000;
-    let has_bits = file
-        .metadata()
-        .is_ok_and(|file| file.mode() & SET_ID_BITS != 0);
-    has_bits || fgetxattr(file, c"security.capability", &mut [0; 0]).is_ok()
+    let metadata = file.metadata();
+    !metadata.is_ok_and(|metadata| metadata.mode() & SET_ID_BITS == 0)
+        || fgetxattr(file, c"security.capability", &mut [0; 0]).is_ok()
 }
 
 #[cfg(test)]

@@ -8,7 +8,24 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use squall_tools::failure::cause;
 
-use super::program::Refusal;
+/// Why a program is not executed.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The program would run without squall; the text says why, and what to use instead.
+    PreloadIneffective(String),
+    NotFound(String),
+    NotExecutable(String),
+}
+
+impl Refusal {
+    /// The refusal for an error when executing a program, with the distinction of env(1).
+    pub fn from_error(text: String, error: &io::Error) -> Refusal {
+        match error.kind() {
+            io::ErrorKind::NotFound => Refusal::NotFound(text),
+            _ => Refusal::NotExecutable(text),
+        }
+    }
+}
 
 /// The search path if PATH is not set: glibc's `confstr(_CS_PATH)`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";

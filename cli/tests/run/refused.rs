@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use squall_testing::artifacts;
-use squall_testing::needs::{GO, ROOT, SETCAP, STATIC_LIBC, STATIC_PIE, TEST_ALL};
+use squall_testing::needs::{GO, ROOT, SETCAP, SETPRIV, STATIC_LIBC, STATIC_PIE, TEST_ALL};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 use squall_testing::workspace::copy_program;
@@ -25,7 +25,7 @@ fn not_reached(program: &Path, parts: &[&str]) {
     refused(
         &run_program(program),
         2,
-        &[&["cannot reach it: use "], parts].concat(),
+        &[&["cannot reach it: "], parts].concat(),
     );
 }
 
@@ -109,7 +109,10 @@ fn set_id_bits() {
         |mode| fs::set_permissions(&program, Permissions::from_mode(mode)).expect("it is ours");
     for mode in [0o4755, 0o2755, 0o6755] {
         set_mode(mode);
-        not_reached(&program, &["set-user-ID", "the loader ignores LD_PRELOAD"]);
+        not_reached(
+            &program,
+            &["set-user-ID", "the loader may ignore LD_PRELOAD"],
+        );
     }
     set_mode(0o1755);
     assert_eq!(printed(&program), LOADED, "the control");
@@ -123,9 +126,49 @@ fn file_capabilities() {
         assert!(set.status.success(), "{}", text(&set.stderr));
     };
     setcap("cap_net_raw+ep");
-    not_reached(&program, &["capabilities", "the loader ignores LD_PRELOAD"]);
+    not_reached(
+        &program,
+        &["capabilities", "the loader may ignore LD_PRELOAD"],
+    );
     setcap("-r");
     assert_eq!(printed(&program), LOADED, "the control");
+}
+
+/// Callers who may execute a program and not read it, and those whose effective ids are not the real ones.
+fn callers_with_other_rights() {
+    let workspace = Workspace::new();
+    let program = workspace.probe();
+    let command = copy_program(
+        Path::new(env!("CARGO_BIN_EXE_squall")),
+        &workspace.path("squall"),
+    );
+    let library = copy_program(
+        &artifacts::preload(),
+        &workspace.path("libsquall-preload.so"),
+    );
+    let set_mode = |path: &Path, mode| {
+        fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours")
+    };
+    set_mode(&workspace.path(""), 0o755);
+    let run_by = |caller: &[&str], mode| {
+        set_mode(&program, mode);
+        let mut setpriv = Command::new("setpriv");
+        setpriv.args(caller).arg("--clear-groups").arg(&command);
+        setpriv.args(["run", "--library"]).arg(&library);
+        output(setpriv.arg("--").arg(&program))
+    };
+    let nobody = ["--reuid=65534", "--regid=65534"];
+    assert_eq!(text(&run_by(&nobody, 0o755).stdout), LOADED, "the control");
+    for mode in [0o711, 0o4711] {
+        refused(&run_by(&nobody, mode), 2, &["may not read", "cannot reach"]);
+    }
+    for caller in ["--euid=65534", "--rgid=65534"] {
+        refused(
+            &run_by(&[caller], 0o755),
+            2,
+            &["effective ids", "setpriv(1)"],
+        );
+    }
 }
 
 /// The C library of this process, which exports functions of the same names.
@@ -209,6 +252,7 @@ pub const TESTS: &[Test] = tests![
     other_machines,
     set_id_bits,
     file_capabilities: [ROOT, SETCAP],
+    callers_with_other_rights: [ROOT, SETPRIV],
     files_that_are_not_the_library_are_refused,
     missing_arguments_and_unknown_options,
     exit_codes_are_those_of_env,

@@ -38,6 +38,8 @@ impl Libcrypto {
         // succeeded.
         unsafe {
             let libcrypto = Libcrypto(Loaded::first_of(&NAMES)?);
+            // OpenSSL has had all functions that are called here since 3.0, which brought this one.
+            libcrypto.0.symbol::<Get0>("ERR_get_error_all")?;
             libcrypto.function::<Init>("OPENSSL_init_crypto")(INIT_LOAD_CONFIG, ptr::null_mut());
             Ok(libcrypto)
         }
