@@ -30,7 +30,7 @@ lock_files() {
 # Of everything, and of the command as README's first command builds it.
 clippy() {
     local status=0 checked
-    for checked in "${product[*]}" "${research_packages[*]}" "--package squall-python" ""; do
+    for checked in "${product[*]}" "${research_packages[*]}" "--package squall-python --all-features" ""; do
         # shellcheck disable=SC2086
         cargo clippy $checked ${checked:+--all-targets} -- -D warnings || status=1
     done
