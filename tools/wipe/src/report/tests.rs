@@ -427,6 +427,7 @@ fn the_page_of_a_job_has_all_its_drives() {
         job_html(&whole(job), &files)
     };
     let words = [
+        "<th scope=\"row\">1</th><td class=\"name\">WD-WX12A3456789<",
         ">01-WD-WX12A3456789.html</td>",
         "1 verified; 1 incomplete; 1 differs;",
         "verdict bad",
