@@ -1,5 +1,5 @@
 //! Reports of a complete and an interrupted run, and of a list: as text, as CSV, as pages, and against their schemas.
-//! They are made of realistic figures, always the same, which come last here.
+//! Their figures are made up and fixed; the functions that make them are at the end of this file.
 
 use std::collections::HashMap;
 

@@ -353,7 +353,7 @@ fn after_a_failure_the_way_suits_the_medium() {
 
 /// A drive at work does what somebody has told it, not what this user chooses. Only NVMe drives tell what that is.
 #[test]
-fn a_plan_tells_what_a_drive_is_at() {
+fn a_plan_names_the_operation_under_way() {
     let drive = Drive::default();
     let disk = AtaDisk::default();
     let controller = Controller::default();
