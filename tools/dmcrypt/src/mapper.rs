@@ -7,9 +7,10 @@ mod ioctl;
 pub use device::{Mapped, PREFIX, Table};
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{self, Output};
 use std::time::Duration;
 
@@ -153,13 +154,21 @@ fn names(mut data: &[u8]) -> Vec<String> {
     names
 }
 
-/// Runs modprobe with `args`; the error is of kind NotFound if it is not installed. A user's search path
-/// often lacks the sbin directories.
+/// Runs modprobe with `args`; the error is of kind NotFound if it is not installed.
 pub fn modprobe(args: &[&str]) -> io::Result<Output> {
-    let path = env::var("PATH").unwrap_or_default();
+    let given = env::var_os("PATH").unwrap_or_default();
     let mut command = process::Command::new("modprobe");
-    command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
+    command.env("PATH", search_path(&given));
     command.args(args).output()
+}
+
+/// The search path for modprobe: a user's often lacks the sbin directories. It has no empty part, which would be the
+/// current directory, of which root must execute nothing.
+fn search_path(given: &OsStr) -> OsString {
+    let sbin = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let all = env::split_paths(given).chain(sbin);
+    let named = all.filter(|part| !part.as_os_str().is_empty());
+    env::join_paths(named).expect("what was split has no colon")
 }
 
 #[cfg(test)]
@@ -170,6 +179,18 @@ mod tests {
         let mut entry = [&dev.to_ne_bytes()[..], &next.to_ne_bytes(), name.as_bytes()].concat();
         entry.resize(32, 0);
         entry
+    }
+
+    #[test]
+    fn modprobe_is_not_looked_for_in_the_current_directory() {
+        for (given, expected) in [
+            ("", "/usr/sbin:/sbin"),
+            (":", "/usr/sbin:/sbin"),
+            ("/bin", "/bin:/usr/sbin:/sbin"),
+            (":/bin::/opt/bin:", "/bin:/opt/bin:/usr/sbin:/sbin"),
+        ] {
+            assert_eq!(search_path(given.as_ref()), expected, "{given:?}");
+        }
     }
 
     #[test]

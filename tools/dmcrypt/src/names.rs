@@ -1,5 +1,5 @@
 //! The names that specifications are made of: the ciphers, modes, IVs and digests that Linux has or had. The kernel is
-//! asked about these; about others squall could say nothing.
+//! asked about no other names, because no rule could judge them.
 
 /// Single ciphers with their block sizes in bits.
 #[rustfmt::skip]

@@ -225,7 +225,7 @@ mod tests {
     ];
 
     #[test]
-    fn each_rule_speaks_against_what_it_is_about_and_not_against_what_is_beside_it() {
+    fn each_rule_applies_to_its_case_and_not_to_a_near_miss() {
         let speak = |text: &str| -> Vec<&str> {
             let reasons = judge(&read(text)).1.into_iter();
             reasons.map(|reason| reason.rule).collect()

@@ -5,8 +5,10 @@ mod claim;
 mod device;
 mod queue;
 mod ring;
+mod transfer;
 
 pub(crate) use claim::CLAIM_TIMEOUT;
 pub use claim::{forget_partitions, hold};
 pub use device::{Access, Device, Direct, claimed_by_others};
-pub use queue::{Buffer, Direction, Finished, Queue, QueueKind, Transfer};
+pub use queue::{Queue, QueueKind};
+pub use transfer::{Buffer, Direction, Finished, Transfer};

@@ -17,6 +17,7 @@ mod hidden;
 mod identity;
 pub mod io;
 pub mod list;
+mod printable;
 mod standby;
 mod target;
 

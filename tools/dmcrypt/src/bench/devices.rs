@@ -56,7 +56,7 @@ struct MeasuredDevice {
     chosen: Chosen,
     options: Options,
     /// The encrypted one, and those below it in the order in which they are removed.
-    _devices: Vec<Mapped>,
+    devices: Vec<Mapped>,
 }
 
 impl Run<'_> {
@@ -223,15 +223,16 @@ impl Run<'_> {
         let key = Key::draw(spec.key_len());
         let table = crypt::table(spec, options, &key, number, sectors);
         let device = Mapped::start(control, &label, &table)?;
-        let subject = Subject {
-            name: spec.to_string(),
-            file: Arc::new(device.open(OFlags::RDWR | OFlags::DIRECT)?),
-            bytes: sectors * 512,
-        };
         let stand = MeasuredDevice {
             chosen: chosen.clone(),
             options,
-            _devices: [device].into_iter().chain(below).collect(),
+            devices: [device].into_iter().chain(below).collect(),
+        };
+        // Declared after `stand`, so that it is dropped before: a device is removed once nobody has it open.
+        let subject = Subject {
+            name: spec.to_string(),
+            file: Arc::new(stand.devices[0].open(OFlags::RDWR | OFlags::DIRECT)?),
+            bytes: sectors * 512,
         };
         if options.journal.is_some() {
             self.write_all(&subject, format!("tags of {}", subject.name))?;

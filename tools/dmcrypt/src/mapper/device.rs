@@ -3,7 +3,7 @@
 //! From its first table on, the device is open here and marked for removal when nobody has it open
 //! (`DM_DEFERRED_REMOVE`). So the kernel removes it when this process ends, in whatever way.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -185,9 +185,20 @@ impl Drop for Mapped {
     }
 }
 
-/// Opens the block device `number` by a temporary node, because not every machine makes nodes for devices, and a name
-/// may belong to another one by now.
+/// Opens the block device `number` by the node that the kernel makes where devtmpfs is mounted at /dev, and by a
+/// temporary one elsewhere, which takes CAP_MKNOD and a writable /dev.
 fn open_number(number: Number, flags: OFlags) -> io::Result<File> {
+    let about = fs::read_to_string(format!("/sys/dev/block/{number}/uevent")).unwrap_or_default();
+    let name = about.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+    match name.map(|name| open_node(&Path::new("/dev").join(name), number, flags)) {
+        // It is missing, or belongs to another device by now.
+        None | Some(Err(Errno::NOENT | Errno::NXIO)) => open_own(number, flags),
+        Some(opened) => Ok(opened?),
+    }
+}
+
+/// Opens a temporary node of our own.
+fn open_own(number: Number, flags: OFlags) -> io::Result<File> {
     let path = format!("/dev/.squall-{}-{}", std::process::id(), number.minor());
     let path = Path::new(&path);
     let dev = makedev(number.major(), number.minor());
@@ -200,12 +211,19 @@ fn open_number(number: Number, flags: OFlags) -> io::Result<File> {
         Mode::RUSR | Mode::WUSR,
         dev,
     )?;
+    let opened = open_node(path, number, flags);
+    unlink(path)?;
+    Ok(opened?)
+}
+
+/// Opens the node at `path`; fails with NXIO if it is another device's.
+fn open_node(path: &Path, number: Number, flags: OFlags) -> Result<File, Errno> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let opened = retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()));
-    unlink(path)?;
     let file = File::from(opened?);
-    match Number::new(file.metadata()?.rdev()) == number {
+    let is_it = |metadata: Metadata| Number::new(metadata.rdev()) == number;
+    match file.metadata().is_ok_and(is_it) {
         true => Ok(file),
-        false => Err(Errno::NXIO.into()),
+        false => Err(Errno::NXIO),
     }
 }

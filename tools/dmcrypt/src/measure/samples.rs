@@ -152,6 +152,22 @@ mod tests {
     }
 
     #[test]
+    fn latencies_are_right_to_a_percent() {
+        let mut one = Latencies::default();
+        assert_eq!((one.quantile(0.5), one.count()), (0.0, 0));
+        (1..=98).for_each(|micros| one.add(Duration::from_micros(micros)));
+        let mut other = Latencies::default();
+        other.add(Duration::from_millis(40));
+        other.add(Duration::from_secs(5));
+        one.extend(&other);
+        assert_eq!(one.count(), 100);
+        for (share, wanted) in [(0.5, 50e3), (0.98, 98e3), (0.99, 40e6), (1.0, 5e9)] {
+            let found = one.quantile(share);
+            assert!((found / wanted - 1.0).abs() < 0.011, "{share}: {found}");
+        }
+    }
+
+    #[test]
     fn used_time_is_what_remains() {
         let at = Instant::now();
         let count = |seconds, unused| Count {

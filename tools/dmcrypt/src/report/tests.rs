@@ -1,5 +1,5 @@
 //! Reports of a complete and an interrupted run, and of a list: as text, as CSV, as pages, and against their schemas.
-//! They are made of realistic figures, always the same, which come last here.
+//! Their figures are made up and fixed; the functions that make them are at the end of this file.
 
 use std::collections::HashMap;
 
@@ -267,6 +267,33 @@ fn the_schemas_know_every_report() {
     assert!(removed > 80, "{removed}");
     let removed = Schema::derive::<List>().check(&[value(&short_list())], &[]);
     assert!(removed > 15, "{removed}");
+}
+
+#[test]
+fn values_that_cannot_be_are_noticed() {
+    let schema = Schema::derive::<Bench>();
+    for (place, wrong) in [
+        ("/format", "squall-dmcrypt-bench/2".into()),
+        ("/at", "22 November 2026".into()),
+        ("/rounds", 0.into()),
+        ("/backing/kind", "disk".into()),
+        ("/backing/bytes", 0.5.into()),
+        ("/workloads/0/direction", "both".into()),
+        ("/workloads/0/depth", 0.into()),
+        ("/raw/0/samples/0", (-1.0).into()),
+        ("/ranking/0/verdict", "Secure".into()),
+        ("/ranking/0/options/sector_size", 513.into()),
+        ("/ranking/0/key_bits", 7.into()),
+        ("/ranking/0/figures/0/latency/p99_ns", (-1.0).into()),
+        ("/ranking/0/figures/0/cpu_seconds_per_gb", "1".into()),
+        ("/authenticated/1/integrity", "crc32".into()),
+        ("/authenticated/1/options/journal", "J".into()),
+    ] {
+        let mut report = value(&bench());
+        assert!(schema.takes(&report));
+        *report.pointer_mut(place).expect("a place of it") = wrong;
+        assert!(!schema.takes(&report), "{place}");
+    }
 }
 
 const ROUNDS: usize = 30;

@@ -128,7 +128,7 @@ fn is_as_recommended(session: &mut GuestSession, found: &Value, device: &str, na
 
 /// Options in crypttab and of cryptsetup, and the resulting options of the device's table.
 const SWAP: &str = "swap,plain,cipher=aes-xts-plain64,size=512,sector-size=4096,no-read-workqueue,no-write-workqueue";
-const FLAGS: &str = "--perf-no_read_workqueue --perf-no_write_workqueue --persistent";
+const FLAGS: &str = "--perf-no_read_workqueue --perf-no_write_workqueue";
 const FAST: [&str; 2] = [
     "crypt aes-xts-plain64 ",
     " no_read_workqueue no_write_workqueue sector_size:4096",
@@ -151,9 +151,14 @@ fn lines_with_all_options_work() {
          --sector-size 4096 {CHEAP} /dev/ubda"
     ));
     let open = "cryptsetup open --key-file /tmp/key /dev/ubda volume";
-    session.ok(&format!(
-        "{open} {FLAGS} && cryptsetup close volume && {open}"
-    ));
-    contains(&session.ok("dmsetup table volume"), &FAST);
-    session.ok("cryptsetup close volume");
+    // The control: without --persistent, nothing is stored.
+    for (options, is_stored) in [("", false), ("--persistent", true)] {
+        session.ok(&format!(
+            "{open} {FLAGS} {options} && cryptsetup close volume && {open}"
+        ));
+        let table = session.ok("dmsetup table volume");
+        contains(&table, &[FAST[0], " sector_size:4096"]);
+        assert_eq!(table.contains(FAST[1]), is_stored, "{table}");
+        session.ok("cryptsetup close volume");
+    }
 }

@@ -1,7 +1,7 @@
 //! ATA commands in the ATA PASS-THROUGH (16) of the translation that shows an ATA drive as a SCSI drive, and the
 //! registers that come back in sense data (SAT-4, section 12.2).
 
-use crate::target::device::printable_bytes;
+use crate::printable::printable_bytes;
 
 /// A command, by the registers that the host sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -133,6 +133,10 @@ pub struct Controller {
     pub formats: u8,
     /// Namespaces, with the number of blocks in use.
     pub namespaces: Vec<(u32, u64)>,
+    /// Those of them that are attached to no controller.
+    pub unattached: Vec<u32>,
+    /// Whether it refuses to list them.
+    pub is_unlisted: bool,
     /// FLBAS and DPS of the namespaces.
     pub format: [u8; 2],
     /// Estimated seconds of a block erase.
@@ -148,6 +152,8 @@ impl Default for Controller {
             multiple: 0,
             formats: 0,
             namespaces: vec![(1, 1000)],
+            unattached: Vec::new(),
+            is_unlisted: false,
             format: [0; 2],
             estimate: u32::MAX,
         }
@@ -173,6 +179,10 @@ impl Controller {
                 let Some((_, used)) = all.find(|(namespace, _)| *namespace == number) else {
                     return Controller::INVALID_NAMESPACE;
                 };
+                // It tells nothing of one that is not attached, unless all that are allocated are meant.
+                if which == 0x00 && self.unattached.contains(&number) {
+                    return Controller::SUCCESS;
+                }
                 data[0..8].copy_from_slice(&u64::MAX.to_le_bytes());
                 data[16..24].copy_from_slice(&used.to_le_bytes());
                 [data[26], data[29]] = self.format;
@@ -182,9 +192,15 @@ impl Controller {
                 data[328..332].copy_from_slice(&self.capabilities.to_le_bytes());
             }
             // Active namespaces, or all that are allocated.
+            (0x02 | 0x10, 0) if self.is_unlisted => return Controller::INVALID_FIELD,
             (which @ (0x02 | 0x10), 0) => {
                 assert_eq!(which == 0x10, has_management);
-                for (place, (number, _)) in data.chunks_exact_mut(4).zip(&self.namespaces) {
+                let is_listed = |number| which == 0x10 || !self.unattached.contains(number);
+                let listed = self
+                    .namespaces
+                    .iter()
+                    .filter(|(number, _)| is_listed(number));
+                for (place, (number, _)) in data.chunks_exact_mut(4).zip(listed) {
                     place.copy_from_slice(&number.to_le_bytes());
                 }
             }

@@ -165,6 +165,24 @@ fn nothing_but_the_namespace_may_be_formatted() {
 }
 
 #[test]
+fn nothing_that_is_not_described_may_be_formatted() {
+    let refused = |controller: &Controller| Format::new(controller, 1).map(drop).unwrap_err();
+    // It describes a namespace that is not there with zeros.
+    let detached = Controller {
+        unattached: vec![1],
+        ..Controller::default()
+    };
+    assert_eq!(refused(&detached), "it does not report its format");
+    let unlisted = Controller {
+        formats: 1,
+        is_unlisted: true,
+        ..Controller::default()
+    };
+    let why = refused(&unlisted);
+    contains(&why, "all namespaces at once, and the drive refused, with ");
+}
+
+#[test]
 fn a_namespace_keeps_its_format() {
     const ERASE: u32 = 1 << 9;
     let how = |flbas, dps| {
@@ -335,7 +353,7 @@ fn after_a_failure_the_way_suits_the_medium() {
 
 /// A drive at work does what somebody has told it, not what this user chooses. Only NVMe drives tell what that is.
 #[test]
-fn a_plan_tells_what_a_drive_is_at() {
+fn a_plan_names_the_operation_under_way() {
     let drive = Drive::default();
     let disk = AtaDisk::default();
     let controller = Controller::default();
@@ -381,10 +399,12 @@ fn a_plan_tells_what_a_drive_is_at() {
 /// Sanitize erases every namespace: each must be named, or hold nothing.
 #[test]
 fn all_namespaces_are_named_or_empty() {
-    for commands in [0, MANAGEMENT] {
+    // Without Namespace Management there are none that are attached to no controller.
+    for (commands, unattached) in [(0, vec![]), (MANAGEMENT, vec![7])] {
         let controller = Controller {
             commands,
             namespaces: vec![(1, 10), (2, 0), (7, 1), (9, u64::MAX)],
+            unattached,
             ..Controller::default()
         };
         let may = |named: &[u32]| Subsystem::new(&controller, named.to_vec()).actions();

@@ -15,7 +15,8 @@ use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 
 use super::claim;
-use super::queue::{Buffer, Direction, Queue};
+use super::queue::Queue;
+use super::transfer::{Buffer, Direction};
 use crate::target::length;
 use crate::{Kind, Target, guards};
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use io_uring::squeue::Flags;
 use io_uring::{IoUring, opcode, types::Fd};
 
-use super::queue::{Direction, Finished, Transfer};
+use super::transfer::{Direction, Finished, Transfer};
 
 /// A ring and the transfers in flight.
 pub struct Ring {

@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::device::{Device, printable_bytes, text};
+use super::device::{Device, text};
 use crate::identity::ATTACHMENT;
+use crate::printable::printable_bytes;
 use crate::{Kind, Target};
 
 impl Target {

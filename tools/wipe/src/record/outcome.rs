@@ -112,10 +112,14 @@ impl Level {
 
 /// The level of a drive's own erase, with everything overwritten afterwards.
 fn level_of_erase(means: EraseMethod) -> Level {
+    use EraseMethod as By;
     match means {
         // Neither is specified to reach what a laboratory could read.
-        EraseMethod::NvmeFormat | EraseMethod::SecureDiscard => Level::Clear,
-        _ => Level::Purge,
+        By::NvmeFormat | By::SecureDiscard => Level::Clear,
+        By::NvmeSanitizeBlock | By::NvmeSanitizeCrypto | By::NvmeSanitizeOverwrite => Level::Purge,
+        By::ScsiSanitizeBlock | By::ScsiSanitizeCrypto | By::ScsiSanitizeOverwrite => Level::Purge,
+        By::AtaSanitizeBlock | By::AtaSanitizeCrypto | By::AtaSanitizeOverwrite => Level::Purge,
+        By::ScsiSanitize | By::AtaSanitize => Level::Purge,
     }
 }
 

@@ -173,7 +173,7 @@ pub fn tool(job: &Job) -> Vec<Fact> {
         ("Host", Some(tool.host.clone())),
         ("Machine", maker.filter(|maker| !maker.is_empty())),
         (
-            "Its serial number",
+            "Machine's serial number",
             machine.and_then(|it| it.serial.clone()),
         ),
     ];

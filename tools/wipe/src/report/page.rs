@@ -62,13 +62,14 @@ pub fn html(job: &Job, drive: usize) -> String {
 
 /// The page about `job`. `reports` are the files about its drives.
 pub fn job_html(job: &Job, reports: &[PathBuf]) -> String {
-    let columns = ["Drive", "Asset", "Size", "Outcome", "Level", "Record"];
+    // The first are the drives' numbers, by which their own pages name each other.
+    let columns = ["", "Drive", "Asset", "Size", "Outcome", "Level", "Record"];
     let columns = columns.map(|title| match title {
         "Size" => Column::new(title, Of::Number),
         _ => Column::new(title, Of::Name),
     });
-    let rows = job.drives.iter().zip(reports);
-    let rows = rows.map(|(drive, report)| row(job, drive, report));
+    let rows = (1..).zip(job.drives.iter().zip(reports));
+    let rows = rows.map(|(number, (drive, report))| row(job, number, drive, report));
     let note = format!(
         "Levels are those of NIST SP 800-88 Rev. 2, for whole drives that hide nothing and were verified. \
          The names of records begin with {}-.",
@@ -183,7 +184,7 @@ fn job_heading(job: &Job) -> Vec<Fact> {
 }
 
 /// A drive in the table of a job.
-fn row(job: &Job, drive: &Drive, report: &Path) -> Vec<Cell> {
+fn row(job: &Job, number: usize, drive: &Drive, report: &Path) -> Vec<Cell> {
     let target = &drive.target;
     let serial = target.serial.clone();
     let name = serial.unwrap_or_else(|| target.given.display().to_string());
@@ -193,6 +194,7 @@ fn row(job: &Job, drive: &Drive, report: &Path) -> Vec<Cell> {
     let file = file.file_name().unwrap_or_default().to_string_lossy();
     let shown = file.strip_prefix(&format!("{}-", job.id)).unwrap_or(&file);
     vec![
+        Cell::new(number.to_string()),
         Cell::new(name).with(target.model.clone()),
         Cell::new(drive.asset.as_deref().unwrap_or("–")),
         Cell::new(units::volume(target.size)),

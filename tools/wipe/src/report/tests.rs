@@ -364,7 +364,7 @@ fn pages_say_who_for_whom_and_with_what() {
         ("Asset", "NW-004711"),
         ("Operator", "M. Rivera"),
         ("Machine", "LENOVO ThinkStation P3"),
-        ("Its serial number", "PF4ABCDE"),
+        ("Machine's serial number", "PF4ABCDE"),
     ] {
         assert_says(&page, &[&format!("<dt>{name}</dt><dd>{value}</dd>")]);
     }
@@ -427,6 +427,7 @@ fn the_page_of_a_job_has_all_its_drives() {
         job_html(&whole(job), &files)
     };
     let words = [
+        "<th scope=\"row\">1</th><td class=\"name\">WD-WX12A3456789<",
         ">01-WD-WX12A3456789.html</td>",
         "1 verified; 1 incomplete; 1 differs;",
         "verdict bad",
@@ -437,7 +438,7 @@ fn the_page_of_a_job_has_all_its_drives() {
     let words = [
         "<p class=\"word\">Verified</p>",
         "verdict good",
-        "Of 2 drives with 8.00 TB in all.",
+        "2 drives, 8.00 TB in all.",
     ];
     assert_says(&page(&job), &words);
 }

@@ -54,7 +54,7 @@ pub fn of_job(job: &Job) -> Verdict {
     Verdict {
         grade: job.drives.iter().map(grade).max().unwrap_or(Grade::Bad),
         word,
-        sentences: vec![format!("Of {count} drives with {total} in all.")],
+        sentences: vec![format!("{count} drives, {total} in all.")],
     }
 }
 

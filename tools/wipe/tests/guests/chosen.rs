@@ -14,6 +14,7 @@ pub const TESTS: &[Test] = tests![
     only_drives_that_nobody_uses_are_chosen: [GUESTS, C_COMPILER],
     drives_that_are_plugged_in_later_are_wiped: [GUESTS, C_COMPILER],
     drives_that_were_left_out_stay_left_out: [GUESTS],
+    a_drive_that_cannot_be_recorded_shifts_no_other: [GUESTS],
 ];
 
 /// Drives that nobody uses, one on each bus.
@@ -301,4 +302,38 @@ fn drives_that_were_left_out_stay_left_out() {
     assert_eq!(status, 1, "{shown}");
     assert!(workspace.is_old("EXCEPTED") && !workspace.is_old("NEW"));
     assert!(workspace.medium("MOUNTED") == before);
+}
+
+/// The place of the reports is read-only while a drive is plugged in, which cannot be recorded then. The next drive has
+/// its number.
+fn a_drive_that_cannot_be_recorded_shifts_no_other() {
+    let workspace = Workspace::emulated();
+    let drives = ["PRESENT", "LOST", "NEXT"];
+    let drives = drives.map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 8));
+    let mut session = workspace.boot(&[], drives.to_vec());
+    for serial in ["LOST", "NEXT"] {
+        session.unplug(serial);
+    }
+    session.ok("mkdir /tmp/lost && mount -t tmpfs tmpfs /tmp/lost");
+    let wipe = "wipe --yes --all --bus virtio --watch --count 1 --report /tmp/lost";
+    let running = session.squall("lost", wipe);
+    session.until(&running, 0, |event| event["event"] == "ended");
+
+    session.wait_until_ok("mount -o remount,ro /tmp/lost");
+    session.plug("LOST");
+    session.until_remark(&running, "(LOST): left out: ");
+    session.ok("mount -o remount,rw /tmp/lost");
+    session.plug("NEXT");
+    for name in ["attached", "ended"] {
+        session.until(&running, 1, |event| {
+            event["event"] == name && event["serial"] == "NEXT"
+        });
+    }
+    session.ok("kill -s TERM $(pidof squall)");
+    let ran = session.end(running);
+    let ran = ran.failure("plugged in and not wiped, for the reasons above: 1 drive");
+    let ended = ran.events("end")[0]["drives"].as_array().expect("drives");
+    let serials: Vec<_> = ended.iter().map(|drive| &drive["serial"]).collect();
+    assert_eq!(serials, ["PRESENT", "NEXT"]);
+    assert!(workspace.is_old("LOST"));
 }

@@ -13,6 +13,7 @@ use crate::guests::workspace::{GuestSession, MIB, Running, Workspace, id};
 
 pub const TESTS: &[Test] = tests![
     a_drive_that_vanishes_can_be_resumed_when_it_is_back: [GUESTS],
+    a_deleted_drive_can_be_resumed_when_it_is_found_again: [GUESTS],
     a_mounted_drive_that_returns_is_not_taken: [GUESTS],
     drives_that_are_mounted_when_they_are_plugged_in_are_not_taken: [GUESTS],
     a_drive_that_returns_in_use_is_not_resumed: [GUESTS],
@@ -112,6 +113,31 @@ fn pulled(session: &mut GuestSession) -> Vec<u64> {
     let names_it = |serial: &&str| refused.errors.contains(*serial);
     assert!(GONE.iter().all(names_it), "{}", refused.errors);
     offsets
+}
+
+/// The kernel deletes a drive while it is open, and finds the same one again.
+fn a_deleted_drive_can_be_resumed_when_it_is_found_again() {
+    let workspace = Workspace::emulated();
+    let stays = workspace.drive(Bus::VirtioBlk, "STAYS", 512, 1);
+    let mut session = workspace.boot(&["scsi_debug", "sd_mod"], vec![stays]);
+    session.ok("modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=12 opts=0");
+    session.wait_until_ok("[ -e /sys/block/sda/device/vpd_pg80 ]");
+    let serial = session.ok("tail -c +5 /sys/block/sda/device/vpd_pg80 | tr -d ' '");
+    session.name(&serial);
+
+    let running = session.start("deleted", SLOWLY, &[&serial, "STAYS"]);
+    let offset = session.until_checkpoint(&running, 0);
+    session.ok("echo 1 >/sys/block/sda/device/delete");
+    let ran = session.end(running).failure("1 of 2 drives");
+    assert_eq!([ran.outcome(0), ran.outcome(1)], ["vanished", "verified"]);
+
+    session.ok("for host in /sys/class/scsi_host/*; do echo - - - >$host/scan; done");
+    session.wait_until_ok("[ -e /sys/block/sd? ] && head -c 1 /dev/sd?");
+    let ran = session.resume("deleted", "").success();
+    assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
+    let written = session.keystream("deleted", 0, SIZE);
+    session.name(&serial);
+    assert!(session.guest.read_file(&id(&serial)).expect("a drive") == written);
 }
 
 /// Options that make the wipe slow enough for everything that happens meanwhile.
