@@ -225,6 +225,8 @@ fn a_run_without_permissions_reports_it_and_continues() {
 fn sources_are_explained() {
     let explained = text(&bytes("bench --explain vdso"));
     contains(&explained, &["vDSO", "fit for secrets", "median"]);
+    let urandom = text(&bytes("bench --explain urandom"));
+    contains(&urandom, &["Published: ChaCha20 of OpenBSD, 78.0 MB/s"]);
     let unknown = squall("bench --explain nobody");
     is_refused(unknown, &["--explain", "\"nobody\"", "squall-fresh"]);
 }

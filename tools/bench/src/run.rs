@@ -198,9 +198,12 @@ fn explain(entry: &Entry) -> String {
     let published = published::FIGURES.iter();
     for figure in published.filter(|figure| figure.source == entry.name) {
         let (rate, document) = (units::rate(figure.rate), figure.document);
+        let label = figure.label.map(|label| format!("{label}, "));
         text += &format!(
-            "\nPublished: {rate} ({}, {})",
-            document.title, document.year
+            "\nPublished: {}{rate} ({}, {})",
+            label.unwrap_or_default(),
+            document.title,
+            document.year
         );
     }
     text.push('\n');
