@@ -266,7 +266,8 @@ fn bytes_of_a_source_are_written_until_nobody_reads_them() {
 
 fn a_source_without_bytes_says_so() {
     let output = run("bench --bytes-of dd-urandom");
-    refused(&output, 1, &["dd-urandom is not available: a program"]);
+    let expected = "dd-urandom: --bytes-of cannot write its bytes: it is a separate program";
+    refused(&output, 1, &[expected]);
 }
 
 pub const TESTS: &[Test] = tests![
