@@ -225,6 +225,8 @@ fn a_run_without_permissions_reports_it_and_continues() {
 fn sources_are_explained() {
     let explained = text(&bytes("bench --explain vdso"));
     contains(&explained, &["vDSO", "fit for secrets", "median"]);
+    let urandom = text(&bytes("bench --explain urandom"));
+    contains(&urandom, &["Published: ChaCha20 of OpenBSD, 78.0 MB/s"]);
     let unknown = squall("bench --explain nobody");
     is_refused(unknown, &["--explain", "\"nobody\"", "squall-fresh"]);
 }
@@ -264,7 +266,8 @@ fn bytes_of_a_source_are_written_until_nobody_reads_them() {
 
 fn a_source_without_bytes_says_so() {
     let output = run("bench --bytes-of dd-urandom");
-    refused(&output, 1, &["dd-urandom is not available: a program"]);
+    let expected = "dd-urandom: --bytes-of cannot write its bytes: it is a separate program";
+    refused(&output, 1, &[expected]);
 }
 
 pub const TESTS: &[Test] = tests![

@@ -4,7 +4,7 @@
 //! It knows the keywords of JSON schema (draft 2020-12) that squall's schemas use, and panics at any other. Readers must
 //! accept new keys, which these schemas therefore allow; here they are refused, to find keys without a description.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 use squall_tools::schema::JsonSchema;
@@ -56,8 +56,26 @@ impl Schema {
         name_all(&self.0, optional, &mut named, &mut faults);
         let absent = named.iter().filter(|name| !seen.contains(name));
         faults.extend(absent.map(|name| format!("in no value: {name}")));
+        for value in values {
+            faults.extend(self.missing_keys_taken(value, optional));
+        }
         assert!(faults.is_empty(), "{faults:#?}");
         seen.len()
+    }
+
+    /// Keys not in `optional` without which the schema takes the value, too.
+    fn missing_keys_taken(&self, value: &Value, optional: &[&str]) -> Vec<String> {
+        let mut keys = BTreeMap::new();
+        keys_of_each_kind(value, ["", ""], &mut keys);
+        let is_taken_without = |pointer: &String| {
+            let (place, key) = pointer.rsplit_once('/').expect("a key");
+            let mut less = value.clone();
+            let map = less.pointer_mut(place).and_then(Value::as_object_mut);
+            map.expect("an object").remove(key);
+            !optional.contains(&key) && self.takes(&less)
+        };
+        let taken = keys.into_values().filter(is_taken_without);
+        taken.map(|key| format!("taken without {key}")).collect()
     }
 
     fn look_at(&self, place: &str, schema: &Value, value: &Value) -> Found {
@@ -178,7 +196,9 @@ fn name_all(
             named.insert(key.clone());
             named.extend(constant(key, schema));
             if required.iter().any(|one| one == key) == optional.contains(&key.as_str()) {
-                faults.push(format!("wrongly required, or not: {key}"));
+                faults.push(format!(
+                    "required by the schema but optional in the test, or the reverse: {key}"
+                ));
             }
         }
     }
@@ -189,6 +209,26 @@ fn name_all(
     };
     for part in parts {
         name_all(part, optional, named, faults);
+    }
+}
+
+/// Collects JSON pointers to the keys in a value; of similar elements of a list, to the first's.
+fn keys_of_each_kind(value: &Value, [at, kind]: [&str; 2], keys: &mut BTreeMap<String, String>) {
+    let mut look_within = |name: &str, kind_of_it: &str, part: &Value| {
+        let [at, kind] = [format!("{at}/{name}"), format!("{kind}/{kind_of_it}")];
+        if value.is_object() && !keys.contains_key(&kind) {
+            keys.insert(kind.clone(), at.clone());
+        }
+        keys_of_each_kind(part, [&at, &kind], keys);
+    };
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .for_each(|(key, part)| look_within(key, key, part)),
+        Value::Array(parts) => (0..)
+            .zip(parts)
+            .for_each(|(index, part): (usize, _)| look_within(&index.to_string(), "*", part)),
+        _ => {}
     }
 }
 
@@ -281,12 +321,20 @@ mod tests {
     fn what_the_schema_does_not_describe_exactly_is_found() {
         assert_eq!(fault(("", "")), Ok(5));
         let const_b = r#""anyOf": [{ "type": "object" }, { "const": 1, "properties": { "name": { "const": "b" } } }], "$defs""#;
+        let either = r##"{ "anyOf": [{ "$ref": "#/$defs/part" }, { "type": "object" }] }"##;
         for (change, expected) in [
             (
                 (r#""note": "b""#, r#""more": 1"#),
                 "/parts/1: unknown key more",
             ),
-            ((r#"["size"]"#, "[]"), "wrongly required, or not: size"),
+            (
+                (r#"["size"]"#, "[]"),
+                "required by the schema but optional in the test, or the reverse: size",
+            ),
+            (
+                (r##"{ "$ref": "#/$defs/part" }"##, either),
+                "taken without /parts/0/size",
+            ),
             (
                 (r#"["size"]"#, r#"["size", "note"]"#),
                 "/parts/0: not required",

@@ -1,4 +1,4 @@
-//! Calls every function from C: also with counters, after a fork, and without a source of randomness.
+//! Calls every function from C: also in threads and signal handlers, with counters, after a fork, and without a source of randomness.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
@@ -38,6 +38,11 @@ fn functions_return_what_the_header_promises() {
         "not in `squall status --json`: {missing:?}"
     );
     assert!(keys(status).contains("clone_guard"));
+}
+
+fn threads_and_signal_handlers_draw_different_numbers() {
+    let program = Program::of("tests/c/draws.c", Linked::Dynamic);
+    succeeded(program.command().arg("threads"));
 }
 
 /// The library counts if the environment asks for it.
@@ -139,6 +144,7 @@ fn a_program_that_avoids_the_cycle_counter_may_switch_it_off() {
 
 pub const TESTS: &[Test] = tests![
     functions_return_what_the_header_promises: [PKG_CONFIG],
+    threads_and_signal_handlers_draw_different_numbers: [PKG_CONFIG],
     requests_and_bytes_are_counted: [PKG_CONFIG],
     a_child_never_repeats_its_parent: [PKG_CONFIG],
     a_program_that_avoids_the_cycle_counter_may_switch_it_off: [PKG_CONFIG],

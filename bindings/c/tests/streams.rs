@@ -76,9 +76,21 @@ const AES_INSTRUCTIONS: Need = Need {
     required_by: NOTHING,
 };
 
+/// A new stream is moved, by value. The control leaves a copy of the key on the stack itself.
+fn no_key_is_left_on_the_stack() {
+    let program = Program::of("tests/c/draws.c", Linked::Dynamic);
+    let copies = |arguments: &[&str]| {
+        let output = said(program.command().arg("stack").args(arguments));
+        output.trim().parse::<u32>().expect("a number")
+    };
+    assert_eq!(copies(&[]), 0);
+    assert!(copies(&["control"]) > 0);
+}
+
 pub const TESTS: &[Test] = tests![
     bytes_are_those_of_openssl: [PKG_CONFIG],
     long_streams_are_those_of_openssl: [PKG_CONFIG],
     a_freed_stream_leaves_no_key: [PKG_CONFIG],
     a_stream_in_use_has_its_key: [PKG_CONFIG, AES_INSTRUCTIONS],
+    no_key_is_left_on_the_stack: [PKG_CONFIG],
 ];

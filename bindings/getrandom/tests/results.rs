@@ -1,12 +1,19 @@
 //! Results and `errno` are the kernel's.
 
+use std::collections::HashSet;
 use std::ffi::c_void;
+use std::io::{Read, Write};
 use std::ptr;
 
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-pub const TESTS: &[Test] = tests![results_are_those_of_the_kernel, success_keeps_errno,];
+pub const TESTS: &[Test] = tests![
+    results_are_those_of_the_kernel,
+    success_keeps_errno,
+    long_requests_are_filled,
+    children_and_parents_differ,
+];
 
 type GetRandom = unsafe fn(*mut c_void, usize, u32) -> isize;
 
@@ -62,5 +69,41 @@ fn success_keeps_errno() {
     for length in [0, 1, 1000] {
         let (count, _) = answer(OURS, memory.as_mut_ptr(), length, 0);
         assert_eq!((count, errno()), (length as isize, libc::EINVAL));
+    }
+}
+
+fn long_requests_are_filled() {
+    let mut memory = vec![0; 40 << 20];
+    let length = memory.len();
+    let filled = answer(OURS, memory.as_mut_ptr(), length, 0);
+    assert_eq!(filled, (length as isize, 0));
+    let (blocks, _) = memory.as_chunks::<16>();
+    let last: HashSet<_> = blocks[blocks.len() - 1000..].iter().collect();
+    assert!(last.len() == 1000 && !last.contains(&[0; 16]));
+}
+
+fn children_and_parents_differ() {
+    let draw = || {
+        let mut bytes = [0; 16];
+        assert_eq!(answer(OURS, bytes.as_mut_ptr(), 16, 0), (16, 0));
+        bytes
+    };
+    let mut seen = HashSet::from([draw()]);
+    for child in 1..=100 {
+        let (mut reader, mut writer) = std::io::pipe().expect("a pipe");
+        // SAFETY: the child only draws, writes and ends.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            let is_written = writer.write_all(&draw()).is_ok();
+            // SAFETY: ends without destructors.
+            unsafe { libc::_exit((!is_written).into()) }
+        }
+        drop(writer);
+        let mut bytes = [0; 16];
+        reader.read_exact(&mut bytes).expect("the child's bytes");
+        seen.extend([bytes, draw()]);
+        // SAFETY: the process is a child of this one, and its status is not asked for.
+        assert_eq!(unsafe { libc::waitpid(pid, ptr::null_mut(), 0) }, pid);
+        assert_eq!(seen.len(), 1 + 2 * child);
     }
 }

@@ -29,8 +29,8 @@ pub struct CostArguments {
     ///
     /// Keys: cpu, kernel, release_build, quick and rows. Each of rows has operation, generator, the
     /// quartiles and the median of nanoseconds as low, median and high, ratio, and paper, what
-    /// Whirlwind's authors published. ratio is null or has median and interval_95: the time in parts of
-    /// the old RNG's, or for a fork in parts of that of a process that never drew. New keys may be added.
+    /// Whirlwind's authors published. ratio is null or has median and interval_95: the time
+    /// divided by the old RNG's; for a fork, divided by that of a process that never drew. New keys may be added.
     #[arg(long)]
     pub json: bool,
 
@@ -61,7 +61,7 @@ struct Row {
     paper: Option<&'static str>,
 }
 
-/// A time in parts of another one, of the same rounds.
+/// A time divided by another one, of the same rounds.
 #[derive(Debug, Serialize)]
 struct Ratio {
     median: f64,
@@ -387,8 +387,8 @@ fn of_samples(
 }
 
 const NOTES: &str = "
-time: median (quartiles). ratio: the time in parts of the old RNG's, or of a fork of a process that never
-drew; the median of rounds, and its 95 % interval.
+time: median (quartiles). ratio: the time divided by the old RNG's, or for a fork by that of a
+process that never drew: the median of rounds, and its 95 % interval.
 add-input reads the cycle counter; the old RNG mixes 12 bytes of the event. Most calls of Whirlwind only
 store it: one of 8 compresses (SHA-256: of 4). A refresh costs the same for any input up to 489 bits, and
 the old mixing goes byte by byte. The old RNG's 4 bytes come from get_random_int with MD5, all others from

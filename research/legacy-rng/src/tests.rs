@@ -26,6 +26,13 @@ fn counts(legacy: &Legacy) -> [u32; 3] {
     [input, blocking, nonblocking]
 }
 
+#[test]
+fn mixing_is_not_credited() {
+    let legacy = Legacy::new(INITIAL);
+    legacy.mix(&[0x55; 1000]);
+    assert_eq!(counts(&legacy), [0, 0, 0]);
+}
+
 /// Without credit nothing is transferred, and /dev/urandom is its pool's extractions.
 #[test]
 fn urandom_without_credit() {

@@ -1,4 +1,4 @@
-//! The generator against a slow one, its field, what it refuses, and that it wipes itself.
+//! Tests the generator and its field against a slow reference, what it refuses, and that it wipes itself.
 
 mod reference;
 
@@ -12,10 +12,10 @@ use squall_testing::suite::{NOTHING, Need};
 use squall_testing::tests;
 
 const TESTS: &[Test] = tests![
-    it_agrees_with_the_slow_one,
+    outputs_match_the_reference,
     dropping_it_wipes_everything,
-    elements_are_multiplied_as_by_the_slow_one,
-    portable_code_multiplies_as_the_slow_one,
+    elements_multiply_like_the_reference,
+    portable_code_multiplies_like_the_reference,
     the_polynomial_is_irreducible,
     other_lengths_of_a_seed_are_refused,
     bits_of_a_seed_beyond_n_are_ignored,
@@ -25,7 +25,7 @@ const TESTS: &[Test] = tests![
 
 #[cfg(target_arch = "x86_64")]
 const TESTS_OF_X86_64: &[Test] = tests![
-    pclmulqdq_multiplies_as_the_slow_one: [PCLMULQDQ],
+    pclmulqdq_multiplies_like_the_reference: [PCLMULQDQ],
 ];
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -93,7 +93,7 @@ fn word_bits(words: &[u64]) -> Vec<bool> {
     reference::bits(&bytes)
 }
 
-fn it_agrees_with_the_slow_one() {
+fn outputs_match_the_reference() {
     let mut numbers = Numbers(1);
     let (x, x_prime) = (numbers.element(), numbers.element());
     let mut fast = Robust::new(&x, &x_prime).unwrap();
@@ -146,7 +146,7 @@ fn elements() -> Vec<Element> {
 }
 
 /// Reduced products, in the way that this CPU has for them.
-fn elements_are_multiplied_as_by_the_slow_one() {
+fn elements_multiply_like_the_reference() {
     let elements = elements();
     for b in &elements {
         for a in &elements {
@@ -176,7 +176,7 @@ fn check_multiply(multiply: fn(&Words, &Words, &mut DoubleWords)) {
     }
 }
 
-fn portable_code_multiplies_as_the_slow_one() {
+fn portable_code_multiplies_like_the_reference() {
     check_multiply(portable::multiply);
 }
 
@@ -194,7 +194,7 @@ const PCLMULQDQ: Need = Need {
 };
 
 #[cfg(target_arch = "x86_64")]
-fn pclmulqdq_multiplies_as_the_slow_one() {
+fn pclmulqdq_multiplies_like_the_reference() {
     assert!(pclmul::is_available());
     check_multiply(pclmul::multiply);
 }

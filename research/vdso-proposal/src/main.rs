@@ -1,6 +1,6 @@
-//! The program of the proposal of a getrandom in the vDSO (Y. Droneaud, RFC to linux-kernel, January 2023): so many
-//! numbers below 2^32 by the system call, by the vDSO, by a pool over each, and by what programs use today. They
-//! take turns, a sixteenth of the numbers a round.
+//! The program of Y. Droneaud's proposal of a vDSO mechanism for reseeding (RFC to linux-kernel, January 2023): so
+//! many numbers below 2^32 by the system call, by the vDSO, by a pool over each, and by what programs use today.
+//! They take turns, a sixteenth of the numbers a round.
 
 mod pool;
 
@@ -49,9 +49,13 @@ fn rows() -> [Row; 7] {
 }
 
 fn main() -> ExitCode {
-    let numbers = std::env::args().nth(1).map(|text| text.parse());
-    let Ok(numbers) = numbers.unwrap_or(Ok(NUMBERS)) else {
-        eprintln!("squall-vdso-proposal: how many numbers?");
+    let argument = std::env::args().nth(1);
+    let numbers = argument.as_ref().map_or(Ok(NUMBERS), |text| text.parse());
+    let Ok(numbers) = numbers else {
+        eprintln!(
+            "squall-vdso-proposal: {:?} is not a count of numbers: use one such as 1048576",
+            argument.unwrap_or_default()
+        );
         return ExitCode::from(2);
     };
     print!("{}", measure(numbers));

@@ -2,7 +2,8 @@
 //!
 //! No test needs a network: scripts stand in for apt and dpkg, and directories for packages.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -19,6 +20,7 @@ pub const TESTS: &[Test] = tests![
     a_tree_of_other_lists_is_fetched_again,
     a_run_that_fails_leaves_what_was_there,
     a_run_that_is_killed_leaves_no_half_tree,
+    two_runs_do_not_disturb_each_other,
     what_is_missing_or_wrong_is_named,
 ];
 
@@ -271,6 +273,25 @@ fn a_run_that_is_killed_leaves_no_half_tree() {
     succeed(workspace.deps(&["6.12-arm64"]));
     assert!(workspace.cache().qemu_for_arm64().is_ok());
     assert!(!workspace.path("cache/part").exists());
+}
+
+fn two_runs_do_not_disturb_each_other() {
+    let workspace = Workspace::new();
+    fs::create_dir(workspace.path("cache")).expect("a directory");
+    let lock = File::create(workspace.path("cache/lock")).expect("a file");
+    lock.lock().expect("a lock");
+    let mut run = workspace.deps(&["6.12-arm64"]);
+    let run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut run = run.expect("the script runs");
+    let mut errors = BufReader::new(run.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    errors.read_line(&mut line).expect("a line");
+    assert_eq!(line, "lab-deps.sh: waiting for another run\n");
+    assert_eq!(workspace.requests(), Vec::<String>::new());
+    lock.unlock().expect("a lock");
+    let rest: Vec<_> = errors.lines().collect();
+    assert!(run.wait().expect("it ends").success(), "{rest:?}");
+    assert!(workspace.cache().qemu_for_arm64().is_ok());
 }
 
 fn what_is_missing_or_wrong_is_named() {

@@ -65,8 +65,8 @@ pub struct BenchArguments {
     #[arg(long, value_name = "SOURCE", value_parser = parse_source, conflicts_with_all = OF_MEASURING)]
     pub explain: Option<String>,
 
-    /// Write the bytes of this source to standard output until nobody reads them, for programs that
-    /// test their statistics
+    /// Write random bytes from this source to standard output until the reader closes the pipe, for
+    /// statistical tests such as PractRand
     #[arg(long, value_name = "SOURCE", value_parser = parse_source, conflicts_with = "explain",
         conflicts_with_all = OF_MEASURING)]
     pub bytes_of: Option<String>,

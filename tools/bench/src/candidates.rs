@@ -50,7 +50,7 @@ impl Candidate {
     pub fn reason(&self) -> &str {
         match &self.source {
             Err((_, reason)) => reason,
-            Ok(_) => "a program of its own gives its bytes",
+            Ok(_) => "it is a separate program: run it yourself",
         }
     }
 

@@ -138,7 +138,7 @@ pub fn work(child: &Child, open: fn(&str) -> Opened) -> Result<(), Failure> {
     output::print(&format!("{nanoseconds}\n"))
 }
 
-/// Writes the bytes of the source of `entry` to standard output until nobody reads them, for `--bytes-of`.
+/// Writes bytes of the source of `entry` to standard output until the reader closes the pipe, for `--bytes-of`.
 fn write_bytes(entry: &Entry) -> Result<(), Failure> {
     output::check()?;
     if io::stdout().is_terminal() {
@@ -154,7 +154,10 @@ fn write_bytes(entry: &Entry) -> Result<(), Failure> {
     let candidate = &mut candidates.0[0];
     let reason = candidate.reason().to_owned();
     let Some(source) = candidate.source() else {
-        let problem = format!("{} is not available: {reason}", entry.name);
+        let problem = format!(
+            "{}: --bytes-of cannot write its bytes: {reason}",
+            entry.name
+        );
         return Err(Failure::Runtime(problem));
     };
     let mut output = io::stdout().lock();
@@ -198,9 +201,12 @@ fn explain(entry: &Entry) -> String {
     let published = published::FIGURES.iter();
     for figure in published.filter(|figure| figure.source == entry.name) {
         let (rate, document) = (units::rate(figure.rate), figure.document);
+        let label = figure.label.map(|label| format!("{label}, "));
         text += &format!(
-            "\nPublished: {rate} ({}, {})",
-            document.title, document.year
+            "\nPublished: {}{rate} ({}, {})",
+            label.unwrap_or_default(),
+            document.title,
+            document.year
         );
     }
     text.push('\n');

@@ -1,4 +1,4 @@
-//! Go's program: that it is built without waiting where that is asked, and does what it says.
+//! The Go program of `squall bench`: how it is built, and how it answers requests.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,7 +23,7 @@ pub const TESTS: &[Test] = tests![
     it_names_what_it_does_not_know: [TEST_ALL, GO],
     it_ends_with_its_input: [TEST_ALL, GO],
     gos_library_is_compiled_only_if_that_is_allowed: [TEST_ALL, GO],
-    it_is_nobody_elses_and_goes_with_its_owner: [TEST_ALL, GO],
+    its_folder_is_private_and_removed_with_it: [TEST_ALL, GO],
     without_a_compiler_it_says_what_is_missing,
 ];
 
@@ -116,7 +116,7 @@ fn gos_library_is_compiled_only_if_that_is_allowed() {
     assert!(built.first("crypto").is_ok());
 }
 
-fn it_is_nobody_elses_and_goes_with_its_owner() {
+fn its_folder_is_private_and_removed_with_it() {
     let go = go();
     let path: PathBuf = go.command(&[]).get_program().into();
     let directory = path.parent().unwrap();

@@ -370,7 +370,13 @@ fn published_of(report: &Report, workload: &Workload) -> Vec<(String, Option<usi
             .map(|it| published_figure(workload, it))
             .collect();
         let number = DOCUMENTS.iter().position(|it| *it == first.document)? + 1;
-        let text = format!("{}: {}", report.title(source), texts.join(between));
+        let label = first.label.map(|label| format!(" ({label})"));
+        let text = format!(
+            "{}: {}{}",
+            report.title(source),
+            texts.join(between),
+            label.unwrap_or_default()
+        );
         Some((text, Some(number)))
     };
     let sources = workload.series.iter().map(|series| series.source.as_str());

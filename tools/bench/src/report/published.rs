@@ -25,6 +25,8 @@ pub struct Published {
     pub at: Option<u64>,
     /// Bytes a second.
     pub rate: f64,
+    /// What was measured, where it is not this source itself.
+    pub label: Option<&'static str>,
 }
 
 /// Figures for `source` in `workload`.
@@ -48,21 +50,23 @@ static WHIRLWIND: Document = Document {
 /// The documents, in the order of their years.
 pub const DOCUMENTS: [&Document; 2] = [&CSPRNG, &WHIRLWIND];
 
-/// Every figure: of `dd` and `openssl enc`, slowest and fastest; of OpenBSD's ChaCha20; of `openssl speed`; and of
-/// reads of Whirlwind in the kernel. Of `openssl speed` only the range over its block sizes is known: its ends stand
-/// at the smallest block and the largest.
+const CHACHA: Option<&str> = Some("ChaCha20 of OpenBSD");
+const READ: Option<&str> = Some("Whirlwind in the kernel, by read");
+
+/// Every figure. Of `openssl enc` there are the slowest and the fastest; of `openssl speed` only the range over its
+/// block sizes is known: its ends stand at the smallest block and the largest.
 #[rustfmt::skip]
 pub static FIGURES: [Published; 10] = [
-    figure(&CSPRNG, PIPE, "dd-urandom", None, 13.4e6),
-    figure(&CSPRNG, PIPE, "openssl-enc", None, 701e6),
-    figure(&CSPRNG, PIPE, "openssl-enc", None, 953e6),
-    figure(&CSPRNG, PIPE, "urandom", None, 78e6),
-    figure(&CSPRNG, FILL, "openssl-aes128-ctr", Some(16), 0.47e9),
-    figure(&CSPRNG, FILL, "openssl-aes128-ctr", Some(8192), 2.24e9),
-    figure(&CSPRNG, FILL, "openssl-aes128-ctr-noaes", Some(16), 74e6),
-    figure(&CSPRNG, FILL, "openssl-aes128-ctr-noaes", Some(8192), 391e6),
-    figure(&WHIRLWIND, FILL, "whirlwind", Some(64), 9.3e6),
-    figure(&WHIRLWIND, FILL, "whirlwind", Some(256), 21.8e6),
+    figure(&CSPRNG, PIPE, "dd-urandom", None, 13.4e6, None),
+    figure(&CSPRNG, PIPE, "openssl-enc", None, 701e6, None),
+    figure(&CSPRNG, PIPE, "openssl-enc", None, 953e6, None),
+    figure(&CSPRNG, PIPE, "urandom", None, 78e6, CHACHA),
+    figure(&CSPRNG, FILL, "openssl-aes128-ctr", Some(16), 0.47e9, None),
+    figure(&CSPRNG, FILL, "openssl-aes128-ctr", Some(8192), 2.24e9, None),
+    figure(&CSPRNG, FILL, "openssl-aes128-ctr-noaes", Some(16), 74e6, None),
+    figure(&CSPRNG, FILL, "openssl-aes128-ctr-noaes", Some(8192), 391e6, None),
+    figure(&WHIRLWIND, FILL, "whirlwind", Some(64), 9.3e6, READ),
+    figure(&WHIRLWIND, FILL, "whirlwind", Some(256), 21.8e6, READ),
 ];
 
 const fn figure(
@@ -71,6 +75,7 @@ const fn figure(
     source: &'static str,
     at: Option<u64>,
     rate: f64,
+    label: Option<&'static str>,
 ) -> Published {
     Published {
         document,
@@ -78,5 +83,6 @@ const fn figure(
         source,
         at,
         rate,
+        label,
     }
 }

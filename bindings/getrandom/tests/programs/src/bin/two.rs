@@ -1,5 +1,6 @@
-//! Has two definitions of `getrandom`, in an order, or the second alone: also with all features, because the linker may
-//! refuse two. Prints which definition serves. Nothing else refers to them.
+//! A program with two definitions of `getrandom`, squall's and that of the crate `second`; a feature says which is
+//! named first. With neither feature or with both (`--all-features`, where the linker might refuse two) it has only
+//! `second`'s. Prints which one is called.
 
 #[rustfmt::skip]
 mod in_this_order {
