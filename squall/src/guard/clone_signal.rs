@@ -33,7 +33,7 @@ trait Device {
 /// The most preferred first.
 const DEVICES: [&dyn Device; 2] = [&vmclock::VmClock, &vmgenid_page::VmgenidPage];
 
-/// The paths of the devices in [`DEVICES`].
+/// The paths of the devices that may have a signal, the most preferred first.
 pub fn device_paths() -> [&'static CStr; DEVICES.len()] {
     DEVICES.map(Device::path)
 }

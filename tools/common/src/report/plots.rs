@@ -49,7 +49,7 @@ pub struct Curves {
 /// A curve.
 pub struct Curve {
     pub name: String,
-    /// The index of its colour in [`CURVES`].
+    /// The index of its colour in `CURVES`.
     pub colour: usize,
     /// Whether it is dashed with hollow markers, for values that were not measured here.
     pub is_dashed: bool,
