@@ -194,6 +194,14 @@ fn version_of(release: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn releases() {
+        assert_eq!(version_of("6.11.0-29-generic"), Some((6, 11)));
+        assert_eq!(version_of("6.18.44-custom"), Some((6, 18)));
+        assert_eq!(version_of("7.0"), Some((7, 0)));
+        assert_eq!(version_of("next"), None);
+    }
+
     const NEW: &str = "6.18.44";
 
     fn good() -> Status {
