@@ -135,13 +135,6 @@ impl Drop for Turn {
     }
 }
 
-/// The image of kernel 6.12 in a cache that also has QEMU.
-pub fn kernel_image() -> Result<PathBuf, Failure> {
-    let cache = Cache::open(None)?;
-    cache.qemu()?;
-    Ok(cache.kernel(KernelName::V6_12)?.image)
-}
-
 /// The value of a step that a test needs. Fails with the message if the step has failed.
 #[track_caller]
 pub fn required<T>(result: Result<T, Failure>) -> T {

@@ -70,12 +70,6 @@ impl<'a> Peer<'a> {
     pub fn new(call: impl FnMut() + 'a) -> Peer<'a> {
         Peer(Contestant::of_calls("", call))
     }
-
-    /// Measures calls that time themselves: `batch` makes at least that many calls and gives the
-    /// nanoseconds of one.
-    pub fn self_timed(mut batch: impl FnMut(u64) -> f64 + 'a) -> Peer<'a> {
-        Peer(Contestant::new("", move |calls| Ok(batch(calls))))
-    }
 }
 
 /// Measures `peers` in turns, in batches of a millisecond. Gives nanoseconds per call: a list for each

@@ -127,7 +127,7 @@ fn cannot_ask(error: io::Error) -> Failure {
     ))
 }
 
-pub struct Dialog<Q> {
+struct Dialog<Q> {
     answers: BufReader<File>,
     questions: Q,
     width: Option<usize>,
