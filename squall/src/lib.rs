@@ -40,6 +40,7 @@
 //! | keys that live for years, when a microsecond does not matter | [`fill_fresh`] |
 //! | code that takes a `rand_core` generator | [`Rng`] |
 //! | the same bytes again: wiping and verifying, seeded data | [`Stream`] |
+//! | noticing that the virtual machine was cloned | [`clones`] |
 //! | collecting entropy of your own | [`entropy`] |
 //! | building something of your own | [`hazmat`] |
 
@@ -49,6 +50,7 @@
 mod arrays;
 mod backoff;
 mod buffered;
+pub mod clones;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 mod cycle_counter;
