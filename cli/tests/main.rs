@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bench;
+mod clones;
 mod common;
 mod completions;
 mod dmcrypt;
@@ -30,9 +31,9 @@ fn main() -> ExitCode {
         wipe::terminal::TESTS,
         wipe::signals::TESTS,
         wipe::reports::TESTS,
-        seed::watch::TESTS,
         arguments::TESTS,
         bench::TESTS,
+        clones::TESTS,
         completions::TESTS,
         dmcrypt::TESTS,
         drives::TESTS,

@@ -267,7 +267,6 @@ pub mod internal {
     pub use crate::entropy::kernel::request as getrandom;
     pub use crate::file::stat;
     pub use crate::guard::clone_signal::device_paths as clone_device_paths;
-    pub use crate::guard::clone_signal::vmclock::layout as vmclock_layout;
     pub use crate::guard::errno::keep as keep_errno;
     pub use crate::uniform::{below_u32, below_u64};
 }

@@ -5,7 +5,7 @@
 //! device that has one; [`DEVICES`] lists them.
 
 mod misc_device;
-pub mod vmclock;
+mod vmclock;
 mod vmgenid_page;
 
 use core::ffi::CStr;
