@@ -26,7 +26,7 @@ func useTestDevices(t *testing.T) {
 		hypervisorAnnounced = hasHypervisor
 	})
 	hypervisorAnnounced = func() bool { return false }
-	vmgenidDrivers = nil
+	vmgenidDrivers = [2]string{}
 	vmClock.path = filepath.Join(directory, "vmclock0")
 	vmgenidPage.path = filepath.Join(directory, "squall-vmgenid")
 }
@@ -327,7 +327,7 @@ func TestTheBestSignalIsUsed(t *testing.T) {
 func TestADeviceProvesAVM(t *testing.T) {
 	useTestDevices(t)
 	driver := t.TempDir()
-	vmgenidDrivers = []string{filepath.Join(driver, "none"), driver}
+	vmgenidDrivers = [2]string{filepath.Join(driver, "none"), driver}
 	for _, entry := range []string{"bind", "unbind", "uevent", "module"} {
 		write(t, filepath.Join(driver, entry), nil)
 	}

@@ -13,11 +13,11 @@ import (
 // hasVMGenID reports whether a device is bound to the kernel's vmgenid driver (Linux 5.18), which
 // reseeds the kernel's RNG when the hypervisor gives the VM a new identity. The device's name depends
 // on the hypervisor, so any counts.
-func hasVMGenID() bool { return slices.ContainsFunc(vmgenidDrivers, hasDevice) }
+func hasVMGenID() bool { return slices.ContainsFunc(vmgenidDrivers[:], hasDevice) }
 
 // vmgenidDrivers are the driver's folders: a platform driver since Linux 6.10, an ACPI driver before. A test
 // replaces them.
-var vmgenidDrivers = []string{"/sys/bus/platform/drivers/vmgenid", "/sys/bus/acpi/drivers/vmgenid"}
+var vmgenidDrivers = [2]string{"/sys/bus/platform/drivers/vmgenid", "/sys/bus/acpi/drivers/vmgenid"}
 
 // hasDevice reports whether a driver's directory in sysfs has an entry for a device.
 func hasDevice(driver string) bool {
