@@ -1,6 +1,7 @@
 package squall_test
 
 import (
+	"context"
 	cryptorand "crypto/rand"
 	"fmt"
 	"math/big"
@@ -98,4 +99,18 @@ func ExampleStatus() {
 	state := squall.Status()
 	fmt.Println(strings.HasPrefix(state.String(), "engine "+state.Engine+", memory "+state.Memory))
 	// Output: true
+}
+
+// A server that replaces what it must not share with clones of its machine.
+func ExampleNotifyClones() {
+	news, err := squall.NotifyClones(context.Background())
+	if err != nil {
+		fmt.Println(err) // squall.ErrNoCloneSignal: clones of this machine are not noticed
+		return
+	}
+	go func() {
+		for generation := range news {
+			fmt.Println("cloned:", generation)
+		}
+	}()
 }

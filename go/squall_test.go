@@ -2,6 +2,7 @@ package squall_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdh"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -11,6 +12,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -43,6 +45,33 @@ func TestStatus(t *testing.T) {
 	t.Log(state)
 	if state.Engine != "none" && (state.Reseeds == 0 || state.Memory == "none") {
 		t.Errorf("%+v: it cannot be so", state)
+	}
+}
+
+// Where clones are known, the channel opens and closes; elsewhere that is said.
+func TestCloneGeneration(t *testing.T) {
+	running, end := context.WithCancel(t.Context())
+	news, err := squall.NotifyClones(running)
+	generation, known := squall.CloneGeneration()
+	t.Logf("%q: %d, %t", squall.CloneSignal(), generation, known)
+	if isNone := squall.CloneSignal() == ""; isNone == known || isNone != errors.Is(err, squall.ErrNoCloneSignal) {
+		t.Errorf("known: %t, and the channel: %v", known, err)
+	}
+	end()
+	if news != nil {
+		for range news {
+		}
+	}
+}
+
+// It waits first until no event of the last reseed is awaited, which would take a system call.
+func BenchmarkCloneGeneration(b *testing.B) {
+	if _, known := squall.CloneGeneration(); !known {
+		b.Skip("nothing on this machine shows clones")
+	}
+	time.Sleep(1100 * time.Millisecond)
+	for b.Loop() {
+		squall.CloneGeneration()
 	}
 }
 
