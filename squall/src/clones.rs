@@ -31,10 +31,11 @@
 //! | [`Signal::VmgenidPage`] | before the clone runs | the same |
 //! | [`Signal::VmgenidEvent`] | once the kernel has handled vmgenid's interrupt: milliseconds after the clone runs | then |
 //!
-//! Docs/records/reset.md has how long the kernel took in emulated machines: a tenth of a second in the median.
+//! In emulated machines the kernel handled the interrupt after a tenth of a second in the median (docs/records/reset.md).
 //!
 //! A live migration changes none of these, except that some hypervisors give a moved VM a new vmgenid. Processes that
-//! are restored by themselves (CRIU) are not noticed.
+//! are restored by themselves (CRIU) are not noticed. docs/guides/clones.md says what to do in a program, on a machine
+//! and in a platform.
 
 mod events;
 
