@@ -287,7 +287,7 @@ pub fn pad_schedule() -> Verdict {
 }
 
 /// A path of this process for a file, where there is none.
-fn scratch(name: &str) -> PathBuf {
+pub fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("squall-vmclock-{}-{name}", std::process::id()));
     // A process that was killed may have had this number, and left the file.
     let _ = std::fs::remove_file(&path);
@@ -298,7 +298,7 @@ fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_encoded_bytes()).unwrap()
 }
 
-fn leaked_path(path: &Path) -> &'static CStr {
+pub fn leaked_path(path: &Path) -> &'static CStr {
     Box::leak(c_path(path).into_boxed_c_str())
 }
 
