@@ -140,17 +140,13 @@ struct Pipes {
 impl Program {
     /// Starts the program with only these environment variables.
     pub fn start(environment: &[(&str, &str)]) -> Result<Program> {
-        Program::start_at(PATH, environment)
-    }
-
-    fn start_at(path: &str, environment: &[(&str, &str)]) -> Result<Program> {
-        let mut program: Child = Command::new(path)
+        let mut program: Child = Command::new(PATH)
             .env_clear()
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("{path}: {error}"))?;
+            .map_err(|error| format!("{PATH}: {error}"))?;
         let (requests, answers) = program
             .stdin
             .take()
@@ -320,27 +316,6 @@ impl<G: Generator> Generator for Served<G> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Answers 64 letters with themselves.
-    const ECHO: &str = "/bin/cat";
-
-    #[test]
-    fn every_letter_gets_its_own_answer() {
-        let program = Program::start_at(ECHO, &[]).expect("cat");
-        let mut pipes = program.0.lock().expect("pipes");
-        // cat returns its input: 63 bytes are already there.
-        pipes.requests.write_all(&[b'x'; 63]).expect("room");
-        drop(pipes);
-        let bits = program.source(b'x').draw();
-        assert_eq!(bits, Some([u64::from_le_bytes([b'x'; 8]); 8]));
-    }
-
-    #[test]
-    #[should_panic(expected = "/programs/draws: ")]
-    fn a_program_that_ended_is_a_failure() {
-        let program = Program::start_at("/bin/true", &[]).expect("true");
-        program.source(b'x').draw();
-    }
 
     struct Constant;
 

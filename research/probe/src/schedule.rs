@@ -275,36 +275,3 @@ impl<'a> Schedule<'a> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use squall_probe::Command;
-
-    use super::*;
-    use crate::memory::tests::plain;
-
-    #[test]
-    fn threads_end_when_their_channels_are_full() {
-        let memory = plain();
-        let channels = Channels::lay_out(memory, Mode::Threads);
-        memory.order(Command::Run);
-        for thread in start_threads(&channels, Source::SquallWords) {
-            thread.join().unwrap();
-        }
-        for instance in 0..2 {
-            assert_eq!(channels.writer(Source::SquallWords, instance).room(), 0);
-        }
-    }
-
-    #[test]
-    fn threads_end_on_command() {
-        let memory = plain();
-        let channels = Channels::lay_out(memory, Mode::Threads);
-        memory.order(Command::End);
-        let room = channels.writer(Source::Naive, 0).room();
-        for thread in start_threads(&channels, Source::Naive) {
-            thread.join().unwrap();
-        }
-        assert_eq!(channels.writer(Source::Naive, 0).room(), room);
-    }
-}

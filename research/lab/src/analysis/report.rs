@@ -403,22 +403,4 @@ mod tests {
             ["guarded sources share 8 words with each other"]
         );
     }
-
-    #[test]
-    fn keys_are_those_that_programs_read() {
-        let campaign = serde_json::to_value(synthetic::campaign()).expect("JSON");
-        let reset = &campaign["experiments"][0];
-        assert_eq!(reset["kind"], "reset");
-        assert_eq!(reset["machine"], "v6.12+vmgenid");
-        assert_eq!(reset["facts"]["vmgenid"], true);
-        assert_eq!(reset["sources"][0]["source"], "naive");
-        assert_eq!(reset["sources"][0]["repeats"]["machines_with_repeats"], 50);
-        assert_eq!(reset["sources"][2]["window"]["requests"]["max"], 0);
-        assert_eq!(reset["guarded_together"]["repeated_words"], 0);
-        assert_eq!(reset["uncertainty"]["trials"], 50);
-        assert_eq!(
-            campaign["experiments"][1]["sources"][0]["window"],
-            Value::Null
-        );
-    }
 }
