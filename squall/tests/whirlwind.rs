@@ -4,7 +4,6 @@
 pub mod game;
 mod reference;
 mod script;
-pub mod textbook;
 
 use reference::{Functions, Reference};
 use script::ScriptedMachine;
