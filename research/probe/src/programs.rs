@@ -156,38 +156,20 @@ impl Program {
     }
 
     /// The source for which this letter asks.
-    pub fn source(&self, letter: u8) -> Letter {
-        Letter {
-            program: self.clone(),
-            letter,
+    pub fn source(&self, letter: u8) -> impl Generator + use<> {
+        let program = self.clone();
+        move || {
+            let asked = program.ask(letter);
+            asked.unwrap_or_else(|error| panic!("{PATH}: {error}"))
         }
     }
-}
 
-/// One of the program's sources.
-pub struct Letter {
-    program: Program,
-    letter: u8,
-}
-
-impl Letter {
-    fn ask(&self) -> io::Result<Bits> {
-        let mut pipes = self
-            .program
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        pipes.requests.write_all(&[self.letter])?;
+    fn ask(&self, letter: u8) -> io::Result<Bits> {
+        let mut pipes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pipes.requests.write_all(&[letter])?;
         let mut bytes = [0; size_of::<Bits>()];
         pipes.answers.read_exact(&mut bytes)?;
         Ok(words(&bytes))
-    }
-}
-
-impl Generator for Letter {
-    fn draw(&mut self) -> Option<Bits> {
-        let asked = self.ask();
-        Some(asked.unwrap_or_else(|error| panic!("{PATH}: {error}")))
     }
 }
 
@@ -317,14 +299,6 @@ impl<G: Generator> Generator for Served<G> {
 mod tests {
     use super::*;
 
-    struct Constant;
-
-    impl Generator for Constant {
-        fn draw(&mut self) -> Option<Bits> {
-            Some([7; 8])
-        }
-    }
-
     #[test]
     #[should_panic(expected = "squall has served 0 requests at the interface arc4random")]
     fn output_that_squall_did_not_serve_is_a_failure() {
@@ -332,6 +306,6 @@ mod tests {
         let file = directory.path().join("counters");
         counters::create(&file).expect("counters");
         let file = file.to_str().expect("a path").to_owned().leak();
-        Served::new(Constant, Interface::Arc4random, file).draw();
+        Served::new(|| [7; 8], Interface::Arc4random, file).draw();
     }
 }

@@ -270,12 +270,21 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::synthetic;
     use super::*;
 
     #[test]
     fn what_is_wrong_with_an_experiment_is_said() {
-        let mut campaign = synthetic::campaign();
+        let experiment = Experiment::of_resets(synthetic::setup(), &synthetic::resets(2));
+        let mut campaign = Campaign {
+            date: "2025-01-31".into(),
+            versions: BTreeMap::new(),
+            experiments: vec![experiment],
+        };
+        let good = markdown(&campaign);
+        assert!(good.contains("\n\nAll experiments are valid, and every claim held.\n"));
         let verdict = &mut campaign.experiments[0].verdict;
         verdict.validity = Validity::Invalid("no control".into());
         verdict.violated = vec!["squall repeated".into()];
