@@ -3,8 +3,8 @@
 //! all candidates, find the one that explains an output, and know everything that follows. If too many
 //! are unknown, they learn nothing: the generator has recovered from the compromise.
 
+use squall::entropy::Input;
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
-use squall::entropy::{Input, Machine};
 
 use super::reference::{Functions, Reference};
 use super::script::ScriptedMachine;
