@@ -1,0 +1,32 @@
+// Types of squall for Node.js. The functions of node:crypto have the types that `@types/node` gives them.
+import crypto = require('node:crypto');
+
+export const randomBytes: typeof crypto.randomBytes;
+export const randomFill: typeof crypto.randomFill;
+export const randomFillSync: typeof crypto.randomFillSync;
+export const randomInt: typeof crypto.randomInt;
+export const randomUUID: typeof crypto.randomUUID;
+
+/** Fills an array of integers of at most 65,536 bytes, as `crypto.getRandomValues` of the Web Crypto API does. */
+export const getRandomValues: typeof crypto.webcrypto.getRandomValues;
+
+/** A number from 0 to below 1, as `Math.random` gives, but unpredictable and with 53 random bits. */
+export function random(): number;
+
+/**
+ * A key as 2^64 reproducible bytes: AES-256 in counter mode from counter 0. They are the bytes of `squall stream
+ * --seed`, and of `openssl enc -aes-256-ctr -K KEY -iv 0` over zeros. Clones of a machine go on with the same bytes.
+ */
+export class Stream {
+  /** The key: 32 bytes, or 64 hexadecimal digits. Who knows it knows all the bytes. */
+  constructor(key: Uint8Array | string);
+  /** The next `size` bytes, always all of them. Throws at the end of the stream. */
+  read(size: number): Buffer;
+  /** Fills all of a buffer with the next bytes, and returns it. */
+  fill<T extends ArrayBufferLike | ArrayBufferView>(buffer: T): T;
+  /** Moves to the byte `offset`, from 0 to below 2^64. */
+  seek(offset: number | bigint): void;
+}
+
+/** The protections of this process and the work of its generator, with the keys of `squall status --json`. */
+export function status(): { version: string; engine: string; clone_guard: string; [key: string]: unknown };
