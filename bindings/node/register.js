@@ -18,7 +18,9 @@ for (const name of ['randomBytes', 'randomFill', 'randomFillSync', 'randomInt', 
 for (const name of ['prng', 'pseudoRandomBytes', 'rng']) {
   Object.defineProperty(crypto, name, { value: squall.randomBytes, configurable: true, writable: true });
 }
-// `crypto.getRandomValues` calls this method too. On another object or without an argument, Node's method throws.
+// In Node.js it is read-only, and calls the method below; in Bun it is another function.
+Reflect.set(crypto, 'getRandomValues', squall.getRandomValues);
+// On another object or without an argument, Node's method throws.
 Object.assign(Object.getPrototypeOf(crypto.webcrypto), {
   getRandomValues(typedArray) {
     if (this !== crypto.webcrypto || arguments.length === 0) return getRandomValues.apply(this, arguments);
