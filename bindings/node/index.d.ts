@@ -6,6 +6,7 @@ export const randomFill: typeof crypto.randomFill;
 export const randomFillSync: typeof crypto.randomFillSync;
 export const randomInt: typeof crypto.randomInt;
 export const randomUUID: typeof crypto.randomUUID;
+export const randomUUIDv7: typeof crypto.randomUUID;
 
 /** Fills an array of integers of at most 65,536 bytes, as `crypto.getRandomValues` of the Web Crypto API does. */
 export const getRandomValues: typeof crypto.webcrypto.getRandomValues;

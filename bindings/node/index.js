@@ -18,6 +18,8 @@ const stock = {
   randomFillSync: crypto.randomFillSync,
   randomInt: crypto.randomInt,
   randomUUID: crypto.randomUUID,
+  // Of Node.js 24; before, the same errors.
+  randomUUIDv7: crypto.randomUUIDv7 ?? crypto.randomUUID,
   getRandomValues: crypto.webcrypto.getRandomValues.bind(crypto.webcrypto),
 };
 
@@ -147,13 +149,21 @@ function randomInt(min, max, callback) {
   process.nextTick(callback, undefined, number);
 }
 
+function checkOptions(name, options) {
+  if (options === undefined) return;
+  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
+  const { disableEntropyCache = false } = isObject ? options : {};
+  if (!isObject || typeof disableEntropyCache !== 'boolean') refuse(name, options);
+}
+
 function randomUUID(options) {
-  if (options !== undefined) {
-    const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
-    const { disableEntropyCache = false } = isObject ? options : {};
-    if (!isObject || typeof disableEntropyCache !== 'boolean') refuse('randomUUID', options);
-  }
+  checkOptions('randomUUID', options);
   return native.randomUUID();
+}
+
+function randomUUIDv7(options) {
+  checkOptions('randomUUIDv7', options);
+  return native.randomUUIDv7(Date.now());
 }
 
 // The name of a typed array's type, also of another realm; undefined if it is none.
@@ -223,6 +233,7 @@ module.exports = {
   randomFillSync,
   randomInt,
   randomUUID,
+  randomUUIDv7,
   getRandomValues,
   random,
   Stream,

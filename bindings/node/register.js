@@ -11,8 +11,8 @@ const squall = require('./index.js');
 
 const { getRandomValues, randomUUID } = Object.getPrototypeOf(crypto.webcrypto);
 
-for (const name of ['randomBytes', 'randomFill', 'randomFillSync', 'randomInt', 'randomUUID']) {
-  crypto[name] = squall[name];
+for (const name of ['randomBytes', 'randomFill', 'randomFillSync', 'randomInt', 'randomUUID', 'randomUUIDv7']) {
+  if (name in crypto) crypto[name] = squall[name];
 }
 // Old names of `randomBytes`, which Node.js makes of its own at their first use.
 for (const name of ['prng', 'pseudoRandomBytes', 'rng']) {

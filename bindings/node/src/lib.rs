@@ -98,12 +98,12 @@ impl ToNapiValue for Uuid {
     }
 }
 
-/// A UUID of version 4 (RFC 9562 section 5.4).
-#[napi(js_name = "randomUUID")]
-pub fn random_uuid() -> Result<Uuid, Error> {
+/// A UUID of 16 random bytes (RFC 9562), after `prepare` has set some of them.
+fn uuid(version: u8, prepare: impl FnOnce(&mut [u8; 16])) -> Result<Uuid, Error> {
     let mut bytes = Zeroizing::new([0_u8; 16]);
     squall::try_fill(&mut bytes[..]).map_err(no_randomness)?;
-    bytes[6] = bytes[6] & 0x0f | 0x40;
+    prepare(&mut bytes);
+    bytes[6] = bytes[6] & 0x0f | version << 4;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let mut text = Zeroizing::new([b'-'; 36]);
     let mut at = 0;
@@ -117,6 +117,20 @@ pub fn random_uuid() -> Result<Uuid, Error> {
         }
     }
     Ok(Uuid(text))
+}
+
+/// A UUID of version 4.
+#[napi(js_name = "randomUUID")]
+pub fn random_uuid() -> Result<Uuid, Error> {
+    uuid(4, |_| ())
+}
+
+/// A UUID of version 7, which begins with a Unix time in milliseconds.
+#[napi(js_name = "randomUUIDv7")]
+pub fn random_uuid_v7(time: f64) -> Result<Uuid, Error> {
+    uuid(7, |bytes| {
+        bytes[..6].copy_from_slice(&(time as u64).to_be_bytes()[2..]);
+    })
 }
 
 /// Length of the memory that a function of `drawer` writes to.

@@ -11,5 +11,5 @@ const counted = (draw) => (...args) => {
   globalThis.draws++;
   return draw(...args);
 };
-for (const name of ['fill', 'below', 'randomUUID']) native[name] = counted(native[name]);
+for (const name of ['fill', 'below', 'randomUUID', 'randomUUIDv7']) native[name] = counted(native[name]);
 native.drawer = (scratch) => counted(drawer(scratch));

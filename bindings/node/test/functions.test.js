@@ -36,13 +36,14 @@ const ARGUMENTS = {
     [0], [5, 5], [5, 4], [1.5], [2 ** 48 - 1], [2 ** 48], [-(2 ** 47), 2 ** 47 - 1], [-(2 ** 47), 2 ** 47], [5, nothing], [1, 5, nothing],
     [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER], [1, nothing, 'callback'], [1, undefined, 'callback'],
   ],
-  randomUUID: [...wrong.map((options) => [options]), ...wrong.map((is) => [{ disableEntropyCache: is }]), [nothing]],
   getRandomValues: [
     ...wrong.map((array) => [array]),
     [new Float32Array(2)], [new Float64Array(2)], [new DataView(new ArrayBuffer(8))], [new ArrayBuffer(8)],
     [new Uint8Array(65536)], [new Uint8Array(65537)], [new Uint32Array(16385)], [new BigUint64Array(2)], [new Uint8ClampedArray(2)],
   ],
 };
+ARGUMENTS.randomUUID = [...wrong.map((options) => [options]), ...wrong.map((is) => [{ disableEntropyCache: is }]), [nothing]];
+if (crypto.randomUUIDv7) ARGUMENTS.randomUUIDv7 = ARGUMENTS.randomUUID;
 
 for (const [name, list] of Object.entries(ARGUMENTS)) {
   test(`${name} takes and refuses the arguments that Node's own does, with the same errors`, () => {
@@ -174,22 +175,23 @@ test('random has 53 bits, all of which vary, and is below 1', () => {
   assert.equal(BigInt.asUintN(53, zeros), 2n ** 53n - 1n);
 });
 
-test('UUIDs are of version 4, and all other digits vary', () => {
-  const digits = range(0, 36).map(() => new Set());
-  for (let i = 0; i < 400; i++) [...squall.randomUUID()].forEach((digit, at) => digits[at].add(digit));
-  const sets = digits.map((set) => [...set].sort().join(''));
-  const any = (length) => Array(length).fill('0123456789abcdef');
-  const expected = [...any(8), '-', ...any(4), '-', '4', ...any(3), '-', '89ab', ...any(3), '-', ...any(12)];
-  assert.deepEqual(sets, expected);
-});
+for (const [name, version, head] of [['randomUUID', 4, ''], ['randomUUIDv7', 7, '01234567-89ab']]) {
+  test(`UUIDs are of version ${version}, and all other digits vary`, (t) => {
+    t.mock.method(Date, 'now', () => 0x0123456789ab);
+    const digits = range(0, 36).map(() => new Set());
+    for (let i = 0; i < 400; i++) [...squall[name]()].forEach((digit, at) => digits[at].add(digit));
+    const expected = Array.from(`********-****-${version}***-v***-************`, (digit) => ({ '*': '0123456789abcdef', v: '89ab' })[digit] ?? digit);
+    assert.deepEqual(digits.map((set) => [...set].sort().join('')), [...head, ...expected.slice(head.length)]);
+  });
+}
 
 test('each call draws from squall, and leaves zeros in the scratch memory', () => {
   const { draws, dirty, left } = run(`
     const native = require(require.resolve('squall/package.json').replace('package.json', 'native.js'));
-    const { drawer, fill, below, randomUUID } = native;
+    const { drawer, fill, below, randomUUID, randomUUIDv7 } = native;
     let count = 0, scratch, dirty = 0;
     const counted = (f) => (...args) => { count++; return f(...args); };
-    Object.assign(native, { fill: counted(fill), below: counted(below), randomUUID: counted(randomUUID) });
+    Object.assign(native, { fill: counted(fill), below: counted(below), randomUUID: counted(randomUUID), randomUUIDv7: counted(randomUUIDv7) });
     native.drawer = (memory) => {
       const draw = counted(drawer(scratch = memory));
       return (length) => { draw(length); dirty += memory.some((byte) => byte); };
@@ -199,7 +201,7 @@ test('each call draws from squall, and leaves zeros in the scratch memory', () =
     const array = new Uint8Array(16);
     const calls = {
       randomBytes: () => squall.randomBytes(16), long: () => squall.randomBytes(100), randomFillSync: () => squall.randomFillSync(array),
-      randomInt: () => squall.randomInt(10), randomUUID: () => squall.randomUUID(), random: () => squall.random(),
+      randomInt: () => squall.randomInt(10), randomUUID: () => squall.randomUUID(), randomUUIDv7: () => squall.randomUUIDv7(), random: () => squall.random(),
       getRandomValues: () => squall.getRandomValues(array),
     };
     for (const [name, call] of Object.entries(calls)) {
