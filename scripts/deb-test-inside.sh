@@ -57,11 +57,11 @@ unset OPENSSL_CONF
 [ -f /usr/share/bash-completion/completions/squall ] \
     && [ -f /usr/share/zsh/vendor-completions/_squall ] \
     && [ -f /usr/share/fish/vendor_completions.d/squall.fish ]
-[ -f /usr/share/squall/schema/wipe-report.schema.json ]
+[ -f /usr/share/squall/schema/wipe-report.schema.json ] && [ -x /usr/share/squall/clones.d/20-machine-id ]
 grep -q '^ExecStart=/usr/bin/squall seed$' /usr/lib/systemd/system/squall-seed.service
 # No unit is enabled. Links as `systemctl enable` makes them go with the package.
 [ -z "$(find /etc/systemd -name '*squall*')" ]
-for link in sysinit.target.wants/squall-seed multi-user.target.wants/squall-seed-watch; do
+for link in sysinit.target.wants/squall-seed multi-user.target.wants/squall-clones; do
     mkdir -p "/etc/systemd/system/${link%/*}"
     ln -s "/lib/systemd/system/${link##*/}.service" "/etc/systemd/system/$link.service"
 done

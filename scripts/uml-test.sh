@@ -30,7 +30,7 @@ cat > "$guest/test" << 'END'
 insmod /brd.ko rd_nr=1 rd_size=16384
 cd /tmp
 squall --help
-for command in bench blank completions dmcrypt "dmcrypt bench" "dmcrypt list" drives openssl-conf run \
+for command in bench blank clones completions dmcrypt "dmcrypt bench" "dmcrypt list" drives openssl-conf run \
     seed status stream verify wipe; do
     squall $command --help > /dev/null
 done

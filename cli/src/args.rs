@@ -12,6 +12,7 @@ use squall_drives::confirm::Consent;
 use squall_tools::{number, size};
 use zeroize::Zeroizing;
 
+use crate::clones::ClonesArguments;
 use crate::run::args::{OpensslConfArguments, RunArguments};
 use crate::tools::Tool;
 use crate::version::{self, engine_names};
@@ -43,6 +44,7 @@ const MAX_CREDIT: u16 = 512;
   squall stream | pv > /dev/null                    the speed of the generator
   squall status                                     the protections of this machine
   squall seed                                       new entropy for the kernel's generator
+  squall clones --exec 'systemctl restart my-agent' what to do when this VM was cloned
   squall bench                                      the fastest source on this machine
   squall wipe --dry-run /dev/sdX                    what overwriting a drive would do
   squall dmcrypt bench                              the fastest disk encryption on this machine
@@ -68,6 +70,8 @@ pub enum Command {
     Status(StatusArguments),
     /// Add entropy to the kernel's pool and make its generator reseed
     Seed(SeedArguments),
+    /// Wait for clones of this virtual machine, and run programs after each
+    Clones(ClonesArguments),
     #[command(flatten)]
     Tool(Tool),
     /// Run an existing program with squall's random bytes instead of the kernel's
@@ -241,15 +245,13 @@ kernel's pool. Then makes the kernel's generator take a new seed from the pool (
 and RNDRESEEDCRNG, see random(4)). The earlier contents of the pool stay in it: without --credit, this \
 cannot make the pool weaker.
 
-Requires CAP_SYS_ADMIN. Two units for systemd run it at boot and as a watch; `make install` and the \
-Debian package install them:
-  systemctl enable --now squall-seed.service squall-seed-watch.service
+Requires CAP_SYS_ADMIN. A unit for systemd runs it at boot, and another one seeds again after each \
+clone of this virtual machine (squall clones); `make install` and the Debian package install them:
+  systemctl enable --now squall-seed.service squall-clones.service
 
 Examples:
   squall seed
       once, for example early at boot, or after this VM was restored from a snapshot
-  squall seed --watch
-      now, and whenever a clone of this VM is detected; each seeding prints one line
   squall seed --every 1h
       now, and every hour
   squall seed --test
@@ -269,18 +271,7 @@ pub struct SeedArguments {
     #[arg(long, value_name = "BITS", value_parser = number::in_range("bits", 0..=MAX_CREDIT), default_value_t = 0)]
     pub credit: u16,
 
-    /// Keep running, and seed again whenever a clone of this VM is detected
-    ///
-    /// Uses vmclock's counter or the event of the kernel's vmgenid driver (Linux 6.10). If neither
-    /// can be seen but there is a vmgenid, uses the generation of the kernel's generator, which also
-    /// changes every minute without a clone. Exits at once with success if this machine shows no sign
-    /// of being a VM, and with a failure on a VM that has none of these.
-    #[arg(long)]
-    pub watch: bool,
-
     /// Keep running, and seed again after each interval, such as 10min or "1h 30min"
-    ///
-    /// With --watch, also at every clone.
     #[arg(long, value_name = "DURATION", value_parser = parse_interval)]
     pub every: Option<Duration>,
 
@@ -289,7 +280,7 @@ pub struct SeedArguments {
     /// Each line has a source and works, absent or failed: the kernel's generator, the CPU's random
     /// instruction and the cycle counter, the latter two tested by SP 800-90B section 4.4. Needs no
     /// privilege. Exits with 1 if a source has failed.
-    #[arg(long, conflicts_with_all = ["credit", "watch", "every"])]
+    #[arg(long, conflicts_with_all = ["credit", "every"])]
     pub test: bool,
 }
 

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod clones;
 mod completions;
 mod man;
 mod progress;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
             Command::Stream(options) => stream::run(options),
             Command::Status(options) => status::run(&options),
             Command::Seed(options) => seed::run(&options),
+            Command::Clones(options) => clones::run(&options),
             Command::Tool(tool) => tools::run(&tool),
             Command::Run(options) => run::run(&options),
             Command::OpensslConf(options) => run::openssl_conf(&options),

@@ -17,7 +17,7 @@ fn refused(arguments: &str, message: &str) {
 
 /// The cases of `arguments/refused.txt`.
 fn wrong_arguments() {
-    let commands = "stream, status, seed, bench, drives, wipe, verify, blank, dmcrypt, schemas, run, openssl-conf, completions";
+    let commands = "stream, status, seed, clones, bench, drives, wipe, verify, blank, dmcrypt, schemas, run, openssl-conf, completions";
     let cases = include_str!("arguments/refused.txt")
         .replace("ENGINES", &Engine::ALL.map(Engine::name).join(", "))
         .replace("COMMANDS", commands);
@@ -37,6 +37,7 @@ fn errors_about_numbers_name_the_range() {
     for command in [
         "stream",
         "seed",
+        "clones",
         "bench",
         "wipe",
         "verify",

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bench;
+mod clones;
 mod common;
 mod completions;
 mod dmcrypt;
@@ -24,13 +25,13 @@ fn main() -> ExitCode {
     wipe::terminal::silence_if_asked();
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
+        clones::TESTS,
         wipe::loops::TESTS,
         wipe::then::TESTS,
         wipe::interrupted::TESTS,
         wipe::terminal::TESTS,
         wipe::signals::TESTS,
         wipe::reports::TESTS,
-        seed::watch::TESTS,
         arguments::TESTS,
         bench::TESTS,
         completions::TESTS,

@@ -1,13 +1,12 @@
-//! `squall seed` really reseeds the kernel's generator, and `--watch` hears clone events; systemd knows the units.
+//! `squall seed` really reseeds the kernel's generator; systemd knows the units.
 //!
 //! Other processes may force reseeds while these tests run. So a test that needs the generation to
 //! stand still tries many times and needs one success.
 
-pub mod watch;
-
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use rustix::thread::CapabilitySet;
 use squall_testing::needs::SYSTEMD_ANALYZE;
@@ -22,7 +21,7 @@ const REFUSED: &str = "squall: seed: /dev/urandom: Operation not permitted: CAP_
     required: run as root, outside of containers\n";
 
 /// The tests run with CAP_SYS_ADMIN.
-const PRIVILEGE: Need = Need {
+pub const PRIVILEGE: Need = Need {
     check: || {
         rustix::thread::capabilities(None)
             .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
@@ -33,7 +32,7 @@ const PRIVILEGE: Need = Need {
 };
 
 /// The kernel exposes its generation.
-const GENERATION: Need = Need {
+pub const GENERATION: Need = Need {
     check: || {
         let generation = generation().map(drop);
         generation.ok_or_else(|| "this kernel does not show its generation".into())
@@ -56,8 +55,8 @@ fn leaves_the_generation(action: impl Fn()) -> bool {
 
 /// The two generations of a line such as `seeded: …, generation 17 -> 18`.
 #[track_caller]
-fn generations(line: &str) -> (u64, u64) {
-    let (_, numbers) = line.split_once(", generation ").expect(line);
+pub fn generations(line: &str) -> (u64, u64) {
+    let (_, numbers) = line.rsplit_once(", generation ").expect(line);
     let (before, after) = numbers.trim_end().split_once(" -> ").expect(line);
     (before.parse().expect(line), after.parse().expect(line))
 }
@@ -119,7 +118,12 @@ fn unprivileged(arguments: &str) -> Output {
 }
 
 fn without_privilege_it_is_one_line_and_nothing_happens() {
-    for arguments in ["seed", "seed --watch", "seed --credit 512"] {
+    for arguments in [
+        "seed",
+        "seed --every 1h",
+        "clones --seed",
+        "seed --credit 512",
+    ] {
         refused(&unprivileged(arguments), 1, &[REFUSED]);
         assert!(leaves_the_generation(|| drop(unprivileged(arguments))));
     }
@@ -140,6 +144,21 @@ const NOT_READY: [Refusal; 2] = [
     },
 ];
 
+fn every_interval_seeds_again() {
+    let mut child = squall("seed --every 1s")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let lines: Vec<_> = lines.take(3).map(|line| line.expect("text")).collect();
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(lines[0].starts_with("seeded: 512 bits"), "{lines:?}");
+    for line in &lines[1..] {
+        assert!(line.starts_with("every 1s: seeded: 512 bits"), "{line}");
+    }
+}
+
 fn a_kernel_that_is_not_ready_takes_the_bytes() {
     let output = refusing(squall("seed"), &NOT_READY).output();
     let output = output.expect("the command runs");
@@ -157,7 +176,7 @@ fn a_kernel_that_is_not_ready_takes_the_bytes() {
 
 /// Name and text of each unit.
 fn units() -> [(&'static str, String); 2] {
-    ["squall-seed.service", "squall-seed-watch.service"].map(|name| {
+    ["squall-seed.service", "squall-clones.service"].map(|name| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../systemd")
             .join(name);
@@ -210,6 +229,7 @@ pub const TESTS: &[Test] = tests![
     seeding_moves_the_generation: [PRIVILEGE, GENERATION],
     a_test_of_the_sources_seeds_nothing,
     without_privilege_it_is_one_line_and_nothing_happens,
+    every_interval_seeds_again: [PRIVILEGE],
     a_kernel_that_is_not_ready_takes_the_bytes: [PRIVILEGE],
     units_run_what_the_command_knows,
     units_are_what_systemd_expects: [SYSTEMD_ANALYZE],

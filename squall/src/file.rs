@@ -42,6 +42,11 @@ impl File {
         usize::try_from(read).ok()
     }
 
+    /// The descriptor, which is not closed.
+    pub fn into_descriptor(self) -> c_int {
+        core::mem::ManuallyDrop::new(self).0
+    }
+
     /// The file descriptor.
     pub fn descriptor(&self) -> c_int {
         self.0

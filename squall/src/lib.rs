@@ -40,6 +40,7 @@
 //! | keys that live for years, when a microsecond does not matter | [`fill_fresh`] |
 //! | code that takes a `rand_core` generator | [`Rng`] |
 //! | the same bytes again: wiping and verifying, seeded data | [`Stream`] |
+//! | noticing that the virtual machine was cloned | [`clones`] |
 //! | collecting entropy of your own | [`entropy`] |
 //! | building something of your own | [`hazmat`] |
 
@@ -49,6 +50,7 @@
 mod arrays;
 mod backoff;
 mod buffered;
+pub mod clones;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 mod cycle_counter;
@@ -265,7 +267,6 @@ pub mod internal {
     pub use crate::entropy::kernel::request as getrandom;
     pub use crate::file::stat;
     pub use crate::guard::clone_signal::device_paths as clone_device_paths;
-    pub use crate::guard::clone_signal::vmclock::layout as vmclock_layout;
     pub use crate::guard::errno::keep as keep_errno;
     pub use crate::uniform::{below_u32, below_u64};
 }
@@ -274,6 +275,7 @@ pub mod internal {
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing {
+    pub use crate::clones::kernel_log_for_testing;
     pub use crate::failpoint::{Failpoint, activate as activate_for_testing};
     pub use crate::guard::clock::advance as advance_clock_for_testing;
     pub use crate::guard::clone_signal::replace_device as clone_device_for_testing;

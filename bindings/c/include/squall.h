@@ -65,6 +65,13 @@
 #define SQUALL_E_LENGTH -4
 
 /**
+ * Waits for clones of the virtual machine.
+ *
+ * Only one thread at a time may use a watch. It belongs to the process that made it: a forked child makes its own.
+ */
+typedef struct squall_clone_watch squall_clone_watch;
+
+/**
  * A reproducible, seekable stream of 2^64 bytes: AES-256 in counter mode from counter zero.
  *
  * Byte i of the stream is byte i % 16 of AES-256(key, i / 16), the block counter as 16 big-endian
@@ -187,6 +194,68 @@ int squall_stream_seek(squall_stream *stream, uint64_t offset) SQUALL_NOTHROW;
  * After an error nothing was written.
  */
 SQUALL_MUST_USE int squall_stream_position(const squall_stream *stream, uint64_t *offset) SQUALL_NOTHROW;
+
+/**
+ * A number that differs from the one before once this process may run in another copy of its virtual machine. 0 if
+ * that is unknown: then nothing on this machine tells a restored snapshot from a pause.
+ *
+ * Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
+ * machine was copied, not which copy this is. How late it changes depends on the signal: see
+ * `squall_clone_signal`.
+ *
+ * Takes a nanosecond or two; with vmgenid's event a system call, for as long as a second after each reseed of the
+ * kernel's generator. Any thread and signal handlers may call it. A forked child goes on with its parent's number;
+ * with vmgenid's event, it changes once more at the kernel's next reseed.
+ */
+uint64_t squall_clone_generation(void)
+SQUALL_NOTHROW;
+
+/**
+ * The name of the signal that `squall_clone_generation` follows: "vmclock" or "vmgenid-page", which change before a
+ * clone runs, or "vmgenid-event", which the kernel sends milliseconds after the clone runs. Null if nothing on this
+ * machine shows clones.
+ *
+ * The string never changes and is never freed.
+ */
+const char *squall_clone_signal(void)
+SQUALL_NOTHROW;
+
+/**
+ * Begins to watch: clones from now on are reported. Free it with `squall_clone_watch_free`.
+ *
+ * Returns null after an error, with the cause in errno: ENOTSUP if nothing on this machine shows clones. Signal
+ * handlers may not call it, because it allocates.
+ */
+SQUALL_MUST_USE
+squall_clone_watch *squall_clone_watch_new(void)
+SQUALL_NOTHROW;
+
+/**
+ * Ends a watch. `watch` may be null; it must not be used afterwards.
+ */
+void squall_clone_watch_free(squall_clone_watch *watch) SQUALL_NOTHROW;
+
+/**
+ * A descriptor for poll, select and epoll. It becomes readable if the machine may have been cloned, and now and then
+ * without reason: call `squall_clone_wait` with a timeout of 0 then, which tells, and makes it wait again. Do not
+ * read from it, and do not close it.
+ *
+ * Returns -1 if `watch` is null.
+ */
+int squall_clone_fd(const squall_clone_watch *watch)
+SQUALL_NOTHROW;
+
+/**
+ * Waits up to `timeout` milliseconds, or forever if that is negative, until the machine may have been cloned since the
+ * last call, or since the watch began.
+ *
+ * Returns 1 if so, 0 if the time has passed without, and -1 after an error, with the cause in errno: EFAULT if `watch`
+ * is null.
+ */
+SQUALL_MUST_USE
+int squall_clone_wait(squall_clone_watch *watch,
+                      int timeout)
+SQUALL_NOTHROW;
 
 /**
  * The library's version, such as `0.1.0`. The string is never null, never changes and is never freed.

@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod buffer;
+mod clones;
 mod draw;
 mod error;
 mod start;

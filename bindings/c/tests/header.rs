@@ -11,7 +11,7 @@ use squall_testing::tests;
 use crate::compile::{compiler, source_path};
 
 /// Source files, in the order in which the header declares their functions.
-const SOURCES: [&str; 4] = ["error", "draw", "stream", "status"];
+const SOURCES: [&str; 5] = ["error", "draw", "stream", "clones", "status"];
 
 /// Set to write the header instead of comparing it.
 const UPDATE: &str = "SQUALL_UPDATE_HEADER";

@@ -5,12 +5,11 @@
 
 mod kernel_pool;
 mod sources;
-mod uevents;
-mod vmclock;
-mod watch;
 
 use std::fmt;
 use std::io::{self, Write};
+
+use humantime::format_duration;
 
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
@@ -25,19 +24,22 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::output;
 
-/// Seeds the kernel's generator, once, at every clone, or time and again; or tests the sources.
+/// Seeds the kernel's generator, once, or time and again; or tests the sources.
 pub fn run(options: &SeedArguments) -> Result<(), Failure> {
     if options.test {
         return sources::test();
     }
-    keep_memory_private();
     let seeder = Seeder::open(options.credit)?;
-    if options.watch || options.every.is_some() {
-        return watch::run(&seeder, options.watch, options.every);
+    let printed = output::print(&format!("{}\n", seeder.seed_and_describe()?));
+    let Some(interval) = options.every else {
+        return printed;
+    };
+    loop {
+        std::thread::sleep(interval);
+        let (seeding, interval) = (seeder.seed()?, format_duration(interval));
+        // Seeding continues, even if nobody reads that.
+        let _ = output::print(&format!("every {interval}: {seeding}\n"));
     }
-    let seeding = seeder.seed()?;
-    seeding.report_if_early();
-    output::print(&format!("{seeding}\n"))
 }
 
 /// Keeps seed material out of core dumps, and out of swap if the limit on locked memory allows it.
@@ -47,20 +49,29 @@ fn keep_memory_private() {
 }
 
 /// Whirlwind, and the kernel pool that gets its output.
-struct Seeder {
+pub struct Seeder {
     pool: KernelPool,
     whirlwind: Whirlwind<WithSha512, ThisMachine>,
     credit: u16,
 }
 
 impl Seeder {
-    fn open(credit: u16) -> Result<Seeder, Failure> {
+    /// Opens the pool. Claims `credit` bits of entropy for each seeding.
+    pub fn open(credit: u16) -> Result<Seeder, Failure> {
+        keep_memory_private();
         let pool = KernelPool::open().map_err(|error| device_failure("", &error))?;
         Ok(Seeder {
             pool,
             whirlwind: Whirlwind::default(),
             credit,
         })
+    }
+
+    /// Seeds, and describes what was done.
+    pub fn seed_and_describe(&self) -> Result<String, Failure> {
+        let seeding = self.seed()?;
+        seeding.report_if_early();
+        Ok(seeding.to_string())
     }
 
     /// Bootstraps anew, adds 512 bits to the pool and makes the kernel reseed from it.

@@ -5,7 +5,7 @@
 //! device that has one; [`DEVICES`] lists them.
 
 mod misc_device;
-pub mod vmclock;
+mod vmclock;
 mod vmgenid_page;
 
 use core::ffi::CStr;
@@ -14,7 +14,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::memory;
-use super::signal_address::{SignalAddress, fold};
+use super::signal_address::SignalAddress;
 use crate::file::File;
 pub(super) use misc_device::is_unidentified;
 
@@ -91,7 +91,7 @@ impl CloneSignal {
     pub fn find() -> Option<CloneSignal> {
         let mut additional: Option<CloneSignal> = None;
         for (number, device) in DEVICES.into_iter().enumerate() {
-            let Some(signal) = open(number, device) else {
+            let Some(signal) = open_device(number).and_then(|file| device.signal(&file)) else {
                 continue;
             };
             if signal.is_relied_on() {
@@ -116,15 +116,31 @@ impl CloneSignal {
         self.guard.is_some()
     }
 
-    /// The signal's value plus one: 0 stands for no signal.
+    /// The signal's value, never 0 but for one identifier in 2^64.
     ///
     /// Its words are aligned and change while the VM is stopped, so none is ever seen half-changed.
     /// vmclock's sequence count, which guards the clock's other fields, is not needed.
     #[inline]
     pub fn value(self) -> u64 {
         // SAFETY: a `CloneSignal`'s page stays mapped.
-        let words = unsafe { self.address().read() };
-        fold(words).wrapping_add(1)
+        unsafe { self.address().value() }
+    }
+
+    /// The device, open once more, if its driver reports changes to poll(2). A driver without support reports at once
+    /// that everything is possible, even writing, or that the device has hung up.
+    pub fn open_to_poll(&self) -> Option<File> {
+        let number = DEVICES
+            .iter()
+            .position(|device| device.path() == self.device)?;
+        let file = open_device(number)?;
+        let mut poll = libc::pollfd {
+            fd: file.descriptor(),
+            events: libc::POLLIN | libc::POLLOUT,
+            revents: 0,
+        };
+        // SAFETY: one structure, writable.
+        let answered = unsafe { libc::poll(&mut poll, 1, 0) };
+        (answered >= 0 && poll.revents & !libc::POLLIN == 0).then_some(file)
     }
 
     /// The address of the signal, to be read on each request.
@@ -137,14 +153,13 @@ impl CloneSignal {
     }
 }
 
-/// The signal of the device with this number in [`DEVICES`].
-fn open(number: usize, device: &dyn Device) -> Option<CloneSignal> {
+/// Opens the device with this number in [`DEVICES`].
+fn open_device(number: usize) -> Option<File> {
+    let device = DEVICES[number];
     let path = device.path();
     #[cfg(feature = "testing")]
     let path = *REPLACEMENTS[number].get().unwrap_or(&path);
-    #[cfg(not(feature = "testing"))]
-    let _ = number;
-    device.signal(&misc_device::open(device, path)?)
+    misc_device::open(device, path)
 }
 
 #[cfg(feature = "testing")]

@@ -100,7 +100,7 @@ pub(super) fn generation_address() -> *const AtomicU64 {
 
 /// The address of the signal of clones; null if there is none.
 #[inline(always)]
-pub(super) fn signal_address() -> SignalAddress {
+pub(crate) fn signal_address() -> SignalAddress {
     let first = SIGNAL.load(Ordering::Acquire);
     SignalAddress {
         first,

@@ -25,6 +25,16 @@ impl SignalAddress {
             ]
         }
     }
+
+    /// The signal's value plus one: 0 stands for no signal.
+    ///
+    /// # Safety
+    /// Same as [`SignalAddress::read`].
+    #[inline(always)]
+    pub unsafe fn value(self) -> u64 {
+        // SAFETY: the caller promises it.
+        fold(unsafe { self.read() }).wrapping_add(1)
+    }
 }
 
 /// Folds a signal's two words into one. Two identifiers of vmgenid, which are random, fold to the same

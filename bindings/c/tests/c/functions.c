@@ -4,6 +4,7 @@
 #include <squall.h>
 #include <squall_arc4random.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,6 +217,27 @@ static void write_streams(void)
         write_bytes(key, offset, len);
 }
 
+static void check_clones(void)
+{
+    const char *signal = squall_clone_signal();
+    squall_clone_watch *watch = squall_clone_watch_new();
+
+    CHECK((squall_clone_generation() == 0) == (signal == NULL));
+    if (signal == NULL) {
+        CHECK(watch == NULL && errno == ENOTSUP);
+    } else {
+        CHECK(strncmp(signal, "vm", 2) == 0);
+        CHECK(squall_clone_fd(watch) >= 0);
+        CHECK(squall_clone_wait(watch, 0) == 0);
+        CHECK(squall_clone_wait(watch, 1) == 0);
+    }
+    squall_clone_watch_free(watch);
+    squall_clone_watch_free(NULL);
+    CHECK(squall_clone_fd(NULL) == -1);
+    errno = 0;
+    CHECK(squall_clone_wait(NULL, 0) == -1 && errno == EFAULT);
+}
+
 int main(int count, char **arguments)
 {
     (void)arguments;
@@ -230,6 +252,7 @@ int main(int count, char **arguments)
     check_numbers();
     check_bounds();
     check_streams();
+    check_clones();
     check_status();
     check_errors();
     return EXIT_SUCCESS;

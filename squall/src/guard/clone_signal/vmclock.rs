@@ -6,7 +6,7 @@
 //! vmclock: add vm generation counter" (B. Chalios, 2025) says that hypervisors should do so, but the
 //! specification does not, so the marker is checked but never relied on.
 
-pub mod layout;
+mod layout;
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};

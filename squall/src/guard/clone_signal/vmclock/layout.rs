@@ -1,6 +1,4 @@
 //! The fields of a vmclock device's page that squall reads (Linux, include/uapi/linux/vmclock-abi.h).
-//!
-//! The squall command waits on the same page, so this module is public but hidden.
 
 /// The magic number at the beginning of the page.
 pub const MAGIC: u32 = 0x4b4c_4356;
@@ -19,9 +17,6 @@ pub const GENERATION_AT: usize = 104;
 
 /// Bit of `flags` that is set if there is a generation counter.
 pub const HAS_GENERATION: u64 = 1 << 8;
-
-/// Bytes of the page that are read.
-pub const HEAD_LEN: usize = GENERATION_AT + size_of::<u64>();
 
 /// Offset of the count in a page: of the generation counter, or else of the disruption marker;
 /// `None` if the page is not a vmclock's. `word` returns the 64 bits at a multiple of 8 bytes.
@@ -44,6 +39,7 @@ mod tests {
     use super::*;
 
     const WORD: usize = size_of::<u64>();
+    const HEAD_LEN: usize = GENERATION_AT + WORD;
 
     #[test]
     fn a_count_is_within_the_page_that_the_device_says_it_has() {

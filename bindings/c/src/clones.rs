@@ -1,0 +1,122 @@
+//! Whether the virtual machine was cloned: a number for each request, and a watch to wait on.
+
+use core::ffi::{c_char, c_int};
+use core::ptr;
+use core::time::Duration;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use squall::clones::{self, Signal, Watch};
+
+use crate::start::{INITIALISER, Initialiser};
+
+/// Links the initialiser with this module.
+#[used]
+static LINKED_INITIALISER: &Initialiser = &INITIALISER;
+
+/// A number that differs from the one before once this process may run in another copy of its virtual machine. 0 if
+/// that is unknown: then nothing on this machine tells a restored snapshot from a pause.
+///
+/// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
+/// machine was copied, not which copy this is. How late it changes depends on the signal: see
+/// `squall_clone_signal`.
+///
+/// Takes a nanosecond or two; with vmgenid's event a system call, for as long as a second after each reseed of the
+/// kernel's generator. Any thread and signal handlers may call it. A forked child goes on with its parent's number;
+/// with vmgenid's event, it changes once more at the kernel's next reseed.
+#[unsafe(no_mangle)]
+pub extern "C" fn squall_clone_generation() -> u64 {
+    clones::generation().map_or(0, core::num::NonZeroU64::get)
+}
+
+/// The name of the signal that `squall_clone_generation` follows: "vmclock" or "vmgenid-page", which change before a
+/// clone runs, or "vmgenid-event", which the kernel sends milliseconds after the clone runs. Null if nothing on this
+/// machine shows clones.
+///
+/// The string never changes and is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn squall_clone_signal() -> *const c_char {
+    match clones::signal() {
+        None => ptr::null(),
+        Some(Signal::VmClock) => c"vmclock".as_ptr(),
+        Some(Signal::VmgenidPage) => c"vmgenid-page".as_ptr(),
+        Some(_) => c"vmgenid-event".as_ptr(),
+    }
+}
+
+/// Waits for clones of the virtual machine.
+///
+/// Only one thread at a time may use a watch. It belongs to the process that made it: a forked child makes its own.
+#[allow(non_camel_case_types)]
+pub struct squall_clone_watch(Watch);
+
+/// Begins to watch: clones from now on are reported. Free it with `squall_clone_watch_free`.
+///
+/// Returns null after an error, with the cause in errno: ENOTSUP if nothing on this machine shows clones. Signal
+/// handlers may not call it, because it allocates.
+#[unsafe(no_mangle)]
+#[must_use]
+pub extern "C" fn squall_clone_watch_new() -> *mut squall_clone_watch {
+    match Watch::new() {
+        Ok(watch) => Box::into_raw(Box::new(squall_clone_watch(watch))),
+        Err(error) => {
+            set_errno(&error);
+            ptr::null_mut()
+        }
+    }
+}
+
+/// Ends a watch. `watch` may be null; it must not be used afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn squall_clone_watch_free(watch: *mut squall_clone_watch) {
+    if !watch.is_null() {
+        // SAFETY: the header demands a watch of `squall_clone_watch_new` that nobody uses any more.
+        drop(unsafe { Box::from_raw(watch) });
+    }
+}
+
+/// A descriptor for poll, select and epoll. It becomes readable if the machine may have been cloned, and now and then
+/// without reason: call `squall_clone_wait` with a timeout of 0 then, which tells, and makes it wait again. Do not
+/// read from it, and do not close it.
+///
+/// Returns -1 if `watch` is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn squall_clone_fd(watch: *const squall_clone_watch) -> c_int {
+    // SAFETY: null, or a watch, as the header demands.
+    match unsafe { watch.as_ref() } {
+        Some(watch) => watch.0.as_fd().as_raw_fd(),
+        None => -1,
+    }
+}
+
+/// Waits up to `timeout` milliseconds, or forever if that is negative, until the machine may have been cloned since the
+/// last call, or since the watch began.
+///
+/// Returns 1 if so, 0 if the time has passed without, and -1 after an error, with the cause in errno: EFAULT if `watch`
+/// is null.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn squall_clone_wait(
+    watch: *mut squall_clone_watch,
+    timeout: c_int,
+) -> c_int {
+    // SAFETY: null, or a watch that nobody else uses, as the header demands.
+    let Some(watch) = (unsafe { watch.as_mut() }) else {
+        set_errno(&io::Error::from_raw_os_error(libc::EFAULT));
+        return -1;
+    };
+    let timeout = u64::try_from(timeout).ok().map(Duration::from_millis);
+    match watch.0.wait(timeout) {
+        Ok(is_cloned) => is_cloned.into(),
+        Err(error) => {
+            set_errno(&error);
+            -1
+        }
+    }
+}
+
+fn set_errno(error: &io::Error) {
+    let errno = error.raw_os_error().unwrap_or(libc::ENOTSUP);
+    // SAFETY: the calling thread's own variable.
+    unsafe { *libc::__errno_location() = errno };
+}

@@ -1,0 +1,242 @@
+//! `squall clones` reports each clone of a virtual machine and runs what it was given; the ready hooks make each clone
+//! another machine.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use squall_guests::fixture::{self, Workspace, ok, wait_until_ok};
+use squall_guests::needs::GUESTS;
+use squall_guests::{Guest, Setup, Snapshot};
+use squall_testing::needs::TEST_ALL;
+use squall_testing::suite::{self, NOTHING, Need, Test};
+use squall_testing::tests;
+
+use crate::common::{refused, run, text};
+use crate::seed::PRIVILEGE;
+
+const VM_WITHOUT_PAGE: Need = Need {
+    check: || {
+        let status = squall::status();
+        (status.is_vm && !status.has_vmclock && !status.has_vmgenid_page)
+            .then_some(())
+            .ok_or_else(|| "this is no VM, or one with vmclock or vmgenid's page".into())
+    },
+    required_by: NOTHING,
+};
+
+const SSH_KEYGEN: Need = Need {
+    check: || suite::command("ssh-keygen"),
+    required_by: NOTHING,
+};
+
+fn a_vm_without_a_signal_gets_advice() {
+    let script = format!(
+        "mount -t tmpfs none /sys && exec {} clones",
+        env!("CARGO_BIN_EXE_squall")
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", &script])
+        .output()
+        .expect("the command runs");
+    assert_eq!(
+        text(&output.stdout),
+        "start: signal unknown, generation unknown\n"
+    );
+    assert_eq!(
+        text(&output.stderr),
+        "squall: clones: nothing shows this process that its machine was cloned: give the virtual machine a vmgenid or \
+         a vmclock, and install squall's kernel module (squall-vmgenid-dkms) or let the process read /dev/kmsg \
+         (CAP_SYSLOG)\n"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+fn a_missing_folder_is_refused() {
+    let expected = "squall: /nonexistent: No such file or directory\n";
+    refused(&run("clones --hooks /nonexistent"), 2, &[expected]);
+}
+
+/// Identities of vmgenid.
+const BEFORE: &str = "a3f8b1de-9c62-4b57-8e04-5d1f7a2c9b36";
+const AFTER: [&str; 2] = [
+    "0f9a6c21-33d7-4f84-b1a5-e2c85d704961",
+    "7c4e19b2-64a0-4d3f-9b8e-1f05d2a6c873",
+];
+
+/// What must differ in each clone: the machine's ID, and its SSH key.
+const OWN: &str = "cat /etc/machine-id; cut -d ' ' -f 2 /etc/ssh/ssh_host_ed25519_key.pub";
+
+/// Stands in for systemd's command, which the guest does not have, and notes how it was called.
+const SYSTEMCTL: &str = "echo \"$*\" >> /tmp/systemctl";
+
+/// Commands that wait for clones, each in the background. The last one's reader leaves after the first line.
+const WAITING: [&str; 4] = [
+    "squall clones --seed --hooks /etc/squall/clones.d > /tmp/log 2>&1",
+    "squall clones --json --once > /tmp/json; echo $? > /tmp/json-code",
+    "squall clones --once --exec 'echo $SQUALL_CLONE_SIGNAL $SQUALL_CLONE_GENERATION; exit 3' > /tmp/exec 2>&1; \
+     echo $? > /tmp/exec-code",
+    "squall clones --exec 'touch /tmp/unread' | head -n 1 > /tmp/first",
+];
+
+fn setup<'a>(programs: &'a [&'a Path], identity: &'a str) -> Setup<'a> {
+    Setup {
+        programs,
+        vmgenid: Some(identity),
+        ..Setup::default()
+    }
+}
+
+fn write_program(guest: &mut Guest, path: &str, script: &[u8]) {
+    guest.write_file(path, script).expect("a file");
+    ok(guest, &format!("chmod +x {path}"));
+}
+
+/// A guest in which `squall clones` waits, with all hooks, and with some that fail or do not count.
+fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
+    let mut guest = workspace
+        .factory
+        .boot(&setup(programs, BEFORE))
+        .expect("a guest");
+    ok(&mut guest, "mkdir -p /etc/squall/clones.d /etc/ssh");
+    let folder = "/etc/squall/clones.d";
+    write_program(
+        &mut guest,
+        "/usr/bin/systemctl",
+        format!("#!/bin/sh\n{SYSTEMCTL}\n").as_bytes(),
+    );
+    let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../systemd/clones.d");
+    for hook in fs::read_dir(hooks).expect("hooks") {
+        let path = hook.expect("a hook").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let script = fs::read(&path).expect("a hook");
+        write_program(&mut guest, &format!("{folder}/{name}"), &script);
+    }
+    write_program(
+        &mut guest,
+        &format!("{folder}/10-fails"),
+        b"#!/bin/sh\nexit 3\n",
+    );
+    write_program(
+        &mut guest,
+        &format!("{folder}/30-old.dpkg-old"),
+        b"#!/bin/sh\ntouch /tmp/old\n",
+    );
+    ok(
+        &mut guest,
+        &format!("ln -s /nonexistent {folder}/35-gone; echo text > {folder}/README"),
+    );
+    let services = b"one.service\ntwo.service\n";
+    let list = "/etc/squall/reload-after-clone";
+    guest.write_file(list, services).expect("a file");
+    ok(
+        &mut guest,
+        "grep -q ^root: /etc/passwd || echo root:x:0:0::/:/bin/sh >> /etc/passwd",
+    );
+    for hook in ["20-machine-id", "30-ssh-host-keys"] {
+        ok(&mut guest, &format!("{folder}/{hook}"));
+    }
+    ok(&mut guest, "rm /tmp/systemctl");
+    for command in WAITING {
+        guest.start(command).expect("a job");
+    }
+    for started in ["/tmp/log", "/tmp/json", "/tmp/exec", "/tmp/first"] {
+        wait_until_ok(&mut guest, &format!("grep -q kernel-log {started}"));
+    }
+    guest
+}
+
+/// The clone with this identity, after all programs that wait have ended or done their work.
+fn clone<'a>(workspace: &'a Workspace, snapshot: &Snapshot, identity: &str) -> Guest<'a> {
+    let resumed = workspace.factory.resume(&setup(&[], identity), snapshot);
+    let mut guest = resumed.expect("a guest");
+    for done in [
+        "grep two /tmp/systemctl",
+        "cat /tmp/json-code",
+        "cat /tmp/exec-code",
+        "cat /tmp/unread",
+    ] {
+        wait_until_ok(&mut guest, done);
+    }
+    guest
+}
+
+fn each_clone_runs_its_programs() {
+    let workspace = Workspace::emulated();
+    let programs = [fixture::squall(), Path::new("/usr/bin/ssh-keygen")];
+    let mut guest = boot(&workspace, &programs);
+    let mut seen = HashSet::from([ok(&mut guest, OWN)]);
+    let snapshot = guest.snapshot(workspace.path("snapshot"));
+    let snapshot = snapshot.expect("a snapshot");
+    let start = "start: signal kernel-log, generation 1";
+
+    for identity in AFTER {
+        let mut guest = clone(&workspace, &snapshot, identity);
+        let [ran, json, log] =
+            ["exec", "json", "log"].map(|name| ok(&mut guest, &format!("cat /tmp/{name}")));
+        let line = ran.lines().nth(1).expect("a line for the clone");
+        let generation = line.rsplit(' ').next().expect("words");
+        assert_eq!(
+            ran,
+            format!(
+                "{start}\nclone: signal kernel-log, generation {generation}\nkernel-log {generation}\n\
+                 squall: clones: --exec: exit status: 3\nsquall: clones: what was started has failed: see above\n"
+            )
+        );
+        assert_eq!(
+            json,
+            format!(
+                "{{\"event\":\"start\",\"signal\":\"kernel-log\",\"generation\":1}}\n\
+                 {{\"event\":\"clone\",\"signal\":\"kernel-log\",\"generation\":{generation}}}\n"
+            )
+        );
+        let log: Vec<_> = log.lines().collect();
+        let seeded = "; seeded: 512 bits of Whirlwind output, credited 0";
+        assert!(log[0].starts_with(&format!("{start}{seeded}")), "{log:?}");
+        let line = format!("clone: signal kernel-log, generation {generation}{seeded}");
+        assert!(log[1].starts_with(&line), "{log:?}");
+        let failed = "squall: clones: /etc/squall/clones.d/10-fails: exit status: 3";
+        assert_eq!(log[2], failed, "{log:?}");
+        assert!(
+            log[3].starts_with("ssh-keygen: generating new host keys: "),
+            "{log:?}"
+        );
+        assert_eq!(log.len(), 4, "{log:?}");
+        assert_eq!(
+            ok(&mut guest, "cat /tmp/json-code /tmp/exec-code"),
+            "0\n1\n"
+        );
+        assert_eq!(
+            ok(
+                &mut guest,
+                "cat /tmp/systemctl; ls /tmp/old 2> /dev/null || true"
+            ),
+            "try-reload-or-restart ssh.service sshd.service\n\
+             try-restart systemd-networkd.service NetworkManager.service dhcpcd.service\n\
+             try-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
+        );
+        assert!(seen.insert(ok(&mut guest, OWN)), "{seen:?}");
+    }
+    for own in &seen {
+        let id = own.lines().next().expect("an ID");
+        let is_id = id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit());
+        assert!(is_id, "{id}");
+    }
+
+    // The control: the same identity, although the kernel reseeds.
+    let same = workspace.factory.resume(&setup(&[], BEFORE), &snapshot);
+    let mut guest = same.expect("a guest");
+    ok(&mut guest, "squall seed");
+    assert_eq!(
+        ok(&mut guest, "tail -n +2 /tmp/log; tail -n +2 /tmp/exec"),
+        ""
+    );
+    assert!(seen.contains(&ok(&mut guest, OWN)));
+}
+
+pub const TESTS: &[Test] = tests![
+    each_clone_runs_its_programs: [TEST_ALL, GUESTS, SSH_KEYGEN],
+    a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_PAGE],
+    a_missing_folder_is_refused,
+];
