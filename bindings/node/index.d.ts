@@ -1,5 +1,6 @@
 // Types of squall for Node.js. The functions of node:crypto have the types that `@types/node` gives them.
 import crypto = require('node:crypto');
+import { EventEmitter } from 'node:events';
 
 export const randomBytes: typeof crypto.randomBytes;
 export const randomFill: typeof crypto.randomFill;
@@ -31,3 +32,16 @@ export class Stream {
 
 /** The protections of this process and the work of its generator, with the keys of `squall status --json`. */
 export function status(): { version: string; engine: string; clone_guard: string; [key: string]: unknown };
+
+/**
+ * A number that differs from the one before once this process may run in another copy of its machine; null if nothing
+ * on this machine shows that. Compare it with earlier numbers of the same process only.
+ */
+export function cloneGeneration(): bigint | null;
+
+/**
+ * Emits 'clone' with the new generation each time that the machine may have been cloned, and 'error' if it cannot tell
+ * any more. The first listener of 'clone' begins the watch, and is refused with an error where nothing shows clones
+ * (`cloneGeneration()` is null). Listeners do not keep the process alive.
+ */
+export const clones: EventEmitter<{ clone: [generation: bigint | null]; error: [Error] }>;

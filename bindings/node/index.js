@@ -1,5 +1,5 @@
 // squall for Node.js: the random functions of node:crypto and of the Web Crypto API, with the same arguments, results
-// and errors, a seeded stream, and the status of the generator.
+// and errors, a seeded stream, the status of the generator, and notifications of clones of the machine.
 //
 // Every call draws from squall, which makes sure that its state is still unique: no random byte is kept for a later
 // call. Arguments that Node.js refuses are passed on to Node's own function, which throws its own error; what that
@@ -7,6 +7,7 @@
 'use strict';
 
 const crypto = require('node:crypto');
+const { EventEmitter } = require('node:events');
 const { setImmediate } = require('node:timers');
 const { isAnyArrayBuffer, isUint8Array } = require('node:util').types;
 const native = require('./native.js');
@@ -227,6 +228,21 @@ function random() {
 
 const status = () => JSON.parse(native.status());
 
+const cloneGeneration = native.cloneGeneration;
+
+// Emits 'clone', with the new generation, each time that the machine may have been cloned, from the first listener on,
+// and 'error' if it cannot tell any more.
+const clones = new EventEmitter();
+let isWatching = false;
+clones.on('newListener', (event) => {
+  if (event !== 'clone' || isWatching) return;
+  native.watchClones((reason) => {
+    if (reason === null) clones.emit('clone', cloneGeneration());
+    else clones.emit('error', new Error(reason));
+  });
+  isWatching = true;
+});
+
 module.exports = {
   randomBytes,
   randomFill,
@@ -238,4 +254,6 @@ module.exports = {
   random,
   Stream,
   status,
+  cloneGeneration,
+  clones,
 };

@@ -4,11 +4,15 @@
 //! Memory is checked here: no argument makes a function write outside of the array that it was given. Every call asks
 //! squall, which makes sure that its state is still unique; no random byte is kept for a later call.
 
+use core::fmt::Display;
 use core::ptr::null_mut;
+use core::time::Duration;
+use std::thread;
 
 use napi::bindgen_prelude::{
-    BigInt, FromNapiValue, JsValue, ToNapiValue, TypeName, Unknown, ValidateNapiValue,
+    BigInt, FromNapiValue, Function, JsValue, ToNapiValue, TypeName, Unknown, ValidateNapiValue,
 };
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, ValueType, sys};
 use napi_derive::napi;
 use zeroize::{Zeroize, Zeroizing};
@@ -201,6 +205,44 @@ pub fn status() -> Result<String, Error> {
     squall::try_fill(&mut [0; 2]).map_err(no_randomness)?;
     let facts = squall_bindings::facts::Facts::from(squall::status());
     Ok(serde_json::to_string(&facts).expect("names and numbers"))
+}
+
+/// A number that changes once this process may run in another copy of its machine; null if that is unknown.
+#[napi]
+pub fn clone_generation() -> Option<BigInt> {
+    squall::clones::generation().map(|generation| generation.get().into())
+}
+
+/// How long the thread of a worker may live on that has ended.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Has a thread call `listener` each time that the machine may have been cloned: with null, or with the reason why it
+/// will not call again. The thread does not keep the process alive.
+#[napi]
+pub fn watch_clones(listener: Function<Option<String>, ()>) -> Result<(), Error> {
+    let unavailable = |error: &dyn Display| {
+        Error::new("ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", error.to_string())
+    };
+    let mut watch = squall::clones::Watch::new().map_err(|error| unavailable(&error))?;
+    let listener = listener.build_threadsafe_function().weak::<true>().build();
+    let listener = listener.map_err(|error| unavailable(&error))?;
+    let watching = move || {
+        while !listener.aborted() {
+            let reason = match watch.wait(Some(PERIOD)) {
+                Ok(false) => continue,
+                Ok(true) => None,
+                Err(error) => Some(error.to_string()),
+            };
+            let is_last = reason.is_some();
+            listener.call(reason, ThreadsafeFunctionCallMode::NonBlocking);
+            if is_last {
+                return;
+            }
+        }
+    };
+    let thread = thread::Builder::new().name("squall-clones".into());
+    thread.spawn(watching).map_err(|error| unavailable(&error))?;
+    Ok(())
 }
 
 /// A key as 2^64 reproducible bytes.
