@@ -212,7 +212,8 @@ fn each_clone_runs_its_programs() {
                 &mut guest,
                 "cat /tmp/systemctl; ls /tmp/old 2> /dev/null || true"
             ),
-            "try-reload-or-restart ssh.service sshd.service\n\
+            "try-restart systemd-journald.service\n\
+             try-reload-or-restart ssh.service sshd.service\n\
              try-restart systemd-networkd.service NetworkManager.service dhcpcd.service\n\
              try-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
         );
