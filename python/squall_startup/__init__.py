@@ -18,7 +18,7 @@ class _Finder:
         if name in _after_import:
             for finder in sys.meta_path:
                 if finder is not _Finder and (spec := finder.find_spec(name, path, target)):
-                    spec.loader = _Loader(spec.loader)
+                    spec.loader = spec.loader and _Loader(spec.loader)
                     return spec
         return None
 

@@ -311,6 +311,10 @@ impl WordsUntilSeeded {
             }
             if let (2.., Some(forget)) = (singles, &self.forget) {
                 forgotten = forget.bind(py).call0().map(drop);
+                if forgotten.is_err() {
+                    // A signal handler's exception came first.
+                    let _ = forget.bind(py).call0();
+                }
             }
         }
         self.release.bind(py).call0()?;

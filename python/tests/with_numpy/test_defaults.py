@@ -184,3 +184,12 @@ def test_threads(np, installed):
         return [*np.random.random(5000), *rng.random(5000), np.random.randn(), rng.random()]
 
     assert not repeated(in_threads(draw))
+
+
+def test_control_a_fork_in_the_middle_of_a_call(np, installed):
+    """The words of a long call are there until it ends; then they are erased."""
+    rng = np.random.default_rng()
+    with rng.bit_generator.lock:
+        rng.random(100)
+        assert repeated(in_children(20, lambda: rng.bytes(8), fork_unnoticed)) == 19
+    assert not repeated(in_children(20, lambda: rng.bytes(8), fork_unnoticed))
