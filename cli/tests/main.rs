@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         stream::TESTS,
         run::installed::TESTS,
         run::passed::TESTS,
+        run::python::TESTS,
         run::refused::TESTS,
         seed::TESTS,
         wipe::blank::TESTS,

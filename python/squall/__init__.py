@@ -14,7 +14,8 @@ NumPy: unpredictable numbers                                squall.random.defaul
 NumPy: reproducible numbers                                 squall.random.default_rng(seed)
 Dask: reproducible numbers whatever the chunks              squall.dask.random(shape, chunks, seed=seed)
 reproducible bytes, from any offset                         Stream
-code that calls os.urandom, secrets or uuid                 install
+code that calls os.urandom, secrets or uuid                 install()
+code that calls random or numpy.random                      install(random=True, numpy=True)
 noticing that the machine was cloned                        clone_generation, on_clone, CloneWatch
 what protects this process                                  status, or `python -m squall`
 ==========================================================  ==============================================

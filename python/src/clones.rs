@@ -18,7 +18,7 @@ use squall::clones;
 /// Notes
 /// -----
 /// How late it changes depends on the signal: see `clone_signal`. A forked child process goes on with its parent's
-/// number; with vmgenid's event, it changes once more at the kernel's next reseed.
+/// number; with the kernel's log, it changes once more at the kernel's next reseed.
 #[pyfunction]
 pub fn clone_generation() -> Option<NonZeroU64> {
     clones::generation()
@@ -29,8 +29,9 @@ pub fn clone_generation() -> Option<NonZeroU64> {
 /// Returns
 /// -------
 /// str or None
-///     ``"vmclock"`` or ``"vmgenid-page"``, which change before a clone runs; ``"vmgenid-event"``, which the kernel
-///     sends milliseconds after the clone runs; or None if nothing on this machine shows clones.
+///     ``"vmclock"`` or ``"vmgenid-page"``, which change before a clone runs; ``"kernel-log"``, where the
+///     kernel's message about vmgenid comes milliseconds after the clone runs; or None if nothing shows this process
+///     clones. Reading the log takes CAP_SYSLOG, or kernel.dmesg_restrict=0.
 #[pyfunction]
 pub fn clone_signal() -> Option<String> {
     clones::signal().map(|signal| signal.to_string())

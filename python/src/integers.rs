@@ -18,7 +18,12 @@ fn word() -> PyResult<u64> {
 /// Return a number from 0 to below 1, a multiple of 2**-53.
 #[pyfunction]
 pub fn random() -> PyResult<f64> {
-    Ok(f64::from_bits(Kind::Uniform.element(word()?)))
+    word().map(uniform)
+}
+
+/// The number from 0 to below 1 that a word gives, a multiple of 2^-53.
+pub fn uniform(word: u64) -> f64 {
+    f64::from_bits(Kind::Uniform.element(word))
 }
 
 /// Return an integer of `k` random bits.

@@ -73,10 +73,12 @@ fn read_pending(generation: u64) {
         return;
     }
     let now = clock::seconds();
-    if UNSETTLED.swap(generation, Ordering::AcqRel) != generation {
-        UNSETTLED_SINCE.store(now, Ordering::Release);
+    if UNSETTLED.load(Ordering::Acquire) != generation {
+        // Whoever sees the generation sees its time, or a later one.
+        UNSETTLED_SINCE.store(now, Ordering::Relaxed);
+        UNSETTLED.store(generation, Ordering::Release);
     }
-    let is_over = now.saturating_sub(UNSETTLED_SINCE.load(Ordering::Acquire)) > GRACE;
+    let is_over = now.saturating_sub(UNSETTLED_SINCE.load(Ordering::Relaxed)) > GRACE;
     if is_over || NEWEST.load(Ordering::Acquire) != before {
         SETTLED.store(generation, Ordering::Release);
     }
