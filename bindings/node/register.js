@@ -31,5 +31,5 @@ Object.assign(Object.getPrototypeOf(crypto.webcrypto), {
   },
 });
 Math.random = squall.random;
-// `import { randomUUID } from 'node:crypto'`
+// What modules have imported before, as by `import { randomUUID } from 'node:crypto'`.
 syncBuiltinESMExports();

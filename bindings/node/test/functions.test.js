@@ -56,11 +56,17 @@ for (const [name, list] of Object.entries(ARGUMENTS)) {
   });
 }
 
-test("what Node's function returns for arguments that squall refuses is never returned", () => {
-  const message = run(`
-    require('node:crypto').randomBytes = () => 'stock';
-    try { require('squall').randomBytes('5') } catch ({ message }) { console.log(JSON.stringify(message)) }`);
+test("what Node's function returns for arguments that squall refuses is never returned, nor passed to a callback", () => {
+  const { message, isCalled } = run(`
+    require('node:crypto').randomBytes = (size, callback) => { callback(null, 'stock'); return 'stock'; };
+    let isCalled = false;
+    try {
+      require('squall').randomBytes('5', () => { isCalled = true; });
+    } catch ({ message }) {
+      console.log(JSON.stringify({ message, isCalled }));
+    }`);
   assert.match(message, /^squall does not know these arguments/);
+  assert.equal(isCalled, false);
 });
 
 for (const length of [1, 8, 63, 64, 65, 1000, 2 ** 20 + 32]) {
@@ -77,6 +83,7 @@ for (const length of [1, 8, 63, 64, 65, 1000, 2 ** 20 + 32]) {
 test('a fill writes the bytes that were named, and no others', async () => {
   const cases = [
     [(buffer) => new Uint8Array(buffer), 3, 5, 3, 8],
+    [(buffer) => new Uint8Array(buffer), 3.7, 5.7, 3, 8],
     [(buffer) => new Uint8Array(buffer, 8), 0, undefined, 8, 400],
     [(buffer) => new Uint32Array(buffer, 4, 50), 2, 3, 12, 24],
     [(buffer) => new Uint16Array(buffer, 100, 100), 10, undefined, 120, 300],

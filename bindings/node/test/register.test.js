@@ -71,6 +71,16 @@ test("the Web Crypto API's methods still throw on other objects and without argu
   assert.deepEqual(found, run(errors));
 });
 
+test('a named import of an ES module that was loaded before draws from squall too', () => {
+  const program = `
+    import { randomBytes } from 'node:crypto';
+    const { randomBytes: own } = await import('squall');
+    const before = randomBytes === own;
+    await import('squall/register');
+    console.log(JSON.stringify([before, randomBytes === own]));`;
+  assert.deepEqual(run(program, { type: 'mjs' }), [false, true]);
+});
+
 test('a name that was copied before stays', () => {
   const [copied, looked_up] = run(
     `const crypto = require('node:crypto');

@@ -49,12 +49,22 @@ test('the stream ends after 2^64 bytes, and stays where it is', () => {
   assert.throws(() => stream.read(1), { code: 'ERR_OUT_OF_RANGE' });
 });
 
+test('a key that was text is not left in the pool of buffers', () => {
+  const text = '5a'.repeat(32);
+  const isInPool = () => Buffer.from(Buffer.allocUnsafe(1).buffer).includes(Buffer.alloc(32, 0x5a));
+  new Stream(text);
+  assert.equal(isInPool(), false);
+  // The control: it goes through the pool.
+  Buffer.from(text, 'hex');
+  assert.equal(isInPool(), true);
+});
+
 test('wrong keys, sizes and offsets are errors', () => {
   const stream = new Stream(key);
   const TYPE = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' };
   const RANGE = { name: 'RangeError', code: 'ERR_OUT_OF_RANGE' };
   for (const wrong of [undefined, 5, {}, new Uint16Array(32)]) assert.throws(() => new Stream(wrong), TYPE);
-  for (const wrong of [key.subarray(1), '', '0'.repeat(63), 'g'.repeat(64), '0'.repeat(66)]) assert.throws(() => new Stream(wrong), RANGE);
+  for (const wrong of [key.subarray(1), '', '0'.repeat(63), '0'.repeat(65), 'g'.repeat(64), '0'.repeat(66)]) assert.throws(() => new Stream(wrong), RANGE);
   for (const wrong of [undefined, '5', 5n]) assert.throws(() => stream.read(wrong), TYPE);
   for (const wrong of [-1, NaN, 2 ** 31]) assert.throws(() => stream.read(wrong), RANGE);
   for (const wrong of [undefined, 'buffer', [1]]) assert.throws(() => stream.fill(wrong), TYPE);
