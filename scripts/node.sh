@@ -30,19 +30,9 @@ mkdir -p "$package" "$installed/test"
 
 # build CPU NAME COMPILER [RUN...]: the module for a CPU, with Node's name of it, built by RUN.
 build() {
-    local cpu=$1 name=$2 compiler=$3 linker=$here/link-$1 folder=$target variable
-    shift 3
-    # As maturin has cargo link.
-    printf '#!/bin/sh\nexec maturin zig cc -- -target %s-linux-gnu.2.17 "$@"\n' "$cpu" > "$linker"
-    chmod +x "$linker"
-    [ $# -eq 0 ] || folder=$target/arm64
-    variable=CARGO_TARGET_$(tr '[:lower:]' '[:upper:]' <<< "$cpu")_UNKNOWN_LINUX_GNU_LINKER
-    # shellcheck disable=SC2086
-    RUSTFLAGS="$flags $(unwinder $compiler)" "$@" env "$variable=$linker" PATH="$path:$PATH" \
-        cargo rustc --quiet --locked --release -p squall-node --target "$cpu-unknown-linux-gnu" -- -C strip=symbols
-    cp "$folder/$cpu-unknown-linux-gnu/release/libsquall_node.so" "$package/squall.linux-$name.node"
-    check_module "$package/squall.linux-$name.node"
-    readelf --dynamic "$package/squall.linux-$name.node" | grep -F NODELETE > /dev/null || fail "the module for $name could be unloaded"
+    local module=$package/squall.linux-$2.node
+    build_native squall-node "$module" "$1" "${@:3}"
+    check_module "$module"
 }
 
 case $(uname -m) in
