@@ -10,6 +10,8 @@
  * /dev/squall-vmgenid:
  *   read  the ID, then its offset in its page as a native-endian u64
  *   mmap  that page, shared and read-only
+ *   poll  readable once the kernel has handled the interrupt, until the
+ *         next read
  *
  * The device belongs to drivers/virt/vmgenid.c. This module finds it without
  * binding it, and never writes to the page.
@@ -26,9 +28,13 @@
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_address.h>
+#include <linux/notifier.h>
 #include <linux/pgtable.h>
+#include <linux/poll.h>
+#include <linux/random.h>
 #include <linux/string.h>
 #include <linux/version.h>
+#include <linux/wait.h>
 
 #define ID_LEN 16
 
@@ -149,11 +155,40 @@ static const char *fault_of(phys_addr_t address)
 	return NULL;
 }
 
+/* Clones that the kernel was notified of, and who waits for the next. */
+static atomic_long_t clones;
+static DECLARE_WAIT_QUEUE_HEAD(waiters);
+
+static int notice_clone(struct notifier_block *block, unsigned long action,
+			void *data)
+{
+	atomic_long_inc(&clones);
+	wake_up_interruptible(&waiters);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block notifier = { .notifier_call = notice_clone };
+
+/* A file's private data is the number of clones that it has seen. */
+static void see_clones(struct file *file)
+{
+	file->private_data = (void *)atomic_long_read(&clones);
+}
+
+static __poll_t poll_clones(struct file *file, poll_table *table)
+{
+	poll_wait(file, &waiters, table);
+	if ((long)file->private_data == atomic_long_read(&clones))
+		return 0;
+	return EPOLLIN | EPOLLRDNORM;
+}
+
 static ssize_t read_head(struct file *file, char __user *buffer, size_t count,
 			 loff_t *position)
 {
 	struct head head = { .offset = offset };
 
+	see_clones(file);
 	memcpy(head.id, page + offset, ID_LEN);
 	return simple_read_from_buffer(buffer, count, position, &head,
 				       sizeof(head));
@@ -183,7 +218,10 @@ static int map_page(struct file *file, struct vm_area_struct *vma)
 
 static int open_to_read(struct inode *inode, struct file *file)
 {
-	return file->f_mode & FMODE_WRITE ? -EACCES : 0;
+	if (file->f_mode & FMODE_WRITE)
+		return -EACCES;
+	see_clones(file);
+	return 0;
 }
 
 /* A mapping keeps its file, and that keeps the module. */
@@ -191,6 +229,7 @@ static const struct file_operations operations = {
 	.owner = THIS_MODULE,
 	.open = open_to_read,
 	.read = read_head,
+	.poll = poll_clones,
 	.mmap = map_page,
 	.llseek = default_llseek,
 };
@@ -251,21 +290,29 @@ static int __init squall_vmgenid_init(void)
 		pr_err("refused: the page cannot be mapped (%pa)\n", &address);
 		return error;
 	}
+	error = register_random_vmfork_notifier(&notifier);
+	if (error)
+		goto give_back;
 	error = misc_register(&shown);
-	if (error) {
-		give_page_back();
-		return error;
-	}
+	if (error)
+		goto unregister;
 	pr_info("shows %s with the ID at %pa, offset %zu\n",
 		shows_copy ? "a copy of the page" : "the page", &address,
 		offset);
 	return 0;
+
+unregister:
+	unregister_random_vmfork_notifier(&notifier);
+give_back:
+	give_page_back();
+	return error;
 }
 module_init(squall_vmgenid_init);
 
 static void __exit squall_vmgenid_exit(void)
 {
 	misc_deregister(&shown);
+	unregister_random_vmfork_notifier(&notifier);
 	give_page_back();
 }
 module_exit(squall_vmgenid_exit);

@@ -37,6 +37,7 @@ libraries=$stage$libdir
 install -D -m 755 "$target/squall" "$prefix/bin/squall"
 "$target/squall" man "$prefix/share/man/man1"
 "$target/squall" schemas "$prefix/share/squall/schema"
+install -D -m 644 cli/src/run/python/sitecustomize.py "$prefix/share/squall/python/sitecustomize.py"
 completions() {
     install -D -m 644 /dev/null "$prefix/share/$2"
     "$target/squall" completions "$1" > "$prefix/share/$2"

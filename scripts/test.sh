@@ -4,7 +4,7 @@
 #
 #     scripts/test.sh quick        what a contributor needs, in minutes
 #     scripts/test.sh rest         all else: README's first command, virtual machines, a browser, real
-#                                  programs, packages, clippy, sanitizers, Go, Python, documentation
+#                                  programs, packages, clippy, sanitizers, Go, Python, Node.js, Java, documentation
 #     scripts/test.sh rest go      only these phases
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -14,7 +14,7 @@ source scripts/phases.sh
 
 quick=(format tests)
 # What uses one CPU runs beside research, and what compiles on all comes last.
-rest=(research first_command python complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
+rest=(research first_command python node java complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
 
 format() { cargo fmt --all --check && lock_files; }
 
@@ -30,7 +30,7 @@ lock_files() {
 # Of everything, and of the command as README's first command builds it.
 clippy() {
     local status=0 checked
-    for checked in "${product[*]}" "${research_packages[*]}" "--package squall-python --all-features" ""; do
+    for checked in "${product[*]}" "${research_packages[*]}" "--all-features ${interpreted[*]/#/--package=}" ""; do
         # shellcheck disable=SC2086
         cargo clippy $checked ${checked:+--all-targets} -- -D warnings || status=1
     done
@@ -106,6 +106,10 @@ sanitizers() { scripts/sanitize.sh; }
 go() { scripts/go.sh; }
 
 python() { scripts/python.sh; }
+
+node() { scripts/node.sh; }
+
+java() { scripts/java.sh; }
 
 case ${1:-} in
 quick) phases=("${quick[@]}") ;;

@@ -25,3 +25,25 @@ build_wheel() {
     PATH=$path:$PATH RUSTFLAGS=$flags flock "$target/maturin.lock" \
         "${build[@]}" --target "$(uname -m)-unknown-linux-gnu" "$@"
 }
+
+# build_native CRATE FILE CPU COMPILER [RUN...]: the library of a crate for a CPU, linked as a wheel's module, built by
+# RUN. It can never be unloaded.
+build_native() {
+    local crate=$1 file=$2 cpu=$3 compiler=$4 folder=$target linker variable
+    shift 4
+    linker=$target/link-$crate-$cpu
+    # As maturin has cargo link.
+    printf '#!/bin/sh\nexec maturin zig cc -- -target %s-linux-gnu.2.17 "$@"\n' "$cpu" > "$linker"
+    chmod +x "$linker"
+    [ $# -eq 0 ] || folder=$target/arm64
+    variable=CARGO_TARGET_$(tr '[:lower:]' '[:upper:]' <<< "$cpu")_UNKNOWN_LINUX_GNU_LINKER
+    # shellcheck disable=SC2086
+    RUSTFLAGS="$flags $(unwinder $compiler)" "$@" env "$variable=$linker" PATH="$path:$PATH" \
+        cargo rustc --quiet --locked --release -p "$crate" --target "$cpu-unknown-linux-gnu" -- -C strip=symbols
+    mkdir -p "${file%/*}"
+    cp "$folder/$cpu-unknown-linux-gnu/release/lib${crate//-/_}.so" "$file"
+    readelf --dynamic "$file" | grep -F NODELETE > /dev/null || {
+        echo "error: $file could be unloaded" >&2
+        return 1
+    }
+}

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/ignored.sh
+source scripts/module-check.sh
 
 say() { echo "wheels: $*"; }
 
@@ -55,12 +56,7 @@ check_wheel() {
         || fail "$("$tools/auditwheel" show "$wheel")"
     "$tools/python" -m zipfile -e "$wheel" "$work/$1"
     module=$work/$1/squall/_squall.abi3.so
-    # It unwinds with the library with which glibc ends threads.
-    readelf --dyn-syms --wide "$module" > "$listed"
-    grep -qF ' UND _Unwind_Resume@GCC_' "$listed" || fail "$module does not unwind with libgcc_s"
-    readelf --sections --wide "$module" > "$listed"
-    ! grep -E '\.(symtab|debug_info)' "$listed" || fail "$module is not stripped"
-    ! grep -qaF -e "$PWD" -e "${CARGO_HOME:-$HOME/.cargo}" "$module" || fail "$module names folders of this machine"
+    check_module "$module"
     say "$1: $(stat -c %s "$wheel") bytes, of them $(stat -c %s "$module") bytes of code unpacked"
 }
 

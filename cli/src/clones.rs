@@ -25,7 +25,7 @@ machine may be another copy of itself. Then prints a line for each clone.
 
   vmclock        its counter changes before the clone runs
   vmgenid-page   vmgenid's page, shown by squall's kernel module, changes before the clone runs
-  vmgenid-event  the kernel's event (Linux 6.10), milliseconds after the clone runs
+  kernel-log     the kernel's message about vmgenid (Linux 5.18), milliseconds after the clone runs
   unknown        nothing on this machine tells a restored snapshot from a pause
 
 What --exec and --hooks start runs one after the other, with the variables SQUALL_CLONE_GENERATION and \

@@ -8,6 +8,7 @@ pub mod args;
 mod openssl;
 mod preload;
 mod program;
+mod python;
 mod search;
 
 pub use openssl::openssl_conf;

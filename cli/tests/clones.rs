@@ -1,32 +1,22 @@
-//! `squall clones` reports each clone, and runs what it was given.
+//! `squall clones` reports each clone of a virtual machine and runs what it was given; the ready hooks make each clone
+//! another machine.
 
+use std::collections::HashSet;
 use std::fs;
-use std::io::{self, BufRead, BufReader};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use rustix::net::netlink::{KOBJECT_UEVENT, SocketAddrNetlink};
-use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
-use rustix::thread::UnshareFlags;
-use squall::clones::Signal;
-use squall_testing::suite::{NOTHING, Need, Test};
+use squall_guests::fixture::{self, Workspace, ok, wait_until_ok};
+use squall_guests::needs::GUESTS;
+use squall_guests::{Guest, Setup, Snapshot};
+use squall_testing::needs::TEST_ALL;
+use squall_testing::suite::{self, NOTHING, Need, Test};
 use squall_testing::tests;
 
-use crate::common::{refused, run, squall, text};
-use crate::seed::{GENERATION, PRIVILEGE, generations};
+use crate::common::{refused, run, text};
+use crate::seed::PRIVILEGE;
 
-const VMGENID_EVENTS: Need = Need {
-    check: || {
-        let has = squall::clones::signal() == Some(Signal::VmgenidEvent);
-        has.then_some(())
-            .ok_or_else(|| "vmgenid's event is not what shows clones here".into())
-    },
-    required_by: NOTHING,
-};
-
-const VM_WITHOUT_VMCLOCK: Need = Need {
+const VM_WITHOUT_PAGE: Need = Need {
     check: || {
         let status = squall::status();
         (status.is_vm && !status.has_vmclock && !status.has_vmgenid_page)
@@ -36,183 +26,10 @@ const VM_WITHOUT_VMCLOCK: Need = Need {
     required_by: NOTHING,
 };
 
-/// Makes the kernel tell this network namespace that the VM was cloned, as its vmgenid driver does. Takes root there,
-/// and Linux 4.18.
-fn send_clone() {
-    const MESSAGE: &[u8] = b"change@/devices/platform/VMGENCTR:00\0ACTION=change\0NEW_VMGENID=1\0";
-    const HEADER_LEN: usize = 16;
-    const TYPE: u16 = 0x10;
-    const REQUEST: u16 = 1;
-    let mut packet = ((HEADER_LEN + MESSAGE.len()) as u32).to_ne_bytes().to_vec();
-    packet.extend(TYPE.to_ne_bytes());
-    packet.extend(REQUEST.to_ne_bytes());
-    packet.extend([0; 8]);
-    packet.extend(MESSAGE);
-    let family = AddressFamily::NETLINK;
-    let (kind, flags) = (SocketType::DGRAM, SocketFlags::CLOEXEC);
-    let socket = rustix::net::socket_with(family, kind, flags, Some(KOBJECT_UEVENT));
-    let socket: OwnedFd = socket.expect("a socket");
-    let kernel = SocketAddrNetlink::new(0, 0);
-    rustix::net::sendto(&socket, &packet, SendFlags::empty(), &kernel).expect("it is sent");
-}
-
-/// Runs `test` in its own network namespace, so that other listeners are not disturbed.
-fn with_own_network(test: impl FnOnce() + Send) {
-    std::thread::scope(|scope| {
-        let in_own_network = scope.spawn(|| {
-            // SAFETY: file descriptors stay shared.
-            unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("as root");
-            test();
-        });
-        in_own_network.join().expect("it holds");
-    });
-}
-
-/// The command, running, and its standard output; stopped on drop.
-struct Watch {
-    child: Child,
-    lines: io::Lines<BufReader<std::process::ChildStdout>>,
-}
-
-impl Watch {
-    fn start(command: &mut Command) -> Watch {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the command runs");
-        let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        Watch { child, lines }
-    }
-
-    /// The next line, which is waited for.
-    fn line(&mut self) -> String {
-        self.lines.next().expect("a line comes").expect("text")
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn each_clone_is_a_line() {
-    with_own_network(|| {
-        let mut watch = Watch::start(&mut squall("clones"));
-        assert_eq!(watch.line(), "start: signal vmgenid-event, generation 1");
-        let mut before = "1".to_owned();
-        for _ in 0..3 {
-            send_clone();
-            let line = watch.line();
-            let generation = line.strip_prefix("clone: signal vmgenid-event, generation ");
-            let generation = generation.expect(&line).to_owned();
-            assert_ne!(generation, before);
-            before = generation;
-        }
-    });
-}
-
-fn programs_get_json() {
-    with_own_network(|| {
-        let mut watch = Watch::start(&mut squall("clones --json --once"));
-        let start = r#"{"event":"start","signal":"vmgenid-event","generation":1}"#;
-        assert_eq!(watch.line(), start);
-        send_clone();
-        let event: serde_json::Value = serde_json::from_str(&watch.line()).expect("JSON");
-        assert_eq!(
-            (&event["event"], &event["signal"]),
-            (&"clone".into(), &"vmgenid-event".into())
-        );
-        assert!(event["generation"].as_u64() > Some(1), "{event}");
-        assert!(watch.child.wait().expect("it ends").success());
-    });
-}
-
-fn seeding_comes_first() {
-    with_own_network(|| {
-        let mut watch = Watch::start(&mut squall("clones --seed"));
-        let (_, first) = generations(&watch.line());
-        send_clone();
-        let (_, second) = generations(&watch.line());
-        assert!(second > first, "{first} {second}");
-    });
-}
-
-/// Writes a shell script.
-fn write_program(path: &Path, script: &str) {
-    fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("it is written");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it may be run");
-}
-
-fn command_and_hooks_run_in_order() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (hooks, out) = (folder.path().join("hooks"), folder.path().join("out"));
-    fs::create_dir(&hooks).expect("a folder");
-    let note = |what: &str| {
-        format!(
-            "echo {what} $SQUALL_CLONE_SIGNAL $SQUALL_CLONE_GENERATION >> {}",
-            out.display()
-        )
-    };
-    write_program(&hooks.join("20-second"), &note("second"));
-    write_program(
-        &hooks.join("10-fails"),
-        &format!("{}; exit 3", note("first")),
-    );
-    write_program(&hooks.join("30-old.dpkg-old"), &note("left-over"));
-    fs::write(hooks.join("README"), note("text")).expect("it is written");
-    std::os::unix::fs::symlink("/nonexistent", hooks.join("40-gone")).expect("a link");
-    with_own_network(|| {
-        let mut command = squall("clones --once --exec");
-        command.arg(note("command")).arg("--hooks").arg(&hooks);
-        let mut watch = Watch::start(command.stderr(Stdio::piped()));
-        watch.line();
-        assert!(!out.exists());
-        send_clone();
-        let line = watch.line();
-        let (_, generation) = line.rsplit_once(' ').expect("words");
-        let expected = ["command", "first", "second"]
-            .map(|what| format!("{what} vmgenid-event {generation}\n"));
-        assert_eq!(watch.child.wait().expect("it ends").code(), Some(1));
-        assert_eq!(
-            fs::read_to_string(&out).expect("they ran"),
-            expected.concat()
-        );
-        let errors = io::read_to_string(watch.child.stderr.take().expect("a pipe"));
-        let failed = format!(
-            "squall: clones: {}/10-fails: exit status: 3\n",
-            hooks.display()
-        );
-        assert_eq!(
-            errors.expect("text"),
-            failed + "squall: clones: what was started has failed: see above\n"
-        );
-    });
-}
-
-fn a_watch_that_seeds_needs_no_reader() {
-    with_own_network(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (reader, writer) = io::pipe().expect("a pipe");
-        let fifo = folder.path().join("fifo");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).expect("a FIFO");
-        let mut command = squall("clones --seed --exec");
-        command.arg(format!("echo done > {}", fifo.display()));
-        let mut child = command.stdout(writer).spawn().expect("the command runs");
-        let mut start = String::new();
-        BufReader::new(&reader)
-            .read_line(&mut start)
-            .expect("a line comes");
-        drop(reader);
-        for _ in 0..2 {
-            send_clone();
-            assert_eq!(fs::read_to_string(&fifo).expect("it is written"), "done\n");
-        }
-        let _ = child.kill();
-        let _ = child.wait();
-    });
-}
+const SSH_KEYGEN: Need = Need {
+    check: || suite::command("ssh-keygen"),
+    required_by: NOTHING,
+};
 
 fn a_vm_without_a_signal_gets_advice() {
     let script = format!(
@@ -229,8 +46,9 @@ fn a_vm_without_a_signal_gets_advice() {
     );
     assert_eq!(
         text(&output.stderr),
-        "squall: clones: nothing on this machine shows that it was cloned: give the virtual machine a vmclock, or a \
-         vmgenid and Linux 6.10 or squall's kernel module\n"
+        "squall: clones: nothing shows this process that its machine was cloned: give the virtual machine a vmgenid or \
+         a vmclock, and install squall's kernel module (squall-vmgenid-dkms) or let the process read /dev/kmsg \
+         (CAP_SYSLOG)\n"
     );
     assert_eq!(output.status.code(), Some(1));
 }
@@ -240,12 +58,186 @@ fn a_missing_folder_is_refused() {
     refused(&run("clones --hooks /nonexistent"), 2, &[expected]);
 }
 
+/// Identities of vmgenid.
+const BEFORE: &str = "a3f8b1de-9c62-4b57-8e04-5d1f7a2c9b36";
+const AFTER: [&str; 2] = [
+    "0f9a6c21-33d7-4f84-b1a5-e2c85d704961",
+    "7c4e19b2-64a0-4d3f-9b8e-1f05d2a6c873",
+];
+
+/// What must differ in each clone: the machine's ID, and its SSH key.
+const OWN: &str = "cat /etc/machine-id; cut -d ' ' -f 2 /etc/ssh/ssh_host_ed25519_key.pub";
+
+/// Stands in for systemd's command, which the guest does not have, and notes how it was called.
+const SYSTEMCTL: &str = "echo \"$*\" >> /tmp/systemctl";
+
+/// Commands that wait for clones, each in the background. The last one's reader leaves after the first line.
+const WAITING: [&str; 4] = [
+    "squall clones --seed --hooks /etc/squall/clones.d > /tmp/log 2>&1",
+    "squall clones --json --once > /tmp/json; echo $? > /tmp/json-code",
+    "squall clones --once --exec 'echo $SQUALL_CLONE_SIGNAL $SQUALL_CLONE_GENERATION; exit 3' > /tmp/exec 2>&1; \
+     echo $? > /tmp/exec-code",
+    "squall clones --exec 'touch /tmp/unread' | head -n 1 > /tmp/first",
+];
+
+fn setup<'a>(programs: &'a [&'a Path], identity: &'a str) -> Setup<'a> {
+    Setup {
+        programs,
+        vmgenid: Some(identity),
+        ..Setup::default()
+    }
+}
+
+fn write_program(guest: &mut Guest, path: &str, script: &[u8]) {
+    guest.write_file(path, script).expect("a file");
+    ok(guest, &format!("chmod +x {path}"));
+}
+
+/// A guest in which `squall clones` waits, with all hooks, and with some that fail or do not count.
+fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
+    let mut guest = workspace
+        .factory
+        .boot(&setup(programs, BEFORE))
+        .expect("a guest");
+    ok(&mut guest, "mkdir -p /etc/squall/clones.d /etc/ssh");
+    let folder = "/etc/squall/clones.d";
+    write_program(
+        &mut guest,
+        "/usr/bin/systemctl",
+        format!("#!/bin/sh\n{SYSTEMCTL}\n").as_bytes(),
+    );
+    let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../systemd/clones.d");
+    for hook in fs::read_dir(hooks).expect("hooks") {
+        let path = hook.expect("a hook").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let script = fs::read(&path).expect("a hook");
+        write_program(&mut guest, &format!("{folder}/{name}"), &script);
+    }
+    write_program(
+        &mut guest,
+        &format!("{folder}/10-fails"),
+        b"#!/bin/sh\nexit 3\n",
+    );
+    write_program(
+        &mut guest,
+        &format!("{folder}/30-old.dpkg-old"),
+        b"#!/bin/sh\ntouch /tmp/old\n",
+    );
+    ok(
+        &mut guest,
+        &format!("ln -s /nonexistent {folder}/35-gone; echo text > {folder}/README"),
+    );
+    let services = b"one.service\ntwo.service\n";
+    let list = "/etc/squall/reload-after-clone";
+    guest.write_file(list, services).expect("a file");
+    ok(
+        &mut guest,
+        "grep -q ^root: /etc/passwd || echo root:x:0:0::/:/bin/sh >> /etc/passwd",
+    );
+    for hook in ["20-machine-id", "30-ssh-host-keys"] {
+        ok(&mut guest, &format!("{folder}/{hook}"));
+    }
+    ok(&mut guest, "rm /tmp/systemctl");
+    for command in WAITING {
+        guest.start(command).expect("a job");
+    }
+    for started in ["/tmp/log", "/tmp/json", "/tmp/exec", "/tmp/first"] {
+        wait_until_ok(&mut guest, &format!("grep -q kernel-log {started}"));
+    }
+    guest
+}
+
+/// The clone with this identity, after all programs that wait have ended or done their work.
+fn clone<'a>(workspace: &'a Workspace, snapshot: &Snapshot, identity: &str) -> Guest<'a> {
+    let resumed = workspace.factory.resume(&setup(&[], identity), snapshot);
+    let mut guest = resumed.expect("a guest");
+    for done in [
+        "grep two /tmp/systemctl",
+        "cat /tmp/json-code",
+        "cat /tmp/exec-code",
+        "cat /tmp/unread",
+    ] {
+        wait_until_ok(&mut guest, done);
+    }
+    guest
+}
+
+fn each_clone_runs_its_programs() {
+    let workspace = Workspace::emulated();
+    let programs = [fixture::squall(), Path::new("/usr/bin/ssh-keygen")];
+    let mut guest = boot(&workspace, &programs);
+    let mut seen = HashSet::from([ok(&mut guest, OWN)]);
+    let snapshot = guest.snapshot(workspace.path("snapshot"));
+    let snapshot = snapshot.expect("a snapshot");
+    let start = "start: signal kernel-log, generation 1";
+
+    for identity in AFTER {
+        let mut guest = clone(&workspace, &snapshot, identity);
+        let [ran, json, log] =
+            ["exec", "json", "log"].map(|name| ok(&mut guest, &format!("cat /tmp/{name}")));
+        let line = ran.lines().nth(1).expect("a line for the clone");
+        let generation = line.rsplit(' ').next().expect("words");
+        assert_eq!(
+            ran,
+            format!(
+                "{start}\nclone: signal kernel-log, generation {generation}\nkernel-log {generation}\n\
+                 squall: clones: --exec: exit status: 3\nsquall: clones: what was started has failed: see above\n"
+            )
+        );
+        assert_eq!(
+            json,
+            format!(
+                "{{\"event\":\"start\",\"signal\":\"kernel-log\",\"generation\":1}}\n\
+                 {{\"event\":\"clone\",\"signal\":\"kernel-log\",\"generation\":{generation}}}\n"
+            )
+        );
+        let log: Vec<_> = log.lines().collect();
+        let seeded = "; seeded: 512 bits of Whirlwind output, credited 0";
+        assert!(log[0].starts_with(&format!("{start}{seeded}")), "{log:?}");
+        let line = format!("clone: signal kernel-log, generation {generation}{seeded}");
+        assert!(log[1].starts_with(&line), "{log:?}");
+        let failed = "squall: clones: /etc/squall/clones.d/10-fails: exit status: 3";
+        assert_eq!(log[2], failed, "{log:?}");
+        assert!(
+            log[3].starts_with("ssh-keygen: generating new host keys: "),
+            "{log:?}"
+        );
+        assert_eq!(log.len(), 4, "{log:?}");
+        assert_eq!(
+            ok(&mut guest, "cat /tmp/json-code /tmp/exec-code"),
+            "0\n1\n"
+        );
+        assert_eq!(
+            ok(
+                &mut guest,
+                "cat /tmp/systemctl; ls /tmp/old 2> /dev/null || true"
+            ),
+            "try-restart systemd-journald.service\n\
+             try-reload-or-restart ssh.service sshd.service\n\
+             try-restart systemd-networkd.service NetworkManager.service dhcpcd.service\n\
+             try-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
+        );
+        assert!(seen.insert(ok(&mut guest, OWN)), "{seen:?}");
+    }
+    for own in &seen {
+        let id = own.lines().next().expect("an ID");
+        let is_id = id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit());
+        assert!(is_id, "{id}");
+    }
+
+    // The control: the same identity, although the kernel reseeds.
+    let same = workspace.factory.resume(&setup(&[], BEFORE), &snapshot);
+    let mut guest = same.expect("a guest");
+    ok(&mut guest, "squall seed");
+    assert_eq!(
+        ok(&mut guest, "tail -n +2 /tmp/log; tail -n +2 /tmp/exec"),
+        ""
+    );
+    assert!(seen.contains(&ok(&mut guest, OWN)));
+}
+
 pub const TESTS: &[Test] = tests![
-    each_clone_is_a_line: [PRIVILEGE, VMGENID_EVENTS],
-    programs_get_json: [PRIVILEGE, VMGENID_EVENTS],
-    seeding_comes_first: [PRIVILEGE, VMGENID_EVENTS, GENERATION],
-    command_and_hooks_run_in_order: [PRIVILEGE, VMGENID_EVENTS],
-    a_watch_that_seeds_needs_no_reader: [PRIVILEGE, VMGENID_EVENTS],
-    a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_VMCLOCK],
+    each_clone_runs_its_programs: [TEST_ALL, GUESTS, SSH_KEYGEN],
+    a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_PAGE],
     a_missing_folder_is_refused,
 ];

@@ -99,7 +99,11 @@ fn offers_values_and_programs(offered: fn(&str) -> Vec<String>) {
         offered.dedup();
         assert_eq!(offered.join(" "), values, "{line}");
     }
-    for line in ["squall run mkfif", "squall run --counters x -- mkfif"] {
+    for line in [
+        "squall run mkfif",
+        "squall run --counters x -- mkfif",
+        "squall run --python mkfif",
+    ] {
         let offered = offered(line);
         assert!(offered.contains(&"mkfifo".into()), "{line}: {offered:?}");
     }

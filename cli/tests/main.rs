@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     wipe::terminal::silence_if_asked();
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
+        clones::TESTS,
         wipe::loops::TESTS,
         wipe::then::TESTS,
         wipe::interrupted::TESTS,
@@ -33,7 +34,6 @@ fn main() -> ExitCode {
         wipe::reports::TESTS,
         arguments::TESTS,
         bench::TESTS,
-        clones::TESTS,
         completions::TESTS,
         dmcrypt::TESTS,
         drives::TESTS,
@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         stream::TESTS,
         run::installed::TESTS,
         run::passed::TESTS,
+        run::python::TESTS,
         run::refused::TESTS,
         seed::TESTS,
         wipe::blank::TESTS,

@@ -2,6 +2,7 @@
 
 pub mod installed;
 pub mod passed;
+pub mod python;
 pub mod refused;
 
 use std::fs;

@@ -14,7 +14,9 @@ NumPy: unpredictable numbers                                squall.random.defaul
 NumPy: reproducible numbers                                 squall.random.default_rng(seed)
 Dask: reproducible numbers whatever the chunks              squall.dask.random(shape, chunks, seed=seed)
 reproducible bytes, from any offset                         Stream
-code that calls os.urandom, secrets or uuid                 install
+code that calls os.urandom, secrets or uuid                 install()
+code that calls random or numpy.random                      install(random=True, numpy=True)
+noticing that the machine was cloned                        clone_generation, on_clone, CloneWatch
 what protects this process                                  status, or `python -m squall`
 ==========================================================  ==============================================
 
@@ -42,16 +44,22 @@ except ImportError as error:
         " import it in the main interpreter, or use processes",
         name=error.name,
     ) from None
+from ._clones import CloneWatch, off_clone, on_clone
 from ._random import Installation, Random, install
-from ._squall import Stream, fresh_bytes, randbelow, token_bytes
+from ._squall import Stream, clone_generation, clone_signal, fresh_bytes, randbelow, token_bytes
 
 __all__ = [
+    "CloneWatch",
     "Installation",
     "Random",
     "Stream",
+    "clone_generation",
+    "clone_signal",
     "fill",
     "fresh_bytes",
     "install",
+    "off_clone",
+    "on_clone",
     "randbelow",
     "status",
     "token_bytes",

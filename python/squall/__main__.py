@@ -1,4 +1,10 @@
-"""`python -m squall` prints the status, `python -m squall bench` compares the speed with the standard library's."""
+"""`python -m squall` prints the protections of this process.
+
+enable   has each Python of this environment draw from squall: os.urandom, secrets, uuid.uuid4, random, numpy.random
+disable  ends that
+status   says whether it is enabled
+bench    compares the speed with the standard library's and NumPy's
+"""
 
 from __future__ import annotations
 
@@ -15,8 +21,9 @@ from timeit import Timer
 from typing import Any
 
 import squall
+from squall import _enable, _random
 
-USAGE = "usage: python -m squall [--help | --version | bench [--dask [N]]]"
+USAGE = "usage: python -m squall [--help | --version | enable | disable | status | bench [--dask [N]]]"
 
 
 def main(arguments: list[str]) -> None:
@@ -26,6 +33,8 @@ def main(arguments: list[str]) -> None:
                 print(f"{key.replace('_', ' '):24}{_text(value)}")
         case ["bench", *options]:
             bench(options)
+        case ["enable" | "disable" | "status" as command]:
+            getattr(_enable, command)()
         case ["-h" | "--help"]:
             print(USAGE, __doc__, sep="\n\n")
         case ["--version"]:
@@ -57,14 +66,9 @@ KERNELS_AND_OURS = {
     "uuid4()": ("uuid.uuid4()", "squall.uuid4()"),
 }
 METHODS_OF_RANDOM = ["random()", "getrandbits(64)", "randrange(1000)", "gauss()", "shuffle(items)"]
-METHODS_OF_NUMPY = [
-    "random(1000)",
-    "random(10**6)",
-    "integers(1000, size=10**6)",
-    "standard_normal(10**6)",
-    "bytes(1 << 20)",
-    "random()",
-]
+METHODS_OF_BOTH = ["random(1000)", "random(10**6)", "standard_normal(10**6)", "bytes(1 << 20)", "random()"]
+METHODS_OF_NUMPY = [*METHODS_OF_BOTH, "integers(1000, size=10**6)"]
+DEFAULTS = ["without install", "after install"]
 
 
 def bench(arguments: list[str]) -> None:
@@ -82,6 +86,9 @@ def bench(arguments: list[str]) -> None:
         help="also N uniform numbers in Dask on two processes (1e8)",
     )
     count = parser.parse_args(arguments).dask
+    # The environment may have installed squall.
+    for installation in list(_random._installations):
+        installation.uninstall()
     print(_machine())
     print("In brackets: how many times as fast as the first column. The shortest of some turns.")
     _print_head("the standard library", ["the kernel", "squall"])
@@ -98,6 +105,13 @@ def bench(arguments: list[str]) -> None:
     ours = squall.random.default_rng
     _print_head(f"NumPy {np.__version__}", ["PCG64, predictable", "squall, unseeded", "squall, seeded"])
     _print_calls([np.random.default_rng(1), ours(), ours(1)], METHODS_OF_NUMPY)
+    with squall.install(random=True, numpy=True):
+        _print_head("the module random", DEFAULTS)
+        _print_calls([random.Random(), random], METHODS_OF_RANDOM)
+        _print_head("numpy.random", DEFAULTS)
+        _print_calls([np.random.RandomState(), np.random], METHODS_OF_BOTH)
+        _print_head("default_rng()", DEFAULTS)
+        _print_calls([np.random.Generator(np.random.PCG64()), np.random.default_rng()], METHODS_OF_NUMPY)
     if count is not None:
         _bench_dask(int(count))
 

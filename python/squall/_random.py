@@ -5,7 +5,11 @@ import operator as _operator
 import os as _os
 import random as _random
 import secrets as _secrets
+import sys as _sys
 import threading as _threading
+from importlib import import_module as _import_module
+
+from squall_startup import call_after_import as _call_after_import
 
 from . import _squall
 from ._forks import free_abandoned as _free_abandoned
@@ -90,26 +94,54 @@ _installations = set()
 _originals = {}
 
 
+def _parts():
+    """Return what is to be replaced now: for each place, an object and the name of its attribute, what comes there."""
+    keywords = {keyword for each in _installations for keyword in each._keywords}
+    parts = [_REPLACEMENTS] if _installations else []
+    if "random" in keywords:
+        from . import _defaults
+
+        parts.append(_defaults.REPLACEMENTS)
+    if "numpy" in keywords and hasattr(_sys.modules.get("numpy.random"), "set_bit_generator"):
+        from . import _numpy_defaults
+
+        parts.append(_numpy_defaults.REPLACEMENTS)
+    return parts
+
+
 def _replace():
-    """Put squall's functions where others are."""
-    for (module, name), ours in _REPLACEMENTS.items():
-        if (found := getattr(module, name)) is not ours:
-            _originals[module, name] = found
-            setattr(module, name, ours)
+    """Put squall's functions where others are, and put back what is to be replaced no longer.
+
+    What something else has replaced since stays. What is being imported is left out.
+    """
+    parts = _parts()
+    for part in parts:
+        for place, ours in part.items():
+            if (found := getattr(*place, ours)) is not ours:
+                _originals[place] = found, ours
+                setattr(*place, ours)
+    for place, (original, ours) in list(_originals.items()):
+        if not any(place in part for part in parts):
+            if getattr(*place) is ours:
+                setattr(*place, original)
+            del _originals[place]
 
 
-def _restore():
-    """Put back what was there, unless something else has replaced it since."""
-    for (module, name), original in list(_originals.items()):
-        if getattr(module, name) is _REPLACEMENTS[module, name]:
-            setattr(module, name, original)
-        del _originals[module, name]
+def _replace_after_import():
+    with _lock:
+        _replace()
 
 
 class Installation:
     """What `install` has replaced; ``uninstall``, or the end of a ``with`` block, puts it back."""
 
-    def __init__(self):
+    def __init__(self, *keywords):
+        self._keywords = keywords
+        if "numpy" in keywords:
+            if "numpy.random" in _sys.modules:
+                # Another thread may be in the middle of it, which needs the lock at the end.
+                _import_module("numpy.random")
+            _call_after_import(_replace_after_import, "numpy.random", "secrets")
         with _lock:
             try:
                 _installations.add(self)
@@ -125,8 +157,9 @@ class Installation:
         """
         with _lock:
             _installations.discard(self)
+            _replace()
             if not _installations:
-                _restore()
+                _call_after_import(None, "numpy.random", "secrets")
 
     def __enter__(self):
         return self
@@ -135,23 +168,36 @@ class Installation:
         self.uninstall()
 
 
-def install():
-    """Have os.urandom, secrets, uuid.uuid4 and random.SystemRandom draw from squall.
+def install(*, random=False, numpy=False):
+    """Have os.urandom, secrets, uuid.uuid4 and random.SystemRandom draw from squall, and more by keyword.
+
+    Parameters
+    ----------
+    random : bool
+        The functions of `random` too: squall's numbers until ``random.seed(5)`` or ``setstate``, which give the
+        numbers that they always give, and again after ``seed()``.
+    numpy : bool
+        The functions of ``numpy.random`` too, in the same way, and ``numpy.random.default_rng()`` without a seed.
+        NumPy may be imported before or later.
 
     Returns
     -------
     Installation
-        A context manager whose ``uninstall`` puts the standard library's own functions back. May be called again:
-        the last ``uninstall`` puts them back.
+        A context manager whose ``uninstall`` puts back what was there. May be called again, also with other keywords:
+        the last ``uninstall`` puts it back.
 
     Notes
     -----
     This holds for the whole process and all its threads. Forked child processes inherit it; those that
-    `multiprocessing` starts by ``spawn`` or ``forkserver`` do not, and have to call it again.
+    `multiprocessing` starts by ``spawn`` or ``forkserver`` do not, and have to call it again. ``python -m squall
+    enable`` does it in every Python of this environment, ``squall run --python`` in one program and what it starts.
 
-    Not reached: names that were imported before, as in ``from os import urandom``, which keep the kernel's;
-    ``random.random()`` and the other functions of `random`, and ``numpy.random``, which never draw from the kernel
-    but once; OpenSSL (`ssl`, `cryptography`) and other libraries that are not Python. ``squall run python …``
-    replaces getrandom for those.
+    Whoever reads the state (``getstate``, ``get_state``, a copy of a generator of NumPy) wants to draw the same again:
+    from then on numbers are the stock generator's, under a fresh seed, and clones repeat them.
+
+    Not reached: names that were imported before, as in ``from os import urandom``, which keep the kernel's, and ``from
+    random import random, getrandbits``, which are the Mersenne Twister's own; objects that a program makes itself, such
+    as ``random.Random()``, ``numpy.random.RandomState()`` and ``PCG64()``; OpenSSL (`ssl`, `cryptography`) and other
+    libraries that are not Python. ``squall run python …`` replaces getrandom for those.
     """
-    return Installation()
+    return Installation(*(["random"] if random else []), *(["numpy"] if numpy else []))

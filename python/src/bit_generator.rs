@@ -14,25 +14,46 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use squall::BufferedSimulationRng;
 
-use crate::elements::Kind;
+use crate::integers::uniform;
 
 /// The capsule's name.
 const NAME: &CStr = c_str!("BitGenerator");
 
 /// NumPy's `bitgen_t`.
 #[repr(C)]
-struct Interface {
-    state: *mut c_void,
-    next_uint64: extern "C" fn(*mut c_void) -> u64,
-    next_uint32: extern "C" fn(*mut c_void) -> u32,
-    next_double: extern "C" fn(*mut c_void) -> f64,
-    next_raw: extern "C" fn(*mut c_void) -> u64,
+#[derive(Clone, Copy)]
+pub struct Interface {
+    pub state: *mut c_void,
+    pub next_uint64: extern "C" fn(*mut c_void) -> u64,
+    pub next_uint32: extern "C" fn(*mut c_void) -> u32,
+    pub next_double: extern "C" fn(*mut c_void) -> f64,
+    pub next_raw: extern "C" fn(*mut c_void) -> u64,
 }
+
+// SAFETY: functions, and the state of a bit generator, which is reached under its lock.
+unsafe impl Send for Interface {}
 
 /// A source of random words.
 pub trait Words {
     fn next_u64(&mut self) -> u64;
     fn next_u32(&mut self) -> u32;
+
+    /// A number from 0 to below 1.
+    fn next_f64(&mut self) -> f64 {
+        uniform(self.next_u64())
+    }
+
+    /// A word of `random_raw`.
+    fn next_raw(&mut self) -> u64 {
+        self.next_u64()
+    }
+}
+
+/// The functions of the bit generator of this capsule, which has been initialised.
+pub fn interface_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Interface> {
+    let interface = capsule.pointer_checked(Some(NAME))?.cast::<Interface>();
+    // SAFETY: a capsule of this name holds such a structure, which its bit generator owns and has filled in.
+    Ok(unsafe { interface.read() })
 }
 
 /// Makes the bit generator of this capsule draw from `words`, which `owner` has. The capsule keeps the owner.
@@ -59,7 +80,7 @@ pub unsafe fn connect<W: Words>(
         next_uint64: next_uint64::<W>,
         next_uint32: next_uint32::<W>,
         next_double: next_double::<W>,
-        next_raw: next_uint64::<W>,
+        next_raw: next_raw::<W>,
     };
     // SAFETY: a capsule of this name holds such a structure, which its bit generator owns and keeps.
     unsafe { interface.write(functions) };
@@ -91,10 +112,14 @@ extern "C" fn next_uint32<W: Words>(state: *mut c_void) -> u32 {
     unsafe { words::<W>(state) }.next_u32()
 }
 
-/// A number from 0 to below 1, a multiple of 2^-53, as of NumPy's own bit generators.
 extern "C" fn next_double<W: Words>(state: *mut c_void) -> f64 {
     // SAFETY: as above.
-    f64::from_bits(Kind::Uniform.element(unsafe { words::<W>(state) }.next_u64()))
+    unsafe { words::<W>(state) }.next_f64()
+}
+
+extern "C" fn next_raw<W: Words>(state: *mut c_void) -> u64 {
+    // SAFETY: as above.
+    unsafe { words::<W>(state) }.next_raw()
 }
 
 /// The words of `squall.random.Squall`.

@@ -18,7 +18,17 @@ fn word() -> PyResult<u64> {
 /// Return a number from 0 to below 1, a multiple of 2**-53.
 #[pyfunction]
 pub fn random() -> PyResult<f64> {
-    Ok(f64::from_bits(Kind::Uniform.element(word()?)))
+    word().map(uniform)
+}
+
+/// The number from 0 to below 1 that a word gives, a multiple of 2^-53: as `Kind::Uniform`.
+///
+/// The upper 52 bits behind the point of 1, less 1 or the number before it. It takes less time than a conversion, which
+/// would wait for the number before on x86-64, because it leaves half of the register as it is.
+#[inline]
+pub fn uniform(word: u64) -> f64 {
+    const ONE: u64 = 1f64.to_bits();
+    f64::from_bits(ONE | word >> 12) - f64::from_bits(ONE - (word >> 11 & 1))
 }
 
 /// Return an integer of `k` random bits.

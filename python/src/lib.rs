@@ -5,6 +5,8 @@
 
 mod bit_generator;
 mod bytes;
+mod clones;
+mod defaults;
 mod elements;
 mod integers;
 mod seeded;
@@ -24,6 +26,10 @@ mod _squall {
     use crate::bit_generator::UnrepeatableWords;
     #[pymodule_export]
     use crate::bytes::{fill, fresh_bytes, token_bytes};
+    #[pymodule_export]
+    use crate::clones::{CloneWatch, clone_generation, clone_signal};
+    #[pymodule_export]
+    use crate::defaults::{UntilSeeded, WordsUntilSeeded};
     #[pymodule_export]
     use crate::elements::{fill_elements, normal_of_word, permute};
     #[pymodule_export]

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use squall::hazmat::{Aes256, Keystream, Stores};
 use squall::internal::{below_u32, below_u64};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::{Zeroize, Zeroizing, optimization_barrier};
 
 use crate::bit_generator::{Words, connect};
 use crate::bytes::{NewBytes, Writable};
@@ -27,7 +27,7 @@ const BLOCKS: u128 = (BUFFER / 16) as u128;
 ///
 /// It is made without a secret and set in its place on the heap, because a move would leave a copy behind.
 #[repr(C)]
-struct State {
+pub struct State {
     /// First, where the tests look for it.
     key: Zeroizing<[u8; 32]>,
     /// `None` only until the first key.
@@ -42,12 +42,12 @@ struct State {
 }
 
 impl State {
-    fn empty() -> State {
+    pub fn empty() -> State {
         State {
             key: Zeroizing::new([0; 32]),
             keystream: None,
             part: 0,
-            at: 0,
+            at: CAPACITY,
             buffer: [0; BUFFER],
             half: None,
         }
@@ -63,11 +63,30 @@ impl State {
     }
 
     /// Begins at word 0 under a new random key, which is nowhere else.
-    fn draw_key(&mut self) -> PyResult<()> {
+    pub fn draw_key(&mut self) -> PyResult<()> {
         squall::try_fill(&mut self.key[..]).map_err(no_randomness)?;
         self.keystream = Some(keystream(&self.key[..])?);
         self.move_to(0);
         Ok(())
+    }
+
+    /// Erases the key and the words that it gave; `take` has none until the next key.
+    pub fn forget(&mut self) {
+        self.key.zeroize();
+        self.keystream = None;
+        self.at = CAPACITY;
+        self.half.zeroize();
+        // In large steps, which `zeroize` does not take.
+        self.buffer.fill(0);
+        optimization_barrier(&self.buffer);
+    }
+
+    /// The next word, if it is in the buffer.
+    #[inline]
+    pub fn take(&mut self) -> Option<u64> {
+        let word = self.buffer.as_chunks().0.get(self.at)?;
+        self.at += 1;
+        Some(u64::from_le_bytes(*word))
     }
 
     fn keystream(&self) -> &Keystream<Aes256> {
@@ -142,8 +161,7 @@ impl State {
 
 impl Drop for State {
     fn drop(&mut self) {
-        self.buffer.zeroize();
-        self.half.zeroize();
+        self.forget();
     }
 }
 
@@ -153,9 +171,7 @@ impl Words for State {
         if self.at == CAPACITY {
             self.move_to(self.position());
         }
-        let word = self.buffer.as_chunks().0[self.at];
-        self.at += 1;
-        u64::from_le_bytes(word)
+        self.take().expect("a new part")
     }
 
     /// The lower half of a word, then its upper half.

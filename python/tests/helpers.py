@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import ctypes
 import importlib
 import os
 import pickle
@@ -100,11 +101,11 @@ def repeated(values):
     return len(values) - len(set(values))
 
 
-def run_python(code, *arguments):
+def run_python(code, *arguments, python=sys.executable, **environment):
     """Run `code` in a new interpreter and return what it printed; it must end well and complain of nothing."""
     # -P: the folder of the tests must not hide what is installed.
-    command = [sys.executable, "-P", "-c", code, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [python, "-P", "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -112,9 +113,14 @@ def run_python(code, *arguments):
 # Child processes.
 
 
-def fork(act):
+def fork_unnoticed():
+    """Fork without the functions that Python and its modules have registered for that, as a clone of a machine."""
+    return ctypes.PyDLL(None).fork()
+
+
+def fork(act, fork=os.fork):
     """Fork a child that ends after `act`, without a way back into the tests; return its number."""
-    child = os.fork()
+    child = fork()
     if child == 0:
         status = 1
         try:
@@ -129,12 +135,12 @@ def wait_for(child):
     assert os.waitpid(child, 0)[1] == 0
 
 
-def in_children(count, draw):
+def in_children(count, draw, how=os.fork):
     """Fork `count` children and return what `draw` returned in each, as bytes."""
     children = []
     for _ in range(count):
         here, there = os.pipe()
-        children.append((fork(lambda: os.write(there, draw())), here))
+        children.append((fork(lambda: os.write(there, draw()), how), here))
         os.close(there)
     results = []
     for child, here in children:

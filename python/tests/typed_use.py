@@ -32,7 +32,7 @@ rng: random.Random = squall.Random()
 card: str = rng.choice(["ace", "king"])
 real: float = rng.gauss() + rng.random()
 rng.shuffle([1, 2, 3])
-with squall.install() as installation:
+with squall.install(random=True, numpy=True) as installation:
     token = secrets.token_bytes()
 installation.uninstall()
 

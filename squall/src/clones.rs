@@ -27,16 +27,17 @@
 //!
 //! | signal | the generation changes | a [`Watch`] wakes up |
 //! | --- | --- | --- |
-//! | [`Signal::VmClock`] | before the clone runs | within milliseconds; if the kernel's driver does not report changes and there is no vmgenid, within 0.1 seconds |
-//! | [`Signal::VmgenidPage`] | before the clone runs | the same |
-//! | [`Signal::VmgenidEvent`] | once the kernel has handled vmgenid's interrupt: milliseconds after the clone runs | then |
+//! | [`Signal::VmClock`] | before the clone runs | with the device's interrupt; if the driver does not report that, as before Linux 7.0, within 0.1 seconds |
+//! | [`Signal::VmgenidPage`] | before the clone runs | the same, with squall's kernel module |
+//! | [`Signal::KernelLog`] | once the kernel has handled vmgenid's interrupt: milliseconds after the clone runs | then |
 //!
-//! Docs/records/reset.md has how long the kernel took in emulated machines: a tenth of a second in the median.
+//! In emulated machines the kernel handled the interrupt after a tenth of a second in the median (docs/records/reset.md).
 //!
 //! A live migration changes none of these, except that some hypervisors give a moved VM a new vmgenid. Processes that
-//! are restored by themselves (CRIU) are not noticed.
+//! are restored by themselves (CRIU) are not noticed. docs/guides/clones.md says what to do in a program, on a machine
+//! and in a platform.
 
-mod events;
+mod kernel_log;
 
 use core::ffi::c_int;
 use core::fmt;
@@ -51,7 +52,10 @@ use crate::file::File;
 use crate::guard::clone_signal::CloneGuard;
 use crate::guard::freshness;
 use crate::guard::policy::Policy;
-use events::Events;
+use kernel_log::KernelLog;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub use kernel_log::replace as kernel_log_for_testing;
 
 /// How this machine shows that it was cloned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +65,9 @@ pub enum Signal {
     VmClock,
     /// vmgenid's page, which squall's kernel module shows.
     VmgenidPage,
-    /// The event that the kernel's vmgenid driver sends (Linux 6.10), received by netlink.
-    VmgenidEvent,
+    /// The message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18). Reading the log takes
+    /// CAP_SYSLOG, or kernel.dmesg_restrict=0, and /dev/kmsg.
+    KernelLog,
 }
 
 impl fmt::Display for Signal {
@@ -70,7 +75,7 @@ impl fmt::Display for Signal {
         f.write_str(match self {
             Signal::VmClock => "vmclock",
             Signal::VmgenidPage => "vmgenid-page",
-            Signal::VmgenidEvent => "vmgenid-event",
+            Signal::KernelLog => "kernel-log",
         })
     }
 }
@@ -82,19 +87,19 @@ const NOT_LOOKED_FOR: u8 = 0;
 const NOTHING: u8 = 1;
 const VMCLOCK: u8 = 2;
 const VMGENID_PAGE: u8 = 3;
-const VMGENID_EVENT: u8 = 4;
+const KERNEL_LOG: u8 = 4;
 
 /// The signal that [`generation`] follows; `None` if nothing on this machine shows that it was cloned, or if this
 /// process may not see it.
 ///
-/// The first call looks for it, in some ten microseconds, and opens a netlink socket for vmgenid's event.
+/// The first call looks for it, in some ten microseconds, and opens /dev/kmsg if no page shows clones.
 /// It allocates nothing and takes no lock.
 pub fn signal() -> Option<Signal> {
     match FOUND.load(Ordering::Acquire) {
         NOTHING => None,
         VMCLOCK => Some(Signal::VmClock),
         VMGENID_PAGE => Some(Signal::VmgenidPage),
-        VMGENID_EVENT => Some(Signal::VmgenidEvent),
+        KERNEL_LOG => Some(Signal::KernelLog),
         _ => find(),
     }
 }
@@ -109,7 +114,7 @@ fn find() -> Option<Signal> {
     let (found, signal) = match policy.signal.and_then(|signal| signal.guard) {
         Some(CloneGuard::VmClock) => (VMCLOCK, Some(Signal::VmClock)),
         Some(CloneGuard::VmgenidPage) => (VMGENID_PAGE, Some(Signal::VmgenidPage)),
-        _ if policy.has_vmgenid && events::begin() => (VMGENID_EVENT, Some(Signal::VmgenidEvent)),
+        _ if policy.has_vmgenid && kernel_log::begin() => (KERNEL_LOG, Some(Signal::KernelLog)),
         _ => (NOTHING, None),
     };
     FOUND.store(found, Ordering::Release);
@@ -122,19 +127,21 @@ fn find() -> Option<Signal> {
 /// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
 /// machine was copied, not which copy this is.
 ///
-/// Takes a nanosecond or two. With [`Signal::VmgenidEvent`], it takes a system call for as long as a second after each
-/// reseed of the kernel's RNG, which comes once a minute.
+/// Takes a nanosecond or two. With [`Signal::KernelLog`], it takes a system call for as long as a second after each
+/// reseed of the kernel's RNG, which comes once a minute; before Linux 6.11, which does not show reseeds, always. It also
+/// changes if the log has lost messages that were not read.
 ///
 /// # Forks
-/// A forked child goes on with its parent's number. With [`Signal::VmgenidEvent`], its number changes once more at the
-/// kernel's next reseed, because its parent may have received an event that the child has not.
+/// A forked child goes on with its parent's number. With [`Signal::KernelLog`], its number changes once more at the
+/// kernel's next reseed, because its parent may have read a message that the child has not. If the child may not read
+/// the log any more, it becomes unknown.
 ///
 /// Safe in signal handlers.
 #[inline]
 pub fn generation() -> Option<NonZeroU64> {
     match FOUND.load(Ordering::Acquire) {
         VMCLOCK | VMGENID_PAGE => immediate(),
-        VMGENID_EVENT => NonZeroU64::new(events::newest()),
+        KERNEL_LOG => NonZeroU64::new(kernel_log::newest()),
         NOTHING => None,
         _ => {
             signal()?;
@@ -163,9 +170,9 @@ const PERIOD: Duration = Duration::from_millis(100);
 pub struct Watch {
     /// An epoll instance with the following ones.
     epoll: OwnedFd,
-    /// vmclock, if its driver reports changes.
-    clock: Option<File>,
-    events: Option<Events>,
+    /// The device with the signal, if its driver reports changes.
+    device: Option<File>,
+    log: Option<KernelLog>,
     /// Expires periodically, if there is nothing that can be waited for.
     timer: Option<OwnedFd>,
     /// The generation that the owner of this watch knows.
@@ -181,29 +188,29 @@ impl Watch {
     pub fn new() -> io::Result<Watch> {
         let signal = signal().ok_or_else(unsupported)?;
         let policy = Policy::get();
-        let clock = match policy.signal {
-            Some(device) if signal == Signal::VmClock => device.open_to_poll(),
+        let device = match policy.signal {
+            Some(device) if signal != Signal::KernelLog => device.open_to_poll(),
             _ => None,
         };
-        let events = match clock {
-            None if policy.has_vmgenid => Events::open(),
+        let log = match device {
+            None if policy.has_vmgenid => KernelLog::open(),
             _ => None,
         };
-        let timer = match (&clock, &events) {
+        let timer = match (&device, &log) {
             (None, None) => Some(periodic_timer(PERIOD)?),
             _ => None,
         };
         let watch = Watch {
             // SAFETY: the call takes a number.
             epoll: owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?,
-            clock,
-            events,
+            device,
+            log,
             timer,
             last: generation(),
         };
         let descriptors = [
-            watch.clock.as_ref().map(File::descriptor),
-            watch.events.as_ref().map(Events::descriptor),
+            watch.device.as_ref().map(File::descriptor),
+            watch.log.as_ref().map(KernelLog::descriptor),
             watch.timer.as_ref().map(OwnedFd::as_raw_fd),
         ];
         for descriptor in descriptors.into_iter().flatten() {
@@ -226,7 +233,7 @@ impl Watch {
     /// Whether the machine may have been cloned since the last call, or since this watch began. Never waits.
     ///
     /// # Errors
-    /// What the netlink socket returns.
+    /// What reading the kernel's log returns.
     pub fn take_change(&mut self) -> io::Result<bool> {
         if let Some(timer) = &self.timer {
             let mut expirations = [0u8; 8];
@@ -234,17 +241,17 @@ impl Watch {
             unsafe { libc::read(timer.as_raw_fd(), expirations.as_mut_ptr().cast(), 8) };
         }
         // Reading makes the device wait for the next change.
-        if let Some(clock) = &self.clock
-            && clock.read(&mut [0; 8]).is_none()
+        if let Some(device) = &self.device
+            && device.read(&mut [0; 8]).is_none()
         {
             // It was removed: its page stays as it is.
-            self.clock = None;
+            self.device = None;
             let timer = periodic_timer(PERIOD)?;
             self.wait_for(timer.as_raw_fd())?;
             self.timer = Some(timer);
         }
-        if let Some(events) = &self.events {
-            events.read()?;
+        if let Some(log) = &self.log {
+            log.read()?;
         }
         let now = generation();
         Ok(std::mem::replace(&mut self.last, now) != now)
@@ -253,7 +260,7 @@ impl Watch {
     /// Waits until the machine may have been cloned. False if `timeout` passed without; `None` waits forever.
     ///
     /// # Errors
-    /// What poll(2) and the netlink socket return; a signal handler that runs meanwhile is no error.
+    /// What poll(2) and reading the kernel's log return; a signal handler that runs meanwhile is no error.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
         let began = Instant::now();
         loop {
@@ -291,8 +298,8 @@ impl AsFd for Watch {
 fn unsupported() -> io::Error {
     io::Error::new(
         io::ErrorKind::Unsupported,
-        "nothing on this machine shows that it was cloned: give the virtual machine a vmclock, or a vmgenid and Linux \
-         6.10 or squall's kernel module",
+        "nothing shows this process that its machine was cloned: give the virtual machine a vmgenid or a vmclock, and \
+         install squall's kernel module (squall-vmgenid-dkms) or let the process read /dev/kmsg (CAP_SYSLOG)",
     )
 }
 

@@ -42,14 +42,6 @@ impl File {
         usize::try_from(read).ok()
     }
 
-    /// Takes a descriptor over.
-    ///
-    /// # Safety
-    /// It is open, and nobody else closes it.
-    pub unsafe fn from_descriptor(descriptor: c_int) -> File {
-        File(descriptor)
-    }
-
     /// The descriptor, which is not closed.
     pub fn into_descriptor(self) -> c_int {
         core::mem::ManuallyDrop::new(self).0

@@ -144,29 +144,6 @@ fn a_counter_that_carries_wrongly_is_caught() {
     assert!(edges_missed(reference).is_empty());
 }
 
-fn split_requests_equal_one_request(engine: Engine) {
-    let keyed = keyed::<Aes128>(engine);
-    let mut whole = vec![0; LONG];
-    keyed.fill(COUNTER, &mut whole, Stores::Cached);
-    for split in 0..=LONG / 16 {
-        let mut parts = vec![0; LONG];
-        let (head, tail) = parts.split_at_mut(16 * split);
-        keyed.fill(COUNTER, head, Stores::Cached);
-        keyed.fill(COUNTER + split as u128, tail, Stores::Streaming);
-        assert!(parts == whole, "split behind block {split}");
-    }
-}
-
-fn keys_do_not_share_keystream(engine: Engine) {
-    let mut other_key = key::<Aes256>();
-    other_key[31] ^= 1;
-    let other = Keystream::<Aes256>::new(&other_key, engine).unwrap();
-    let mut outs = [[0; 64]; 2];
-    keyed::<Aes256>(engine).fill(0, &mut outs[0], Stores::Cached);
-    other.fill(0, &mut outs[1], Stores::Cached);
-    assert_ne!(outs[0], outs[1]);
-}
-
 fn an_engine_that_cannot_serve_is_an_error() {
     let lacking = Engine::ALL.into_iter().filter(|e| !e.is_available());
     for engine in lacking.chain([Engine::ChaCha20]) {
@@ -210,6 +187,4 @@ pub const ON_EACH_ENGINE: &[Test<fn(Engine)>] = tests![
     every_alignment_of_aes_128,
     every_alignment_of_aes_256,
     the_counter_carries_through_128_bits,
-    split_requests_equal_one_request,
-    keys_do_not_share_keystream,
 ];

@@ -26,7 +26,6 @@ fn main() -> ExitCode {
         vectors::TESTS,
         whirlwind::TESTS,
         whirlwind::game::TESTS,
-        whirlwind::textbook::TESTS,
     ];
     let on_each_engine = [
         engines::ON_EACH_ENGINE,

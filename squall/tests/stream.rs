@@ -196,15 +196,7 @@ fn a_request_past_the_end_writes_nothing_and_moves_nothing(engine: Engine) {
     }
 }
 
-fn the_engine_is_the_best_unless_named() {
-    let mut unnamed = Stream::new(&SEED);
-    assert_eq!(read_at(&mut unnamed, 7, 5000), expected(7, 5000));
-}
-
-pub const TESTS: &[Test<fn()>] = tests![
-    long_requests_are_those_of_openssl,
-    the_engine_is_the_best_unless_named,
-];
+pub const TESTS: &[Test<fn()>] = tests![long_requests_are_those_of_openssl,];
 
 pub const ON_EACH_ENGINE: &[Test<fn(Engine)>] = tests![
     bytes_are_those_of_openssl,

@@ -85,6 +85,9 @@ pub const ZSH: Need = program(|| command("zsh"));
 /// openssl(1).
 pub const OPENSSL: Need = program(|| command("openssl"));
 
+/// Python.
+pub const PYTHON: Need = program(|| command("python3"));
+
 /// valgrind(1).
 pub const VALGRIND: Need = program(|| command("valgrind"));
 

@@ -203,17 +203,17 @@ SQUALL_MUST_USE int squall_stream_position(const squall_stream *stream, uint64_t
  * machine was copied, not which copy this is. How late it changes depends on the signal: see
  * `squall_clone_signal`.
  *
- * Takes a nanosecond or two; with vmgenid's event a system call, for as long as a second after each reseed of the
+ * Takes a nanosecond or two; with the kernel's log a system call, for as long as a second after each reseed of the
  * kernel's generator. Any thread and signal handlers may call it. A forked child goes on with its parent's number;
- * with vmgenid's event, it changes once more at the kernel's next reseed.
+ * with the kernel's log, it changes once more at the kernel's next reseed.
  */
 uint64_t squall_clone_generation(void)
 SQUALL_NOTHROW;
 
 /**
  * The name of the signal that `squall_clone_generation` follows: "vmclock" or "vmgenid-page", which change before a
- * clone runs, or "vmgenid-event", which the kernel sends milliseconds after the clone runs. Null if nothing on this
- * machine shows clones.
+ * clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone runs. Null if
+ * nothing shows this process clones.
  *
  * The string never changes and is never freed.
  */

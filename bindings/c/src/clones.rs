@@ -21,17 +21,17 @@ static LINKED_INITIALISER: &Initialiser = &INITIALISER;
 /// machine was copied, not which copy this is. How late it changes depends on the signal: see
 /// `squall_clone_signal`.
 ///
-/// Takes a nanosecond or two; with vmgenid's event a system call, for as long as a second after each reseed of the
+/// Takes a nanosecond or two; with the kernel's log a system call, for as long as a second after each reseed of the
 /// kernel's generator. Any thread and signal handlers may call it. A forked child goes on with its parent's number;
-/// with vmgenid's event, it changes once more at the kernel's next reseed.
+/// with the kernel's log, it changes once more at the kernel's next reseed.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_clone_generation() -> u64 {
     clones::generation().map_or(0, core::num::NonZeroU64::get)
 }
 
 /// The name of the signal that `squall_clone_generation` follows: "vmclock" or "vmgenid-page", which change before a
-/// clone runs, or "vmgenid-event", which the kernel sends milliseconds after the clone runs. Null if nothing on this
-/// machine shows clones.
+/// clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone runs. Null if
+/// nothing shows this process clones.
 ///
 /// The string never changes and is never freed.
 #[unsafe(no_mangle)]
@@ -40,7 +40,7 @@ pub extern "C" fn squall_clone_signal() -> *const c_char {
         None => ptr::null(),
         Some(Signal::VmClock) => c"vmclock".as_ptr(),
         Some(Signal::VmgenidPage) => c"vmgenid-page".as_ptr(),
-        Some(_) => c"vmgenid-event".as_ptr(),
+        Some(_) => c"kernel-log".as_ptr(),
     }
 }
 

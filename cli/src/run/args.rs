@@ -8,7 +8,7 @@ use clap::Args;
 /// Run an existing program with squall's random bytes instead of the kernel's.
 #[derive(Args, Debug)]
 #[command(
-    override_usage = "squall run [--counters FILE] [--library PATH] [--] PROGRAM [ARGUMENT]...",
+    override_usage = "squall run [--counters FILE] [--library PATH] [--python] [--] PROGRAM [ARGUMENT]...",
     after_help = "Executes the program with libsquall-preload.so at the front of LD_PRELOAD, which also covers the \
 programs that it starts. squall then serves getrandom, getentropy, arc4random and its relatives, and \
 reads of /dev/urandom and /dev/random by descriptor. The program replaces squall (exec): the process, \
@@ -52,6 +52,8 @@ Examples:
   squall run --counters counts -- dd if=/dev/urandom of=/dev/null bs=1M count=100
   squall status --counters counts
       how much the program drew
+  squall run --python -- python3 -c 'import random; print(random.random())'
+      a number that no fork and no clone repeats
   OPENSSL_CONF=/etc/ssl/squall.cnf squall run --counters counts -- nginx -g 'daemon off;'
       a TLS server whose OpenSSL uses the provider
 
@@ -72,6 +74,14 @@ pub struct RunArguments {
     /// folder for this architecture, and then next to the command, where a build puts the library.
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
+
+    /// Have Python draw from squall what it draws by default: random, numpy.random, secrets, os.urandom
+    ///
+    /// As of `python -m squall enable`, in this program and all that it starts, by a sitecustomize.py in
+    /// PYTHONPATH, after which Python's own has its turn. A Python without the package squall ends with
+    /// one line and the exit code 2. One that ignores PYTHONPATH (-E, -I) or sitecustomize (-S) is not reached.
+    #[arg(long)]
+    pub python: bool,
 
     /// The program, searched in PATH if it has no slash, and its arguments
     #[arg(

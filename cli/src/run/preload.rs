@@ -15,8 +15,8 @@ use squall_tools::failure::{at, cause, opening};
 use squall_tools::{Failure, inherited};
 
 use super::args::RunArguments;
-use super::program;
 use super::search::Refusal;
+use super::{program, python};
 use squall_tools::places::{self, PRELOAD};
 
 /// The variable in which ld.so(8) looks for libraries to preload.
@@ -49,6 +49,9 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
     let path = program::find(name, &library).map_err(report_refusal)?;
     let mut command = Command::new(&path);
     command.arg0(name).args(arguments).env(VARIABLE, value);
+    if options.python {
+        command.env(python::VARIABLE, python::path_value()?);
+    }
     if let Some(file) = &options.counters {
         let file = std::path::absolute(file).map_err(at(file))?;
         counters::create(&file).map_err(|error| match error.kind() {

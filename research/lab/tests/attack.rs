@@ -1,8 +1,6 @@
 //! `squall-lab attack`: the results of each attack, and the reports; and that `squall-lab cost` has every figure,
 //! however large it is.
 
-use std::fs::OpenOptions;
-
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -13,9 +11,6 @@ pub const TESTS: &[Test] = tests![
     the_text_report_has_a_table,
     costs_have_every_figure,
     wrong_arguments_are_one_line,
-    no_arguments_print_the_help,
-    a_closed_output_is_no_failure,
-    a_full_disk_is_a_failure,
 ];
 
 const ATTACKS: [&str; 3] = ["estimator", "urandom", "random"];
@@ -152,39 +147,4 @@ fn wrong_arguments_are_one_line() {
     );
     refused("attack random --json=1", "--json: it takes no value");
     refused("attack random --json --json", "--json: give it only once");
-}
-
-fn no_arguments_print_the_help() {
-    assert_eq!(text(""), text("-h"));
-    assert!(text("--version").starts_with("squall-lab "));
-}
-
-fn a_closed_output_is_no_failure() {
-    for arguments in [
-        "attack urandom",
-        "attack random --json",
-        "attack --help",
-        "",
-    ] {
-        let (reader, writer) = std::io::pipe().expect("a pipe");
-        drop(reader);
-        let output = lab(arguments).stdout(writer).output();
-        let output = output.expect("the command runs");
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments}");
-        assert_eq!(output.status.code(), Some(0), "{arguments}");
-    }
-}
-
-fn a_full_disk_is_a_failure() {
-    let full = OpenOptions::new().write(true).open("/dev/full");
-    let output = lab("attack urandom")
-        .stdout(full.expect("/dev/full"))
-        .output();
-    let output = output.expect("the command runs");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(
-        error,
-        "squall-lab: standard output: No space left on device\n"
-    );
-    assert_eq!(output.status.code(), Some(1));
 }

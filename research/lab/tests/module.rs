@@ -21,7 +21,7 @@ pub const TESTS: &[Test] = tests![
     linux_6_12_shows_the_page: [GUESTS, MODULES, C_COMPILER],
     the_newest_linux_shows_the_page: [GUESTS, MODULES, C_COMPILER],
     without_the_device_there_is_no_module: [GUESTS, MODULES, C_COMPILER],
-    an_open_mapping_shows_the_new_identity: [GUESTS, MODULES, C_COMPILER],
+    an_open_mapping_shows_the_new_identity_and_watches_wake_up: [GUESTS, MODULES, C_COMPILER],
     a_copy_never_changes: [GUESTS, MODULES, C_COMPILER],
     unprivileged_users_get_errors_or_the_right_bytes: [GUESTS, MODULES, C_COMPILER],
     open_mappings_keep_the_module_loaded: [GUESTS, MODULES, C_COMPILER],
@@ -73,7 +73,7 @@ impl Workspace {
 
     /// Boots a guest with this identity, if any, and these ACPI tables.
     pub fn boot_with(&self, vmgenid: Option<&str>, tables: Vec<PathBuf>) -> Guest<'_> {
-        let programs = [self.program.as_path()];
+        let programs = [self.program.as_path(), fixture::squall()];
         let setup = setup(&programs, vmgenid, tables);
         let mut guest = self.guests.factory.boot(&setup).expect("a guest");
         guest.write_file(MODULE, &self.module).expect("a file");
@@ -89,7 +89,7 @@ impl Workspace {
 
     /// Resumes a guest of [`Workspace::boot`] with this identity.
     pub fn resume(&self, snapshot: &Snapshot, identity: &str) -> Guest<'_> {
-        let programs = [self.program.as_path()];
+        let programs = [self.program.as_path(), fixture::squall()];
         let setup = setup(&programs, Some(identity), Vec::new());
         self.guests
             .factory
@@ -140,9 +140,10 @@ pub fn is_sound(guest: &mut Guest) {
     }
 }
 
-/// Another identity, and how it stands in memory.
-const OTHER: &str = "fedcba98-7654-3210-fedc-ba9876543210";
-const OTHER_IN_MEMORY: &str = "98badcfe54761032fedcba9876543210";
+/// Another identity, and how it stands in memory. Not the complement of the first: squall folds two words into one, and
+/// those of complements into the same.
+const OTHER: &str = "fedcba98-7654-3210-fedc-ba9876543211";
+const OTHER_IN_MEMORY: &str = "98badcfe54761032fedcba9876543211";
 
 /// What the program's `refusals` prints.
 const REFUSALS: &str = "\
@@ -214,6 +215,10 @@ fn watch<'a>(workspace: &'a Workspace) -> (Guest<'a>, Job) {
     let mut guest = workspace.boot_and_load();
     let job = guest.start("vmgenid watch | tee /tmp/seen").expect("a job");
     wait_until_ok(&mut guest, "grep -q before /tmp/seen");
+    guest
+        .start("squall clones --once > /tmp/clones")
+        .expect("a job");
+    wait_until_ok(&mut guest, "grep -q 'signal vmgenid-page' /tmp/clones");
     let snapshot = guest.snapshot(workspace.path("snapshot"));
     let snapshot = snapshot.expect("a snapshot");
     let same = workspace.resume(&snapshot, IDENTITY);
@@ -226,9 +231,10 @@ fn assert_unchanged(mut guest: Guest, job: Job) {
     assert_eq!(ok(&mut guest, "vmgenid id"), shown(IN_MEMORY));
     let output = guest.finish(job, Duration::from_secs(1));
     assert_eq!(output.expect("an answer"), None);
+    assert_eq!(ok(&mut guest, "wc -l < /tmp/clones"), "1\n");
 }
 
-fn an_open_mapping_shows_the_new_identity() {
+fn an_open_mapping_shows_the_new_identity_and_watches_wake_up() {
     let workspace = Workspace::new(KernelName::V6_12);
     let (mut guest, job) = watch(&workspace);
     let output = guest.finish(job, TIMEOUT).expect("an answer");
@@ -237,6 +243,11 @@ fn an_open_mapping_shows_the_new_identity() {
         format!("before {IN_MEMORY}\nmapped {OTHER_IN_MEMORY}\nread {OTHER_IN_MEMORY}\n");
     assert_eq!(output, expected);
     assert_eq!(ok(&mut guest, "vmgenid id"), shown(OTHER_IN_MEMORY));
+    // The device wakes up who waits.
+    wait_until_ok(
+        &mut guest,
+        "grep -q 'clone: signal vmgenid-page' /tmp/clones",
+    );
     is_sound(&mut guest);
 }
 

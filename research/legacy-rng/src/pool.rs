@@ -295,14 +295,6 @@ mod tests {
         assert_eq!(spread(0x01, 32 + 7), 0x0000_0080);
     }
 
-    #[test]
-    fn twisting_shifts_three_bits_out() {
-        assert_eq!(twist(0x10), 0x02);
-        assert_eq!(twist(1), 0x3b6e_20c8);
-        // 1fffffff ^ a00ae278
-        assert_eq!(twist(0xffff_ffff), 0xbff5_1d87);
-    }
-
     /// The table is one bit's twist for each of three bits, which is what makes mixing linear.
     #[test]
     fn the_table_is_linear() {
@@ -321,21 +313,6 @@ mod tests {
         block[63] = 24;
         compress(&mut hash, &[block]);
         assert_eq!((hash[0], hash[4]), (0xa999_3e36, 0x9cd0_d89d));
-    }
-
-    /// a ^ d = 11111111 ^ 44444444, b ^ e = 22222222 ^ 0f0f0f0f, and c = 12345678 with its
-    /// halves XORed: 1234 ^ 5678 = 444c, twice. Low bytes come first.
-    #[test]
-    fn the_hash_is_folded_as_by_hand() {
-        let folded = fold([
-            0x1111_1111,
-            0x2222_2222,
-            0x1234_5678,
-            0x4444_4444,
-            0x0f0f_0f0f,
-        ]);
-        let emitted = [0x55, 0x55, 0x55, 0x55, 0x2d, 0x2d, 0x2d, 0x2d, 0x4c, 0x44];
-        assert_eq!(folded, emitted);
     }
 
     /// The whole of an extraction step by step: a slow restatement on plain byte lists.

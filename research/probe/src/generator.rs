@@ -23,68 +23,43 @@ pub trait Generator: Send {
     fn draw(&mut self) -> Option<Bits>;
 }
 
-/// squall, with one request for all bits.
-#[derive(Debug)]
-pub struct Squall;
-
-impl Generator for Squall {
+impl<F: FnMut() -> Bits + Send> Generator for F {
     fn draw(&mut self) -> Option<Bits> {
-        let mut bytes = [0; LEN];
-        squall::fill(&mut bytes);
-        Some(words(&bytes))
+        Some(self())
     }
+}
+
+/// squall, with one request for all bits.
+pub fn squall_bytes() -> Bits {
+    let mut bytes = [0; LEN];
+    squall::fill(&mut bytes);
+    words(&bytes)
 }
 
 /// squall, with one request for each word.
-#[derive(Debug)]
-pub struct SquallWords;
-
-impl Generator for SquallWords {
-    fn draw(&mut self) -> Option<Bits> {
-        Some(core::array::from_fn(|_| squall::u64()))
-    }
+pub fn squall_words() -> Bits {
+    core::array::from_fn(|_| squall::u64())
 }
 
 /// squall, with one request for each half of a word.
-#[derive(Debug)]
-pub struct SquallU32;
-
-impl Generator for SquallU32 {
-    fn draw(&mut self) -> Option<Bits> {
-        let half = || u64::from(squall::u32());
-        Some(core::array::from_fn(|_| half() << 32 | half()))
-    }
+pub fn squall_halves() -> Bits {
+    let half = || u64::from(squall::u32());
+    core::array::from_fn(|_| half() << 32 | half())
 }
 
 /// The kernel's generator, through the system call; rustix does not use the vDSO for it.
-#[derive(Debug)]
-pub struct Getrandom;
-
-impl Generator for Getrandom {
-    fn draw(&mut self) -> Option<Bits> {
-        let mut bytes = [0; LEN];
-        getrandom(&mut bytes);
-        Some(words(&bytes))
-    }
+pub fn kernels() -> Bits {
+    let mut bytes = [0; LEN];
+    getrandom(&mut bytes);
+    words(&bytes)
 }
 
-/// A generator that is seeded once and has no guards.
-#[derive(Debug)]
-pub struct Naive(StdRng);
-
-impl Naive {
-    /// A generator seeded from the kernel.
-    pub fn new() -> Naive {
-        let mut seed = [0; 32];
-        getrandom(&mut seed);
-        Naive(StdRng::from_seed(seed))
-    }
-}
-
-impl Generator for Naive {
-    fn draw(&mut self) -> Option<Bits> {
-        Some(core::array::from_fn(|_| self.0.next_u64()))
-    }
+/// A generator that is seeded from the kernel once and has no guards.
+pub fn naive() -> impl Generator {
+    let mut seed = [0; 32];
+    getrandom(&mut seed);
+    let mut rng = StdRng::from_seed(seed);
+    move || core::array::from_fn(|_| rng.next_u64())
 }
 
 /// Waits until the kernel's generator is ready. A process that draws from squall before that does not
@@ -160,43 +135,5 @@ impl Drawer {
             bits,
         });
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use squall_probe::{Mode, RECORDS, Record};
-
-    use super::*;
-    use crate::generator::Bits;
-    use crate::memory::tests::plain;
-
-    /// A generator that gives each of its numbers once.
-    struct Numbers(std::ops::Range<u64>);
-
-    impl Generator for Numbers {
-        fn draw(&mut self) -> Option<Bits> {
-            self.0.next().map(|number| [number; 8])
-        }
-    }
-
-    #[test]
-    fn outputs_are_recorded_until_the_generator_ends() {
-        let memory = plain();
-        let channels = Channels::lay_out(memory, Mode::Ticks);
-        // `Source::Squall` has the first channel of the mode.
-        let mut drawer = Drawer::new(&channels, Source::Squall, 0, Numbers(0..2));
-        assert_eq!(
-            [drawer.draw(), drawer.draw(), drawer.draw()],
-            [true, true, false]
-        );
-        let mut last = 0;
-        for number in 0..2 {
-            let first = RECORDS + number * Output::WORDS;
-            let output = Output::from_words(&memory.words::<{ Output::WORDS }>(first));
-            assert_eq!(output.bits, [number as u64; 8]);
-            assert!(last <= output.asked_at && output.asked_at <= output.given_at);
-            last = output.given_at;
-        }
     }
 }

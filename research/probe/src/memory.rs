@@ -212,12 +212,9 @@ impl Ring {
 
 #[cfg(test)]
 pub mod tests {
-    use std::cell::Cell;
-
-    use squall_probe::{Channel, Input, Mark, Mode, Output, Source};
+    use squall_probe::{Channel, Input, Output, Source};
 
     use super::*;
-    use crate::layout::Channels;
 
     /// Memory that nobody else sees.
     pub fn plain() -> Memory {
@@ -305,44 +302,6 @@ pub mod tests {
             [u64::from_le_bytes(*b"one\0\0\0\0\0")]
         );
         assert_eq!(memory.words(header::MAGIC), [MAGIC]);
-    }
-
-    #[test]
-    fn commands_are_executed() {
-        let memory = plain();
-        memory.set_ready();
-        assert_eq!(memory.state(), Some(State::Ready));
-        assert!(!memory.is_running());
-        memory.order(Command::Run);
-        assert!(memory.wait_for_run() && memory.is_running());
-        assert_eq!(memory.state(), Some(State::Running));
-        memory.order(Command::End);
-        assert!(!memory.wait_for_run() && !memory.is_running());
-    }
-
-    #[test]
-    fn a_reading_replaces_the_oldest_and_is_marked() {
-        let memory = plain();
-        let channels = Channels::lay_out(memory, Mode::Stops);
-        let channel = channels.table()[0];
-        let mut ring = memory.ring(0, &channel);
-        let capacity = channel.capacity as u64;
-        let marked = Channel::place(0) + Mark::COUNTED;
-        let cycles = Cell::new(100);
-        for lap in 0..2 {
-            ring.fill(|| {
-                let number = cycles.get() - 100;
-                // `counted`, then `begun`: the reading that is under way is marked.
-                assert_eq!(memory.words(marked), [number, number + 1]);
-                cycles.set(cycles.get() + 1);
-                Reading {
-                    cycles: cycles.get() - 1,
-                    cpu: lap,
-                }
-            });
-            assert_eq!(memory.words(channel.first), [100 + lap * capacity, lap]);
-            assert_eq!(memory.words(marked), [(lap + 1) * capacity; 2]);
-        }
     }
 
     #[test]

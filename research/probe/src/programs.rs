@@ -140,17 +140,13 @@ struct Pipes {
 impl Program {
     /// Starts the program with only these environment variables.
     pub fn start(environment: &[(&str, &str)]) -> Result<Program> {
-        Program::start_at(PATH, environment)
-    }
-
-    fn start_at(path: &str, environment: &[(&str, &str)]) -> Result<Program> {
-        let mut program: Child = Command::new(path)
+        let mut program: Child = Command::new(PATH)
             .env_clear()
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("{path}: {error}"))?;
+            .map_err(|error| format!("{PATH}: {error}"))?;
         let (requests, answers) = program
             .stdin
             .take()
@@ -160,38 +156,20 @@ impl Program {
     }
 
     /// The source for which this letter asks.
-    pub fn source(&self, letter: u8) -> Letter {
-        Letter {
-            program: self.clone(),
-            letter,
+    pub fn source(&self, letter: u8) -> impl Generator + use<> {
+        let program = self.clone();
+        move || {
+            let asked = program.ask(letter);
+            asked.unwrap_or_else(|error| panic!("{PATH}: {error}"))
         }
     }
-}
 
-/// One of the program's sources.
-pub struct Letter {
-    program: Program,
-    letter: u8,
-}
-
-impl Letter {
-    fn ask(&self) -> io::Result<Bits> {
-        let mut pipes = self
-            .program
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        pipes.requests.write_all(&[self.letter])?;
+    fn ask(&self, letter: u8) -> io::Result<Bits> {
+        let mut pipes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pipes.requests.write_all(&[letter])?;
         let mut bytes = [0; size_of::<Bits>()];
         pipes.answers.read_exact(&mut bytes)?;
         Ok(words(&bytes))
-    }
-}
-
-impl Generator for Letter {
-    fn draw(&mut self) -> Option<Bits> {
-        let asked = self.ask();
-        Some(asked.unwrap_or_else(|error| panic!("{PATH}: {error}")))
     }
 }
 
@@ -321,35 +299,6 @@ impl<G: Generator> Generator for Served<G> {
 mod tests {
     use super::*;
 
-    /// Answers 64 letters with themselves.
-    const ECHO: &str = "/bin/cat";
-
-    #[test]
-    fn every_letter_gets_its_own_answer() {
-        let program = Program::start_at(ECHO, &[]).expect("cat");
-        let mut pipes = program.0.lock().expect("pipes");
-        // cat returns its input: 63 bytes are already there.
-        pipes.requests.write_all(&[b'x'; 63]).expect("room");
-        drop(pipes);
-        let bits = program.source(b'x').draw();
-        assert_eq!(bits, Some([u64::from_le_bytes([b'x'; 8]); 8]));
-    }
-
-    #[test]
-    #[should_panic(expected = "/programs/draws: ")]
-    fn a_program_that_ended_is_a_failure() {
-        let program = Program::start_at("/bin/true", &[]).expect("true");
-        program.source(b'x').draw();
-    }
-
-    struct Constant;
-
-    impl Generator for Constant {
-        fn draw(&mut self) -> Option<Bits> {
-            Some([7; 8])
-        }
-    }
-
     #[test]
     #[should_panic(expected = "squall has served 0 requests at the interface arc4random")]
     fn output_that_squall_did_not_serve_is_a_failure() {
@@ -357,6 +306,6 @@ mod tests {
         let file = directory.path().join("counters");
         counters::create(&file).expect("counters");
         let file = file.to_str().expect("a path").to_owned().leak();
-        Served::new(Constant, Interface::Arc4random, file).draw();
+        Served::new(|| [7; 8], Interface::Arc4random, file).draw();
     }
 }

@@ -12,7 +12,7 @@ use squall_probe::{Mode, Source};
 use crate::Result;
 use crate::accumulator::{RecordedWhirlwind, ReseedingWhirlwind};
 use crate::bar;
-use crate::generator::{Drawer, Generator as _, Getrandom, Naive, Squall, SquallU32, SquallWords};
+use crate::generator::{Drawer, kernels, naive, squall_bytes, squall_halves, squall_words};
 use crate::layout::{BURSTS, CHILD_EVERY, Channels, THREADS};
 use crate::process;
 use crate::system::VMGENID_PAGE;
@@ -138,14 +138,14 @@ pub fn fork_after_drawing(channels: &Channels, mode: Mode) -> Result<()> {
     if mode != Mode::Forks {
         return Ok(());
     }
-    Squall.draw();
+    squall_bytes();
     process::fork(|| draw_at_ticks(channels, Source::SquallChild, CHILD_PHASE))?;
     bar::leave_out_of_children(channels.before(Source::SquallChildren))
 }
 
 /// Waits for the lab, then draws from squall at every tick.
 fn draw_at_ticks(channels: &Channels, source: Source, phase: u64) {
-    let mut drawer = Drawer::new(channels, source, 0, Squall);
+    let mut drawer = Drawer::new(channels, source, 0, squall_bytes);
     channels.memory.wait_for_run();
     while channels.memory.is_running() {
         tick::wait(phase);
@@ -171,11 +171,11 @@ fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
         .map(|instance| {
             let mut drawer = match source {
                 Source::SquallWords | Source::SquallBursts | Source::SquallEndlessBursts => {
-                    Drawer::new(channels, source, instance, SquallWords)
+                    Drawer::new(channels, source, instance, squall_words)
                 }
-                Source::SquallU32 => Drawer::new(channels, source, instance, SquallU32),
-                Source::Naive => Drawer::new(channels, source, instance, Naive::new()),
-                _ => Drawer::new(channels, source, instance, Squall),
+                Source::SquallU32 => Drawer::new(channels, source, instance, squall_halves),
+                Source::Naive => Drawer::new(channels, source, instance, naive()),
+                _ => Drawer::new(channels, source, instance, squall_bytes),
             };
             let pauses = source == Source::Naive;
             thread::spawn(move || {
@@ -214,14 +214,14 @@ impl<'a> Schedule<'a> {
         mode: Mode,
         whirlwind: Option<RecordedWhirlwind>,
     ) -> Schedule<'a> {
-        let getrandom = Drawer::new(channels, Source::Getrandom, 0, Getrandom);
+        let getrandom = Drawer::new(channels, Source::Getrandom, 0, kernels);
         let drawers = match whirlwind {
             Some(whirlwind) => vec![
-                Drawer::new(channels, Source::Squall, 0, Squall),
-                Drawer::new(channels, Source::SquallWords, 0, SquallWords),
-                Drawer::new(channels, Source::SquallU32, 0, SquallU32),
+                Drawer::new(channels, Source::Squall, 0, squall_bytes),
+                Drawer::new(channels, Source::SquallWords, 0, squall_words),
+                Drawer::new(channels, Source::SquallU32, 0, squall_halves),
                 getrandom,
-                Drawer::new(channels, Source::Naive, 0, Naive::new()),
+                Drawer::new(channels, Source::Naive, 0, naive()),
                 Drawer::new(
                     channels,
                     Source::Whirlwind,
@@ -229,10 +229,9 @@ impl<'a> Schedule<'a> {
                     ReseedingWhirlwind::new(whirlwind),
                 ),
             ],
-            None if mode == Mode::Bursts => vec![
-                getrandom,
-                Drawer::new(channels, Source::Naive, 0, Naive::new()),
-            ],
+            None if mode == Mode::Bursts => {
+                vec![getrandom, Drawer::new(channels, Source::Naive, 0, naive())]
+            }
             None => vec![getrandom],
         };
         Schedule {
@@ -255,7 +254,7 @@ impl<'a> Schedule<'a> {
             }
         }
         let mut children = (self.mode == Mode::Forks)
-            .then(|| Drawer::new(self.channels, Source::SquallChildren, 0, Squall));
+            .then(|| Drawer::new(self.channels, Source::SquallChildren, 0, squall_bytes));
         for number in 0u64.. {
             tick::wait(0);
             if !self.channels.memory.is_running() {
@@ -273,38 +272,5 @@ impl<'a> Schedule<'a> {
             process::check_children()?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use squall_probe::Command;
-
-    use super::*;
-    use crate::memory::tests::plain;
-
-    #[test]
-    fn threads_end_when_their_channels_are_full() {
-        let memory = plain();
-        let channels = Channels::lay_out(memory, Mode::Threads);
-        memory.order(Command::Run);
-        for thread in start_threads(&channels, Source::SquallWords) {
-            thread.join().unwrap();
-        }
-        for instance in 0..2 {
-            assert_eq!(channels.writer(Source::SquallWords, instance).room(), 0);
-        }
-    }
-
-    #[test]
-    fn threads_end_on_command() {
-        let memory = plain();
-        let channels = Channels::lay_out(memory, Mode::Threads);
-        memory.order(Command::End);
-        let room = channels.writer(Source::Naive, 0).room();
-        for thread in start_threads(&channels, Source::Naive) {
-            thread.join().unwrap();
-        }
-        assert_eq!(channels.writer(Source::Naive, 0).room(), room);
     }
 }

@@ -186,29 +186,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_are_found_among_other_parameters() {
-        for &mode in Mode::ALL {
-            let line = format!("console=ttyS0 squall.mode={} quiet", mode.name());
-            assert_eq!(mode_of(&line), Some(mode));
-        }
-        assert_eq!(mode_of("console=ttyS0 squall.mode=none"), None);
-        assert_eq!(mode_of("console=ttyS0"), None);
-    }
-
-    #[test]
-    fn flags_are_whole_words() {
-        let known = |flags: Value| {
-            let flags = flags.as_object().expect("an object").clone();
-            let known = flags.into_iter().filter(|(_, has)| has == true);
-            known.map(|(name, _)| name).collect::<Vec<_>>()
-        };
-        let x86_64 = cpu_flags("processor\t: 0\nflags\t\t: fpu rdrand vaes\n");
-        assert_eq!(known(x86_64), ["rdrand", "vaes"]);
-        let arm64 = cpu_flags("processor\t: 0\nFeatures\t: fp aes rng\n");
-        assert_eq!(known(arm64), ["aes", "rng"]);
-    }
-
-    #[test]
     fn a_vmclock_is_described() {
         let mut page = [0; 112];
         page[..4].copy_from_slice(b"VCLK");

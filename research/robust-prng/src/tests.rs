@@ -2,7 +2,6 @@
 
 mod reference;
 
-use super::field::TAPS;
 use super::portable::{DoubleWords, WORDS, Words};
 use super::*;
 use reference::{Field, SlowRobust};
@@ -16,7 +15,6 @@ const TESTS: &[Test] = tests![
     dropping_it_wipes_everything,
     elements_multiply_like_the_reference,
     portable_code_multiplies_like_the_reference,
-    the_polynomial_is_irreducible,
     other_lengths_of_a_seed_are_refused,
     bits_of_a_seed_beyond_n_are_ignored,
     inputs_that_do_not_fit_are_refused,
@@ -197,66 +195,6 @@ const PCLMULQDQ: Need = Need {
 fn pclmulqdq_multiplies_like_the_reference() {
     assert!(pclmul::is_available());
     check_multiply(pclmul::multiply);
-}
-
-/// Whether x^degree plus the terms of `taps` is irreducible (M. Rabin: Probabilistic Algorithms
-/// in Finite Fields, 1980): x^(2^n) = x, and x^(2^(n/p)) - x is prime to it for every prime p
-/// that divides n.
-fn is_irreducible(degree: usize, taps: &'static [usize]) -> bool {
-    let field = Field { degree, taps };
-    let mut polynomial = vec![false; degree + 1];
-    polynomial[degree] = true;
-    taps.iter().for_each(|&tap| polynomial[tap] = true);
-    let mut x = vec![false; degree];
-    x[1] = true;
-    let mut power = x.clone();
-    for i in 1..=degree {
-        power = field.multiply(&power, &power);
-        let is_maximal = degree.is_multiple_of(i) && is_prime(degree / i);
-        let difference = power.iter().zip(&x).map(|(a, b)| a ^ b).collect();
-        if is_maximal && gcd(polynomial.clone(), difference) != [true] {
-            return false;
-        }
-    }
-    power == x
-}
-
-fn is_prime(number: usize) -> bool {
-    number > 1 && (2..number).all(|divisor| !number.is_multiple_of(divisor))
-}
-
-/// The greatest common divisor of two polynomials, without leading zeros.
-fn gcd(mut a: Vec<bool>, mut b: Vec<bool>) -> Vec<bool> {
-    let trim = |polynomial: &mut Vec<bool>| {
-        let len = polynomial.iter().rposition(|&bit| bit).map_or(0, |i| i + 1);
-        polynomial.truncate(len);
-    };
-    trim(&mut a);
-    trim(&mut b);
-    while !b.is_empty() {
-        if a.len() < b.len() {
-            core::mem::swap(&mut a, &mut b);
-        }
-        if b.is_empty() {
-            break;
-        }
-        let shift = a.len() - b.len();
-        b.iter()
-            .enumerate()
-            .for_each(|(i, bit)| a[i + shift] ^= bit);
-        trim(&mut a);
-    }
-    a
-}
-
-fn the_polynomial_is_irreducible() {
-    assert_eq!((DEGREE, TAPS.as_slice()), (SLOW.degree, SLOW.taps));
-    assert!(is_irreducible(SLOW.degree, SLOW.taps));
-    // An exponent off.
-    assert!(!is_irreducible(489, &[84, 0]));
-    // (x^3 + x + 1)(x^3 + x^2 + 1): every factor's degree divides 6, so only the gcd shows it.
-    assert!(!is_irreducible(6, &[5, 4, 3, 2, 1, 0]));
-    assert!(is_irreducible(6, &[1, 0]));
 }
 
 /// A seed, the same in every call.

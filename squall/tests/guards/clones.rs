@@ -18,26 +18,26 @@ use squall::testing::{
 
 use crate::Verdict;
 use crate::drops::page_size;
-use crate::outputs::{Draw, exit_status_of, fork, judge, receive, send, wait};
+use crate::outputs::{
+    Draw, exit_status_of, fork, is_true_in_child, judge, judge_sent, receive, send, wait,
+};
 use crate::reseeds::{KernelRng, repeat_until_no_reseed};
 use crate::stack::words_of_page;
 
 /// Compares the draws of this process and two copies of it, 200 times; the first copy runs `between`
 /// before it draws.
 pub fn copies_draw<const N: usize>(draw: fn() -> [Draw; N], between: impl Fn()) -> Verdict {
-    let (reader, writer) = pipe().unwrap();
-    let collector = std::thread::spawn(move || receive(reader));
-    draw();
-    for _ in 0..200 {
-        wait(fork(|| {
-            between();
-            send(&writer, &draw());
-        }));
-        wait(fork(|| send(&writer, &draw())));
-        send(&writer, &draw());
-    }
-    drop(writer);
-    judge(collector.join().unwrap())
+    judge_sent(|writer| {
+        draw();
+        for _ in 0..200 {
+            wait(fork(|| {
+                between();
+                send(writer, &draw());
+            }));
+            wait(fork(|| send(writer, &draw())));
+            send(writer, &draw());
+        }
+    })
 }
 
 /// Draws of every size.
@@ -99,32 +99,24 @@ pub fn delayed() -> Verdict {
     copies_draw(draws, || {})
 }
 
+/// Draws of words through `rand`'s traits.
+fn draws_of(mut rng: impl rand_core::Rng) -> [Draw; 2] {
+    [
+        draw_of_words([(); 4].map(|()| rng.next_u32())),
+        draw_of_words([(); 2].map(|()| rng.next_u64())),
+    ]
+}
+
 /// Words drawn through `rand`'s traits differ too.
 pub fn delayed_through_rng() -> Verdict {
-    use rand_core::Rng as _;
-    fn draws() -> [Draw; 2] {
-        let mut rng = squall::Rng;
-        [
-            draw_of_words([(); 4].map(|()| rng.next_u32())),
-            draw_of_words([(); 2].map(|()| rng.next_u64())),
-        ]
-    }
     leave_delayed_notification();
-    copies_draw(draws, || {})
+    copies_draw(|| draws_of(squall::Rng), || {})
 }
 
 /// Numbers for simulations may repeat in clones.
 pub fn simulation() -> Verdict {
-    use rand_core::Rng as _;
-    fn draws() -> [Draw; 2] {
-        let mut rng = squall::SimulationRng;
-        [
-            draw_of_words([(); 4].map(|()| rng.next_u32())),
-            draw_of_words([(); 2].map(|()| rng.next_u64())),
-        ]
-    }
     leave_delayed_notification();
-    copies_draw(draws, || {})
+    copies_draw(|| draws_of(squall::SimulationRng), || {})
 }
 
 /// Long requests for simulations differ in clones: the generator's output without additional input would
@@ -287,7 +279,7 @@ pub fn pad_schedule() -> Verdict {
 }
 
 /// A path of this process for a file, where there is none.
-fn scratch(name: &str) -> PathBuf {
+pub fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("squall-vmclock-{}-{name}", std::process::id()));
     // A process that was killed may have had this number, and left the file.
     let _ = std::fs::remove_file(&path);
@@ -298,7 +290,7 @@ fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_encoded_bytes()).unwrap()
 }
 
-fn leaked_path(path: &Path) -> &'static CStr {
+pub fn leaked_path(path: &Path) -> &'static CStr {
     Box::leak(c_path(path).into_boxed_c_str())
 }
 
@@ -422,16 +414,14 @@ pub fn vmgenid_page_ends_differently() -> Verdict {
 
 /// Copies draw, each under another value of `signal`.
 pub fn copies_with_changing<const N: usize>(signal: &Signal, draw: fn() -> [Draw; N]) -> Verdict {
-    let (reader, writer) = pipe().unwrap();
-    let collector = std::thread::spawn(move || receive(reader));
-    for round in 0..200 {
-        for copy in 0..3 {
-            signal.set(10 + 3 * round + copy);
-            wait(fork(|| send(&writer, &draw())));
+    judge_sent(|writer| {
+        for round in 0..200 {
+            for copy in 0..3 {
+                signal.set(10 + 3 * round + copy);
+                wait(fork(|| send(writer, &draw())));
+            }
         }
-    }
-    drop(writer);
-    judge(collector.join().unwrap())
+    })
 }
 
 /// The control: the counter never changes, so the copies repeat.
@@ -515,16 +505,13 @@ pub fn vmclock_is_the_device() -> Verdict {
         File::from_raw_fd(opened)
     };
     let uses = |path: &&Path| {
-        let child = fork(|| {
+        is_true_in_child(|| {
             // Opening a FIFO that nobody writes to must not block the draw.
-            // SAFETY: alarm and _exit have no preconditions.
+            // SAFETY: alarm has no preconditions.
             unsafe { libc::alarm(60) };
             use_as_vmclock(path);
-            let has_vmclock = squall::status().has_vmclock;
-            // SAFETY: as above.
-            unsafe { libc::_exit(has_vmclock.into()) }
-        });
-        exit_status_of(child) != 0
+            squall::status().has_vmclock
+        })
     };
     let used = [&page, &link, &fifo, Path::new("/dev/zero")]
         .into_iter()
@@ -546,13 +533,10 @@ pub fn vmgenid_page_is_the_device() -> Verdict {
     let page = scratch("page");
     Signal::write_vmgenid(&page, 0);
     let uses = |path: &&Path| {
-        let child = fork(|| {
+        is_true_in_child(|| {
             use_as_vmgenid_page(path);
-            let has_page = squall::status().has_vmgenid_page;
-            // SAFETY: _exit has no preconditions.
-            unsafe { libc::_exit(has_page.into()) }
-        });
-        exit_status_of(child) != 0
+            squall::status().has_vmgenid_page
+        })
     };
     let used = [&page, Path::new("/dev/zero")]
         .into_iter()

@@ -1,10 +1,10 @@
 //! No output twice: not in a parent and its children, wherever they are forked from.
 
-use std::io::pipe;
+use std::io::{PipeWriter, pipe};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::Verdict;
-use crate::outputs::{Draw, fork, judge, receive, send, wait};
+use crate::outputs::{Draw, fork, judge, judge_sent, receive, send, wait};
 use crate::signals::{in_handler, interrupt_while};
 
 const CHILDREN: usize = 500;
@@ -46,26 +46,23 @@ pub fn simulations() -> Verdict {
 
 /// Children and their parent draw in turns.
 pub fn children_draw<const N: usize>(draw: fn() -> [Draw; N]) -> Verdict {
-    let (reader, writer) = pipe().unwrap();
-    let collector = std::thread::spawn(move || receive(reader));
-    for _ in 0..CHILDREN {
-        send(&writer, &draw());
-        wait(fork(|| send(&writer, &draw())));
-    }
-    drop(writer);
-    judge(collector.join().unwrap())
+    judge_sent(|writer| {
+        for _ in 0..CHILDREN {
+            send(writer, &draw());
+            wait(fork(|| send(writer, &draw())));
+        }
+    })
 }
 
 /// Children of a parent that draws nothing between two forks: whatever they have in common is their
 /// parent's state, and the kernel's where memory is copied.
 pub fn siblings() -> Verdict {
-    let (reader, writer) = pipe().unwrap();
     squall::u32();
-    for _ in 0..10 {
-        wait(fork(|| send(&writer, &draws())));
-    }
-    drop(writer);
-    judge(receive(reader))
+    judge_sent(|writer| {
+        for _ in 0..10 {
+            wait(fork(|| send(writer, &draws())));
+        }
+    })
 }
 
 pub fn children_of_chacha20() -> Verdict {
@@ -75,21 +72,18 @@ pub fn children_of_chacha20() -> Verdict {
 }
 
 pub fn from_threads() -> Verdict {
-    let (reader, writer) = pipe().unwrap();
-    let collector = std::thread::spawn(move || receive(reader));
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            let writer = &writer;
-            scope.spawn(move || {
-                for _ in 0..CHILDREN / 4 {
-                    send(writer, &draws());
-                    wait(fork(|| send(writer, &draws())));
-                }
-            });
-        }
-    });
-    drop(writer);
-    judge(collector.join().unwrap())
+    judge_sent(|writer| {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(move || {
+                    for _ in 0..CHILDREN / 4 {
+                        send(writer, &draws());
+                        wait(fork(|| send(writer, &draws())));
+                    }
+                });
+            }
+        });
+    })
 }
 
 /// Chains of ten generations, each drawing before and after it forks the next.
@@ -101,13 +95,11 @@ pub fn grandchildren() -> Verdict {
         }
         send_draws();
     }
-    let (reader, writer) = pipe().unwrap();
-    let collector = std::thread::spawn(move || receive(reader));
-    for _ in 0..CHILDREN / 20 {
-        generation(10, &|| send(&writer, &draws()));
-    }
-    drop(writer);
-    judge(collector.join().unwrap())
+    judge_sent(|writer| {
+        for _ in 0..CHILDREN / 20 {
+            generation(10, &|| send(writer, &draws()));
+        }
+    })
 }
 
 /// A handler forks in the middle of a long draw. The child draws in the handler, then finishes the
@@ -203,8 +195,7 @@ pub fn vfork() -> Verdict {
 /// A forked child that has its parent's process id: each is the first process of its own PID
 /// namespace. Only the count of forks tells them apart.
 pub fn child_with_the_parents_id() -> Verdict {
-    let (reader, writer) = pipe().unwrap();
-    wait(fork(|| {
+    let in_namespaces = |writer: &PipeWriter| {
         let forked_as_first = |child: &dyn Fn()| {
             // SAFETY: the next child, and nobody else, gets a new namespace.
             assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWPID) }, 0);
@@ -216,12 +207,11 @@ pub fn child_with_the_parents_id() -> Verdict {
         forked_as_first(&|| {
             squall::u32();
             squall::u32();
-            forked_as_first(&|| send(&writer, &draws()));
-            send(&writer, &draws());
+            forked_as_first(&|| send(writer, &draws()));
+            send(writer, &draws());
         });
-    }));
-    drop(writer);
-    judge(receive(reader))
+    };
+    judge_sent(|writer| wait(fork(|| in_namespaces(writer))))
 }
 
 pub fn can_make_pid_namespaces() -> bool {

@@ -1,16 +1,22 @@
 //! The clone generation and the watch: they change with the machine's signal, and with nothing else.
 
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::cell::Cell;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CloneFlags, unshare};
+use nix::sys::stat::Mode;
+use nix::unistd::{Uid, mkfifo, setuid};
 use squall::clones::{Signal, Watch, generation, signal};
+use squall::testing::Failpoint::SkipCloneDeviceCheck;
+use squall::testing::{activate_for_testing, kernel_log_for_testing};
 
 use crate::Verdict;
-use crate::clones::{Signal as Page, without_signal};
+use crate::clones::{Signal as Page, leaked_path, scratch, without_signal};
 use crate::outputs::{fork, wait};
 use crate::reseeds::KernelRng;
 
@@ -48,81 +54,55 @@ fn changed(has_changed: bool) -> Verdict {
     }
 }
 
-/// The vmgenid driver's message, without the kernel's sequence number.
-const CLONED: &[u8] = b"change@/devices/platform/VMGENCTR:00\0ACTION=change\0NEW_VMGENID=1\0";
-/// What a user's write to sysfs makes the kernel send.
-const SYNTHETIC: &[u8] = b"change@/devices/x\0ACTION=change\0SYNTH_ARG_NEW_VMGENID=1\0";
-
-/// A VM whose only signal is the driver's event, in a network namespace of this process alone.
-fn begin_with_events() {
-    without_signal();
-    unshare(CloneFlags::CLONE_NEWNET).expect("as root");
-    assert_eq!(signal(), Some(Signal::VmgenidEvent));
+/// A log that imitates the kernel's: a pipe that keeps records apart.
+struct Log {
+    pipe: File,
+    number: Cell<u64>,
 }
 
-fn netlink() -> OwnedFd {
-    // SAFETY: the call takes numbers, and the descriptor is new.
-    unsafe {
-        let socket = libc::socket(
-            libc::AF_NETLINK,
-            libc::SOCK_DGRAM,
-            libc::NETLINK_KOBJECT_UEVENT,
-        );
-        assert!(socket >= 0);
-        OwnedFd::from_raw_fd(socket)
-    }
-}
-
-fn send_to(groups: u32, bytes: &[u8]) {
-    // SAFETY: zeros are a valid address, and both are readable for their lengths.
-    let sent = unsafe {
-        let mut address: libc::sockaddr_nl = core::mem::zeroed();
-        address.nl_family = libc::AF_NETLINK as libc::sa_family_t;
-        address.nl_groups = groups;
-        let len = size_of_val(&address) as libc::socklen_t;
-        let socket = netlink();
-        let (bytes, address) = (
-            (bytes.as_ptr().cast(), bytes.len()),
-            (&raw const address).cast(),
-        );
-        libc::sendto(socket.as_raw_fd(), bytes.0, bytes.1, 0, address, len)
-    };
-    assert_eq!(sent, bytes.len() as isize);
-}
-
-/// Makes the kernel send `message` to this network namespace (Linux 4.18): receivers see it as the kernel's own.
-fn send_from_kernel(message: &[u8]) {
-    const HEADER_LEN: usize = 16;
-    const TYPE: u16 = 0x10;
-    const REQUEST: u16 = 1;
-    let mut packet = ((HEADER_LEN + message.len()) as u32).to_ne_bytes().to_vec();
-    packet.extend(TYPE.to_ne_bytes());
-    packet.extend(REQUEST.to_ne_bytes());
-    packet.extend([0; 8]);
-    packet.extend(message);
-    send_to(0, &packet);
-}
-
-/// The kernel reseeds and sends its event, as the driver makes it do.
-fn send(news: News) {
-    KernelRng::open().reseed();
-    match news {
-        News::Clone => send_from_kernel(CLONED),
-        News::Other => {
-            send_from_kernel(SYNTHETIC);
-            // From user space, to the group of the kernel's events.
-            send_to(1, CLONED);
+impl Log {
+    /// Makes it the only signal of a VM.
+    fn begin() -> Log {
+        without_signal();
+        activate_for_testing(SkipCloneDeviceCheck);
+        let path = scratch("log");
+        mkfifo(&path, Mode::S_IRWXU).expect("a FIFO");
+        let pipe = File::options().read(true).write(true).open(&path);
+        let pipe = pipe.expect("a FIFO");
+        // SAFETY: the call takes numbers.
+        let keeps_packets = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_DIRECT) };
+        assert_eq!(keeps_packets, 0);
+        kernel_log_for_testing(leaked_path(&path));
+        assert_eq!(signal(), Some(Signal::KernelLog));
+        Log {
+            pipe,
+            number: Cell::new(800),
         }
     }
+
+    /// Writes the message that there was a clone: as the kernel, or as a program.
+    fn write(&self, news: News) {
+        let priority = if news == News::Clone { 5 } else { 13 };
+        let number = self.number.replace(self.number.get() + 3);
+        let text = "random: crng reseeded due to virtual machine fork";
+        let record = format!("{priority},{number},1,-;{text}\n");
+        (&self.pipe).write_all(record.as_bytes()).expect("room");
+    }
+
+    /// The kernel reseeds and writes its message.
+    fn reseed(&self, news: News) {
+        KernelRng::open().reseed();
+        self.write(news);
+    }
 }
 
-/// The driver's event changes the generation, in the first request after it, and wakes a watch up.
-pub fn follows_events(news: News) -> Verdict {
-    begin_with_events();
+/// The kernel's message changes the generation, in the first request after it, and a watch reports it once.
+pub fn follows_log(news: News) -> Verdict {
+    let log = Log::begin();
     let mut watch = Watch::new().expect("there is a signal");
     let mut seen = Vec::from([generation()]);
     for _ in 0..3 {
-        send(news);
+        log.reseed(news);
         seen.push(generation());
         assert_eq!(watch.take_change().unwrap(), news == News::Clone);
         assert!(!watch.take_change().unwrap());
@@ -131,23 +111,19 @@ pub fn follows_events(news: News) -> Verdict {
     changed(seen.windows(2).all(|pair| pair[0] != pair[1]))
 }
 
-/// An event that comes a moment after the reseed, and after a request, is noticed too.
-pub fn follows_late_event(news: News) -> Verdict {
-    begin_with_events();
+/// A message that comes a moment after the reseed, and after a request, is noticed too.
+pub fn follows_late_message(news: News) -> Verdict {
+    let log = Log::begin();
     let before = generation();
     KernelRng::open().reseed();
     assert_eq!(generation(), before);
-    send_from_kernel(if news == News::Clone {
-        CLONED
-    } else {
-        SYNTHETIC
-    });
+    log.write(news);
     changed(generation() != before)
 }
 
-/// The descriptor of a watch becomes readable with the event, and rests after it.
+/// The descriptor of a watch becomes readable with the message, and rests after it.
 pub fn descriptor_is_readable(news: News) -> Verdict {
-    begin_with_events();
+    let log = Log::begin();
     let mut watch = Watch::new().expect("there is a signal");
     let is_readable = |watch: &Watch| {
         let mut fds = [PollFd::new(watch.as_fd(), PollFlags::POLLIN)];
@@ -155,26 +131,46 @@ pub fn descriptor_is_readable(news: News) -> Verdict {
     };
     assert!(!is_readable(&watch));
     if news == News::Clone {
-        send(news);
+        log.write(news);
     }
-    let verdict = changed(is_readable(&watch));
-    watch.take_change().unwrap();
+    let is_woken = is_readable(&watch);
+    assert_eq!(watch.take_change().unwrap(), is_woken);
     assert!(!is_readable(&watch));
-    verdict
+    changed(is_woken)
 }
 
-/// A child's generation changes although its parent has received the event from the socket of both.
+/// A child's generation changes although its parent has read the message from the log of both.
 pub fn child_is_told() -> Verdict {
-    begin_with_events();
+    let log = Log::begin();
+    in_a_child(
+        || (),
+        || {
+            let before = generation();
+            log.reseed(News::Clone);
+            assert_ne!(generation(), before);
+        },
+    )
+}
+
+/// A child that may not read the log any more no longer says that there was no clone.
+pub fn child_without_the_right_does_not_deny() -> Verdict {
+    without_signal();
+    assert_eq!(signal(), Some(Signal::KernelLog));
+    let give_up = || setuid(Uid::from_raw(65534)).expect("as root");
+    in_a_child(give_up, || KernelRng::open().reseed())
+}
+
+/// Whether the generation of a child, which has `begun`, changes when the parent has acted.
+fn in_a_child(begin: impl FnOnce(), act: impl FnOnce()) -> Verdict {
     let before = generation();
     let (mut ours, mut theirs) = UnixStream::pair().unwrap();
     let child = fork(|| {
+        begin();
         theirs.read_exact(&mut [0]).unwrap();
         let has_changed = generation() != before;
         theirs.write_all(&[has_changed.into()]).unwrap();
     });
-    send(News::Clone);
-    assert_ne!(generation(), before);
+    act();
     ours.write_all(&[0]).unwrap();
     let mut has_changed = [0];
     ours.read_exact(&mut has_changed).unwrap();
@@ -182,21 +178,21 @@ pub fn child_is_told() -> Verdict {
     changed(has_changed == [1])
 }
 
-/// A program that closes all descriptors loses no event, and what it opens in their place is not read.
+/// A program that closes all descriptors misses nothing without being told, and what it opens in their place is not
+/// read.
 pub fn descriptors_are_closed() -> Verdict {
-    begin_with_events();
+    without_signal();
     let before = generation();
+    assert_eq!(signal(), Some(Signal::KernelLog));
     // SAFETY: nothing here uses a descriptor from before.
-    assert_eq!(
-        unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0) },
-        0
-    );
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0) };
+    assert_eq!(closed, 0);
     let pairs: Vec<_> = (0..8).map(|_| UnixStream::pair().unwrap()).collect();
     for (one, other) in &pairs {
         (&*one).write_all(b"1").unwrap();
         (&*other).write_all(b"2").unwrap();
     }
-    send(News::Clone);
+    KernelRng::open().reseed();
     let verdict = changed(generation() != before);
     for (one, other) in &pairs {
         let mut bytes = [0; 2];
@@ -207,18 +203,37 @@ pub fn descriptors_are_closed() -> Verdict {
     verdict
 }
 
-/// Where nothing shows clones, or this process may not see it, that is said, not denied.
-pub fn is_unknown(hide: fn()) -> Verdict {
+/// A program cannot write the message in the kernel's name.
+pub fn message_is_forged() -> Verdict {
     without_signal();
-    hide();
+    let before = generation();
+    assert_eq!(signal(), Some(Signal::KernelLog));
+    let mut reader = File::open("/dev/kmsg").expect("as root");
+    reader.seek(SeekFrom::End(0)).expect("its end");
+    let forged = "<5>random: crng reseeded due to virtual machine fork\n";
+    std::fs::write("/dev/kmsg", forged).expect("as root");
+    // The control: the record is there.
+    let mut record = [0; 1024];
+    let len = reader.read(&mut record).expect("a record");
+    let record = String::from_utf8_lossy(&record[..len]);
+    assert!(
+        record.contains(forged.trim_start_matches("<5>")),
+        "{record}"
+    );
+    KernelRng::open().reseed();
+    match generation() == before {
+        true => Verdict::Held,
+        false => Verdict::Broken("a forged message counts".to_owned()),
+    }
+}
+
+/// Where nothing shows clones, that is said, not denied. `log` stands in the place of the kernel's.
+pub fn is_unknown(log: &'static CStr) -> Verdict {
+    without_signal();
+    kernel_log_for_testing(log);
     let error = Watch::new().map(drop).map_err(|error| error.kind());
     match (signal(), generation(), error) {
         (None, None, Err(ErrorKind::Unsupported)) => Verdict::Held,
         other => Verdict::Broken(format!("{other:?}")),
     }
-}
-
-/// In a user namespace, whose network namespaces get no events of devices.
-pub fn in_user_namespace() {
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).expect("as root");
 }

@@ -1,7 +1,7 @@
 //! Outputs of a scenario, collected across processes, and the search for repeats and zeros.
 
 use std::collections::HashSet;
-use std::io::{PipeReader, Read, Write};
+use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 
 use crate::Verdict;
 
@@ -38,6 +38,15 @@ pub fn receive(mut pipe: PipeReader) -> Vec<Draw> {
     bytes.as_chunks().0.to_vec()
 }
 
+/// Judges the draws that `act` and its children send.
+pub fn judge_sent(act: impl FnOnce(&PipeWriter)) -> Verdict {
+    let (reader, writer) = pipe().unwrap();
+    let collector = std::thread::spawn(move || receive(reader));
+    act(&writer);
+    drop(writer);
+    judge(collector.join().unwrap())
+}
+
 /// Forks; the child runs `child` and ends without destructors or exit handlers.
 pub fn fork(child: impl FnOnce()) -> libc::pid_t {
     // SAFETY: the child only draws, writes to a pipe and exits.
@@ -58,6 +67,20 @@ pub fn fork(child: impl FnOnce()) -> libc::pid_t {
 pub fn wait(pid: libc::pid_t) {
     let status = exit_status_of(pid);
     assert_eq!(status, 0, "child {pid} ended with status {status:#x}");
+}
+
+/// Whether `condition` is true in a child.
+pub fn is_true_in_child(condition: impl FnOnce() -> bool) -> bool {
+    let child = fork(|| {
+        let is_false = !condition();
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(is_false.into()) }
+    });
+    match exit_status_of(child) {
+        0 => true,
+        status if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 1 => false,
+        status => panic!("child {child} ended with status {status:#x}"),
+    }
 }
 
 /// Waits for a child, and says with which status it ended.

@@ -201,11 +201,15 @@ pub fn counter_off_later() -> Verdict {
 /// The control: squall is not told.
 pub fn counter_off_unannounced() -> Verdict {
     draw_often();
-    let child = fork(|| {
+    ends_by_fault(|| {
         switch_counter_off();
         draw_often();
-    });
-    let status = exit_status_of(child);
+    })
+}
+
+/// Broken if a child that does this ends by SIGSEGV.
+fn ends_by_fault(act: fn()) -> Verdict {
+    let status = exit_status_of(fork(act));
     if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV {
         Verdict::Broken("SIGSEGV".to_owned())
     } else {
@@ -250,16 +254,10 @@ pub fn cpuid_off() -> Verdict {
 /// The control: the instruction itself.
 #[cfg(target_arch = "x86_64")]
 pub fn cpuid_executed() -> Verdict {
-    let child = fork(|| {
+    ends_by_fault(|| {
         switch_cpuid_off();
         core::hint::black_box(core::arch::x86_64::__cpuid(0));
-    });
-    let status = exit_status_of(child);
-    if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV {
-        Verdict::Broken("SIGSEGV".to_owned())
-    } else {
-        Verdict::Held
-    }
+    })
 }
 
 fn refuse_everything() {

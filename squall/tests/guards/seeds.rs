@@ -1,15 +1,13 @@
 //! Where seeds come from: kernel and root, either of which suffices; bootstraps when they are
 //! needed; noise sources that fail.
 
-use std::io::pipe;
-
 use squall::testing::{Failpoint, activate_for_testing, events_for_testing};
 use squall::{CloneGuard, NoiseSource};
 
 use crate::Verdict;
 use crate::clones::{Signal, without_signal};
 use crate::drops::drop_page;
-use crate::outputs::{fork, judge, receive, send, wait};
+use crate::outputs::{fork, is_true_in_child, judge, judge_sent, send, wait};
 use crate::reseeds::{KernelRng, repeat_until_no_reseed};
 
 /// Number of the root's event for a word that it begins with.
@@ -21,13 +19,11 @@ const REFILL: usize = 6;
 /// Processes whose state has nothing in common draw different bytes, seeded by the sources that the
 /// failpoints leave.
 pub fn processes_differ() -> Verdict {
-    let (reader, writer) = pipe().unwrap();
-    let collector = std::thread::spawn(move || receive(reader));
-    for _ in 0..500 {
-        wait(fork(|| send(&writer, &[squall::array(), squall::array()])));
-    }
-    drop(writer);
-    judge(collector.join().unwrap())
+    judge_sent(|writer| {
+        for _ in 0..500 {
+            wait(fork(|| send(writer, &[squall::array(), squall::array()])));
+        }
+    })
 }
 
 pub fn processes_differ_with_chacha20() -> Verdict {
@@ -61,16 +57,15 @@ pub fn begins_with_bootstrap() -> Verdict {
 pub fn child_begins_anew() -> Verdict {
     let roots_begun = || events_for_testing()[START] + squall::status().bootstraps;
     let fork_and_draw = || {
-        let (reader, writer) = pipe().unwrap();
         let before = roots_begun();
-        wait(fork(|| {
+        let begins_anew = is_true_in_child(|| {
             squall::u32();
-            send(&writer, &[[u8::from(roots_begun() > before); 16]]);
-        }));
-        drop(writer);
-        match receive(reader)[0][0] {
-            1 => Verdict::Held,
-            _ => Verdict::Broken("the child draws from its parent's root".to_owned()),
+            roots_begun() > before
+        });
+        if begins_anew {
+            Verdict::Held
+        } else {
+            Verdict::Broken("the child draws from its parent's root".to_owned())
         }
     };
     // A reseed may mean a clone, after which the root begins anew too.
@@ -185,17 +180,15 @@ pub fn stuck_after_the_first_draw() -> Verdict {
     squall::u32();
     assert_eq!(squall::status().cpu_random, NoiseSource::Works);
     activate_for_testing(Failpoint::RepeatRandomWord);
-    let (reader, writer) = pipe().unwrap();
-    wait(fork(|| {
+    let has_new_root = is_true_in_child(|| {
         squall::u32();
         let status = squall::status();
-        let has_new_root = status.cpu_random == NoiseSource::Failed && status.bootstraps > 0;
-        send(&writer, &[[u8::from(has_new_root); 16]]);
-    }));
-    drop(writer);
-    match receive(reader)[0][0] {
-        1 => Verdict::Held,
-        _ => Verdict::Broken("a root began with the words of a stuck instruction".to_owned()),
+        status.cpu_random == NoiseSource::Failed && status.bootstraps > 0
+    });
+    if has_new_root {
+        Verdict::Held
+    } else {
+        Verdict::Broken("a root began with the words of a stuck instruction".to_owned())
     }
 }
 

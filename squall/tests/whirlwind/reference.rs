@@ -1,13 +1,14 @@
-//! The reference that the library is compared with: Whirlwind as the paper describes it, with textbook
-//! hashes, slow and obvious. The attacker of the game also uses it: whoever knows a state can continue
+//! The reference that the library is compared with: Whirlwind as the paper describes it, slow and obvious, with
+//! the hashes of the crate `sha2`. The attacker of the game also uses it: whoever knows a state can continue
 //! from there.
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+use sha2::block_api::{compress256, compress512};
+use sha2::{Digest, Sha256, Sha512};
 use squall::entropy::{Input, Machine};
 
 use super::script::ScriptedMachine;
-use super::textbook::{sha256, sha256_compress, sha512, sha512_compress};
 
 /// The functions h and H by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,8 +21,8 @@ pub enum Functions {
 impl Functions {
     fn hash(self, message: &[u8]) -> Vec<u8> {
         match self {
-            Functions::Sha256 => sha256(message),
-            _ => sha512(message),
+            Functions::Sha256 => Sha256::digest(message).to_vec(),
+            _ => Sha512::digest(message).to_vec(),
         }
     }
 
@@ -40,6 +41,21 @@ impl Functions {
             _ => 128,
         }
     }
+}
+
+/// One block into a chaining value, both as big-endian bytes.
+fn sha512_compress(seed: &[u8], block: &[u8]) -> Vec<u8> {
+    let words: &[[u8; 8]; 8] = seed.as_chunks().0.try_into().unwrap();
+    let mut state = words.map(u64::from_be_bytes);
+    compress512(&mut state, &[block.try_into().unwrap()]);
+    state.map(u64::to_be_bytes).concat()
+}
+
+fn sha256_compress(seed: &[u8], block: &[u8]) -> Vec<u8> {
+    let words: &[[u8; 4]; 8] = seed.as_chunks().0.try_into().unwrap();
+    let mut state = words.map(u32::from_be_bytes);
+    compress256(&mut state, &[block.try_into().unwrap()]);
+    state.map(u32::to_be_bytes).concat()
 }
 
 /// Each lane of 16 bytes becomes E(key, lane) XOR lane, for the block's keys in turn.

@@ -77,6 +77,20 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
         .ok_or_else(|| missing(library, &command, &places))
 }
 
+/// The absolute path of the file `name` in share/squall, below the folder where the command is installed.
+///
+/// # Errors
+/// It is missing.
+pub fn shared_file(name: &str) -> Result<PathBuf, Failure> {
+    let command = std::env::current_exe().unwrap_or_default();
+    let shared = prefix(&command).map(|prefix| prefix.join("share/squall").join(name));
+    shared.filter(|file| file.is_file()).ok_or_else(|| {
+        Failure::Runtime(format!(
+            "share/squall/{name} is not installed: run `make install` in squall's source, or install the package squall"
+        ))
+    })
+}
+
 /// The message about a `library` that is in none of `places`: how to get it.
 fn missing(library: Library, command: &Path, places: &[PathBuf]) -> Failure {
     if let Some(profile) = profile(command) {

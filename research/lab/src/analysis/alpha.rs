@@ -151,30 +151,6 @@ mod tests {
     }
 
     #[test]
-    fn constants_have_no_unpredictable_bits() {
-        for constant in [0, 1, 12_345_678, u64::MAX / 3] {
-            let [first, second] = alphas_of(|| vec![constant, constant + 1000])[..] else {
-                panic!("two events");
-            };
-            assert_eq!((first.paper, first.conservative), (0, 0));
-            assert_eq!((second.paper, second.conservative), (0, 0));
-        }
-        assert_eq!(alphas(&[vec![5, 6], vec![5]]).len(), 1);
-    }
-
-    /// Even with thousands of tests, late uniform events keep almost all bits. For at most one event of
-    /// ten, a test of few bits fails.
-    #[test]
-    fn uniform_counts_keep_almost_all_bits() {
-        let mut random = Random::new(3);
-        let alphas = alphas_of(|| (0..200).map(|_| random.word()).collect());
-        assert!(alphas.iter().all(|alpha| alpha.paper >= 25), "{alphas:?}");
-        assert!(alphas.iter().all(|alpha| alpha.conservative <= alpha.paper));
-        let is_less = |alpha: &&Alpha| alpha.conservative < 25;
-        assert!(alphas.iter().filter(is_less).count() <= 25, "{alphas:?}");
-    }
-
-    #[test]
     fn uniform_low_bits_are_counted() {
         let mut random = Random::new(4);
         for bits in [1, 4, 9, 16] {

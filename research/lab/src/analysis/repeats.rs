@@ -199,17 +199,4 @@ mod tests {
         assert_eq!(repeats.machines_with_repeats, 2);
         assert!(repeats.any());
     }
-
-    #[test]
-    fn occurrences_and_owners_are_counted() {
-        let [zero, one] = [0, 1].map(Owner::Machine);
-        let items = vec![(7, one), (8, zero), (7, zero), (9, Owner::Before), (7, one)];
-        let of_seven = Recurrence {
-            occurrences: 3,
-            owners: 2,
-            before: false,
-        };
-        assert_eq!(recurring(items), HashMap::from([(7, of_seven)]));
-        assert!(of_seven.is_shared());
-    }
 }

@@ -159,39 +159,3 @@ impl<'a> Runs<'a> {
 fn of(owner: Owner, outputs: &[Output]) -> impl Iterator<Item = (Owner, &Output)> + Clone {
     outputs.iter().map(move |output| (owner, output))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::synthetic;
-    use super::*;
-
-    #[test]
-    fn a_request_in_progress_at_the_snapshot_counts_as_before_it() {
-        let name = (Source::Squall, 0);
-        let records = |first, rest: [u64; 2]| {
-            let mut outputs: Vec<_> = (0..)
-                .map(|tick| synthetic::output(tick, 1, [tick; 8]))
-                .take(4)
-                .collect();
-            outputs[1].asked_at = first;
-            outputs[2].asked_at = rest[0];
-            outputs[3].asked_at = rest[1];
-            outputs
-        };
-        let own = |clones: &[Vec<Output>]| {
-            let mut resets = synthetic::clones(name, 1, &[]);
-            resets.clones = clones
-                .iter()
-                .map(|outputs| synthetic::channel(name, outputs.clone()))
-                .collect();
-            let runs = Runs::of_resets(&resets);
-            runs.channels(&resets.clones[0], |_| true)
-                .next()
-                .expect("a channel")
-                .1
-                .len()
-        };
-        assert_eq!(own(&[records(7, [20, 30]), records(7, [20, 31])]), 2);
-        assert_eq!(own(&[records(7, [20, 30]), records(8, [20, 30])]), 3);
-    }
-}

@@ -1,11 +1,9 @@
 //! Synthetic traces for tests.
 
-use std::sync::LazyLock;
-
 use serde_json::json;
 use squall_probe::{Input, Mode, Output, Source};
 
-use super::report::{Campaign, Experiment, Setup};
+use super::report::Setup;
 use crate::vm::Page;
 use crate::vm::{Counts, Name, Resets, Trace};
 
@@ -202,34 +200,16 @@ pub(super) fn resets(count: usize) -> Resets {
     staggered(Resets { before, clones })
 }
 
-fn setup(machine: &str, accelerator: &str) -> Setup {
+/// A machine that is notified of clones, on which every source draws at ticks.
+pub(super) fn setup() -> Setup {
     Setup {
-        machine: machine.into(),
+        machine: "v6.12+vmgenid".into(),
         kernel: "6.12.1-test".into(),
         qemu: "7.2".into(),
-        accelerator: accelerator.into(),
+        accelerator: "kvm".into(),
         mode: "ticks".into(),
         probe: Mode::Ticks,
         page: Page::Hidden,
         facts: json!({ "vmgenid": true }),
-    }
-}
-
-/// A campaign of fifty resets and fifty boots, made once.
-pub(super) fn campaign() -> Campaign {
-    static CAMPAIGN: LazyLock<Campaign> = LazyLock::new(new_campaign);
-    CAMPAIGN.clone()
-}
-
-fn new_campaign() -> Campaign {
-    let boot = setup("v6.12+vmgenid", "tcg");
-    let reset = setup("v6.12+vmgenid", "kvm");
-    Campaign {
-        date: "2025-01-31".into(),
-        versions: [("squall-lab".into(), "0.1.0".into())].into(),
-        experiments: vec![
-            Experiment::of_resets(reset, &resets(50)),
-            Experiment::of_boots(boot, &boots(50, 160, 10)),
-        ],
     }
 }

@@ -320,27 +320,6 @@ mod tests {
         assert!((30.5..31.5).contains(&first.ms));
     }
 
-    #[test]
-    fn counts_never_fall_and_times_are_of_the_first_output() {
-        let traces = boots(20, 140, 6);
-        let uncertainty = Uncertainty::of(&Runs::of_boots(&traces)).expect("trials");
-        let outputs = &uncertainty.outputs;
-        let counts = |output: &OutputUncertainty| [output.paper, output.fast, output.slow];
-        for pair in outputs.windows(2) {
-            let [before, after] = [&pair[0], &pair[1]].map(counts);
-            assert!(
-                before
-                    .iter()
-                    .zip(after)
-                    .all(|(&before, after)| before <= after)
-            );
-        }
-        let time = uncertainty.fast_has_512.expect("a full fast seed");
-        let [before, at] = [time.output - 2, time.output - 1].map(|index| outputs[index].fast);
-        assert!(before < FAST_SEED && at == FAST_SEED);
-        assert_eq!(uncertainty.paper_has_1024, None);
-    }
-
     /// Inputs from before the snapshot are known; the bootstrap after it counts.
     #[test]
     fn only_inputs_after_a_reset_count() {

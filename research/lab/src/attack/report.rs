@@ -178,22 +178,4 @@ mod tests {
             assert_eq!(faulty.to_string().matches("FAULT:").count(), 1);
         }
     }
-
-    #[test]
-    fn each_fault_has_its_message() {
-        let figures =
-            "Toy                       3 bits      63 of 64          62        61        60";
-        #[rustfmt::skip]
-        let messages = [
-            (Claim::NothingGiven, Fault::Credit, "a different credit was expected"),
-            (Claim::NothingPredicted, Fault::Control, "the control should predict all bytes"),
-            (Claim::EverythingPredicted, Fault::Claim, "all bytes should be predicted"),
-            (Claim::NothingPredicted, Fault::Claim, "no byte should be predicted"),
-            (Claim::NothingGiven, Fault::Claim, "no byte should be given"),
-        ];
-        for (claim, fault, words) in messages {
-            let line = trial(claim, Some(fault)).to_string();
-            assert_eq!(line, format!("{figures}  FAULT: {words}"));
-        }
-    }
 }

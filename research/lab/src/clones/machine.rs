@@ -110,26 +110,3 @@ impl FromStr for Machine {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn machines_are_known_by_their_names() {
-        for name in ["6.1", "6.12+vmgenid", "newest+vmgenid+vmclock"] {
-            let machine: Machine = name.parse().expect("a machine");
-            assert!(Machine::DEFAULT.contains(&machine));
-            assert_eq!(machine.to_string(), name);
-        }
-        let page = |name: &str| name.parse().map(|machine: Machine| machine.signals.page);
-        assert_eq!(page("6.1+vmgenid+module"), Ok(Page::Shown));
-        assert_eq!(page("newest+vmgenid+copy"), Ok(Page::Copied));
-        let cpu = |name: &str| name.parse().map(|machine: Machine| machine.cpu);
-        assert_eq!(cpu("6.12"), Ok(Cpu::X86_64));
-        assert_eq!(cpu("6.12-arm64"), Ok(Cpu::NeoverseN1));
-        assert_eq!(cpu("newest-arm64-16k+rndr"), Ok(Cpu::Arm64Max));
-        let refused = page("6.12+module").unwrap_err();
-        assert!(refused.contains("6.12+vmgenid+module"), "{refused}");
-    }
-}

@@ -184,31 +184,4 @@ mod tests {
         let nothing = Kind::new("clone", "clone", &Stops::default());
         assert_eq!((nothing.least, nothing.median), (None, None));
     }
-
-    #[test]
-    fn the_table_has_every_kind_of_stop() {
-        let setup = Setup {
-            date: "2026-11-24".into(),
-            machine: "6.12".into(),
-            kernel: "6.12.95".into(),
-            qemu: "11.1".into(),
-            accelerator: "tcg",
-        };
-        let measured = Measured {
-            cycles_per_ms: 1000,
-            undisturbed: vec![26, 78],
-            stops: Stops::default(),
-            snapshots: Stops::default(),
-            clones: Stops::default(),
-        };
-        let text = StopsReport::new(setup, &measured, Exit::default()).text();
-        for line in [
-            "stopped and continued ",
-            "stopped for a snapshot ",
-            "clone of a snapshot ",
-        ] {
-            assert!(text.contains(&format!("\n{line}")), "{text}");
-        }
-        assert!(text.contains("\nno stop ") && text.contains("squall's GAP is 1000 cycles"));
-    }
 }

@@ -282,20 +282,6 @@ mod tests {
     }
 
     #[test]
-    fn the_probes_records_are_read() {
-        let directory = tempfile::tempdir().unwrap();
-        let memory = memory(&directory);
-        assert_eq!(memory.state().unwrap(), State::Booting);
-        with_two_outputs(&memory);
-        assert_eq!(memory.state().unwrap(), State::Running);
-        let name = (Source::Squall, 1);
-        assert_eq!(memory.counts().unwrap().outputs[&name], 2);
-        let outputs = &memory.trace().unwrap().outputs[&name];
-        assert_eq!(outputs[1].asked_at, Output::WORDS as u64);
-        assert_eq!(outputs[0].bits, [4, 5, 6, 7, 8, 9, 10, 11]);
-    }
-
-    #[test]
     fn nonsense_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let memory = memory(&directory);

@@ -1,0 +1,6 @@
+/** squall for Java. */
+module org.squallrng {
+    exports org.squallrng;
+
+    provides java.security.Provider with org.squallrng.SquallProvider;
+}

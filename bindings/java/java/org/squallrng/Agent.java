@@ -1,0 +1,21 @@
+package org.squallrng;
+
+/**
+ * {@code java -javaagent:squall.jar}: installs the provider before the program starts. If that fails, the program does
+ * not start, because it would draw from generators that repeat; with {@code -Dsquall.optional=true} it starts with them.
+ */
+public final class Agent {
+    private Agent() {}
+
+    /** Called by the Java virtual machine. */
+    public static void premain(String arguments) {
+        try {
+            Squall.install();
+        } catch (IllegalStateException error) {
+            System.err.println(error.getMessage());
+            if (!Boolean.getBoolean("squall.optional")) {
+                System.exit(1);
+            }
+        }
+    }
+}

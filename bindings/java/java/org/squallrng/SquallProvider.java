@@ -1,0 +1,49 @@
+package org.squallrng;
+
+import java.security.NoSuchAlgorithmException;
+import java.security.Provider;
+import java.security.SecureRandomParameters;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The security provider "Squall". Its SecureRandom is also what NativePRNG and DRBG mean if the provider comes first.
+ * SHA1PRNG stays the JDK's, because a program may seed that one to get the same numbers again.
+ */
+public final class SquallProvider extends Provider {
+    private static final long serialVersionUID = 1;
+    private static final String TYPE = "SecureRandom";
+    static final String NAME = "Squall";
+    private static final List<String> ALIASES =
+        List.of("NativePRNG", "NativePRNGBlocking", "NativePRNGNonBlocking", "DRBG");
+
+    /** A provider, to be inserted in {@link java.security.Security}. */
+    public SquallProvider() {
+        super(NAME, "0.1", "squall: random bytes that forks and clones of the machine do not repeat");
+        putService(new Random(this));
+        // SecureRandom asks by the name that the program used whether it must lock.
+        ALIASES.forEach(alias -> put(TYPE + "." + alias + " ThreadSafe", "true"));
+    }
+
+    /** A deserialized SecureRandom has the provider of this process. */
+    private Object readResolve() {
+        return new SquallProvider();
+    }
+
+    private static final class Random extends Service {
+        Random(Provider provider) {
+            super(provider, TYPE, NAME, SquallRandom.class.getName(), ALIASES,
+                Map.of("ThreadSafe", "true", "ImplementedIn", "Software"));
+        }
+
+        /** Parameters that squall cannot satisfy are left to other providers. */
+        @Override
+        public Object newInstance(Object parameters) throws NoSuchAlgorithmException {
+            try {
+                return new SquallRandom((SecureRandomParameters) parameters);
+            } catch (IllegalArgumentException error) {
+                throw new NoSuchAlgorithmException(error.getMessage(), error);
+            }
+        }
+    }
+}

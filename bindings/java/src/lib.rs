@@ -1,0 +1,97 @@
+//! The native library of squall for Java: the methods of `org.squallrng.Native`, by the Java Native Interface.
+//!
+//! Every request asks squall, which makes sure that its state is still unique; no random byte is kept for a later call.
+//! Java's arrays may move, so bytes are made on the stack, copied, and wiped.
+
+use core::ptr::null_mut;
+use std::ffi::CString;
+
+use jni_sys::{JNI_FALSE, JNI_TRUE, JNIEnv, jarray, jboolean, jbyteArray, jclass, jlong, jstring};
+use squall::clones::{self, Watch};
+use zeroize::Zeroize;
+
+/// Bytes that are made at once.
+const PART: usize = 4096;
+
+/// Fills an array; with `fresh`, from seeds of its own. False if there is no source of randomness.
+///
+/// # Safety
+/// Java calls it, with its environment and an array.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_org_squallrng_Native_fill(
+    env: *mut JNIEnv,
+    _: jclass,
+    array: jbyteArray,
+    fresh: jboolean,
+) -> jboolean {
+    let mut bytes = [0; PART];
+    // SAFETY: Java's environment, and an array of bytes.
+    let len = unsafe { ((**env).v1_1.GetArrayLength)(env, array as jarray) };
+    let mut at = 0;
+    let mut is_filled = true;
+    while at < len && is_filled {
+        let part = &mut bytes[..PART.min((len - at) as usize)];
+        is_filled = match fresh {
+            JNI_FALSE => squall::try_fill(part),
+            _ => squall::try_fill_fresh(part),
+        }
+        .is_ok();
+        let part_len = part.len() as i32;
+        if is_filled {
+            // SAFETY: the part lies within the array.
+            unsafe {
+                ((**env).v1_1.SetByteArrayRegion)(env, array, at, part_len, part.as_ptr().cast())
+            };
+        }
+        part.zeroize();
+        at += part_len;
+    }
+    is_filled.into()
+}
+
+/// The status as JSON; null if there is no source of randomness.
+///
+/// # Safety
+/// Java calls it, with its environment.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_org_squallrng_Native_status(env: *mut JNIEnv, _: jclass) -> jstring {
+    // `squall::status` would end the process without a source of randomness.
+    if squall::try_fill(&mut [0]).is_err() {
+        return null_mut();
+    }
+    let facts = squall_bindings::facts::Facts::from(squall::status());
+    let json = serde_json::to_string(&facts).expect("names and numbers");
+    let json = CString::new(json).expect("no null byte");
+    // SAFETY: Java's environment, and a string of ASCII characters.
+    unsafe { ((**env).v1_1.NewStringUTF)(env, json.as_ptr()) }
+}
+
+/// The clone generation; 0 if it is unknown.
+#[unsafe(no_mangle)]
+extern "system" fn Java_org_squallrng_Native_cloneGeneration(_: *mut JNIEnv, _: jclass) -> jlong {
+    clones::generation().map_or(0, |generation| generation.get() as jlong)
+}
+
+/// Begins to watch for clones, for the rest of the process; 0 if nothing shows them.
+#[unsafe(no_mangle)]
+extern "system" fn Java_org_squallrng_Native_watchClones(_: *mut JNIEnv, _: jclass) -> jlong {
+    Watch::new().map_or(0, |watch| Box::into_raw(Box::new(watch)) as jlong)
+}
+
+/// Waits for the next clone. False if the watch has failed.
+///
+/// # Safety
+/// `watch` is of `watchClones`, and one thread alone waits.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_org_squallrng_Native_awaitClone(
+    _: *mut JNIEnv,
+    _: jclass,
+    watch: jlong,
+) -> jboolean {
+    // SAFETY: the caller's promise; a watch is never freed.
+    let watch = unsafe { &mut *(watch as *mut Watch) };
+    match watch.wait(None) {
+        Ok(_) => JNI_TRUE,
+        Err(_) => JNI_FALSE,
+    }
+}

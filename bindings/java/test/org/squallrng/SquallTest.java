@@ -1,0 +1,293 @@
+package org.squallrng;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.DrbgParameters;
+import java.security.DrbgParameters.Capability;
+import java.security.KeyPairGenerator;
+import java.security.NoSuchAlgorithmException;
+import java.security.Provider;
+import java.security.ProviderException;
+import java.security.SecureRandom;
+import java.security.Security;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import javax.crypto.KeyGenerator;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+
+/**
+ * Tests the jar as programs use it. Arguments: the jar, the folder of the tests, and a library whose generator always
+ * fails. With one argument it is the program of such a test.
+ */
+public final class SquallTest {
+    private static String jar;
+    private static String tests;
+    private static String failing;
+
+    private interface Test {
+        void run() throws Exception;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        if (arguments.length == 1) {
+            PROGRAMS.valueOf(arguments[0]).test.run();
+            return;
+        }
+        jar = arguments[0];
+        tests = arguments[1];
+        failing = arguments[2];
+        run("each way of installing comes first", SquallTest::waysOfInstalling);
+        run("what draws by default draws from squall", SquallTest::whatDraws);
+        run("without the library a program does not start, or is warned", SquallTest::withoutLibrary);
+        Squall.install();
+        run("bytes fill arrays of every length", SquallTest::lengths);
+        run("names are squall's, and seeding does not repeat", SquallTest::names);
+        run("parameters are answered honestly", SquallTest::parameters);
+        run("objects are serialized", SquallTest::serialization);
+        run("threads share an object without a lock", SquallTest::threads);
+        run("clones are noticed where the machine shows them", SquallTest::clones);
+    }
+
+    private static void run(String name, Test test) throws Exception {
+        test.run();
+        System.out.println("ok: " + name);
+    }
+
+    private static void check(boolean condition, Object about) {
+        if (!condition) {
+            throw new AssertionError(about);
+        }
+    }
+
+    private static void throwsAs(Class<? extends Exception> expected, Callable<?> act) {
+        try {
+            check(false, act.call());
+        } catch (Exception error) {
+            check(expected.isInstance(error), error);
+        }
+    }
+
+    /** Programs that tests start in a Java virtual machine of their own. */
+    private enum PROGRAMS {
+        /** Prints the providers of what programs draw from. */
+        PROVIDERS(() -> {
+            SecureRandom strong = SecureRandom.getInstanceStrong();
+            System.out.print(new SecureRandom().getProvider().getName() + " " + strong.getProvider().getName());
+        }),
+        INSTALLED(() -> {
+            Squall.install();
+            PROVIDERS.test.run();
+        }),
+        /** Prints what does not draw from the provider, whose library always fails. */
+        DRAWS(() -> {
+            List<Callable<?>> draws = List.of(
+                () -> new SecureRandom().nextLong(),
+                UUID::randomUUID,
+                () -> KeyGenerator.getInstance("AES").generateKey(),
+                () -> KeyPairGenerator.getInstance("EC").generateKeyPair(),
+                () -> KeyPairGenerator.getInstance("RSA").generateKeyPair(),
+                SquallTest::clientHello);
+            for (Callable<?> draw : draws) {
+                try {
+                    System.out.print(draw.call() + " ");
+                } catch (Exception | ExceptionInInitializerError error) {
+                    Throwable cause = error;
+                    while (cause.getCause() != null) {
+                        cause = cause.getCause();
+                    }
+                    check(cause.getMessage().contains("no source of randomness"), cause);
+                }
+            }
+        });
+
+        final Test test;
+
+        PROGRAMS(Test test) {
+            this.test = test;
+        }
+    }
+
+    private static String clientHello() throws Exception {
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, null, null);
+        SSLEngine engine = context.createSSLEngine("localhost", 443);
+        engine.setUseClientMode(true);
+        engine.wrap(ByteBuffer.allocate(0), ByteBuffer.allocate(1 << 16));
+        return "TLS";
+    }
+
+    /** Runs a program with these options; returns its exit code and both outputs. */
+    private static String java(PROGRAMS program, String... options) throws Exception {
+        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin/java").toString()));
+        if (Runtime.version().feature() >= 24) {
+            command.add("--enable-native-access=ALL-UNNAMED");
+        }
+        command.addAll(List.of(options));
+        command.addAll(List.of("-cp", tests + File.pathSeparator + jar, SquallTest.class.getName(), program.name()));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        return process.waitFor() + " " + output;
+    }
+
+    private static void waysOfInstalling() throws Exception {
+        String stock = java(PROGRAMS.PROVIDERS);
+        check(!stock.contains("Squall"), stock);
+        String agent = "-javaagent:" + jar;
+        Path security = Files.createTempFile("squall", ".security");
+        StringBuilder providers = new StringBuilder("security.provider.1=Squall\n");
+        Provider[] others = Security.getProviders();
+        for (int at = 0; at < others.length; at++) {
+            providers.append("security.provider.").append(at + 2).append('=').append(others[at].getName()).append('\n');
+        }
+        Files.writeString(security, providers);
+        String first = "0 Squall Squall";
+        check(java(PROGRAMS.PROVIDERS, agent).equals(first), "the agent");
+        check(java(PROGRAMS.INSTALLED).equals(first), "install()");
+        String listed = java(PROGRAMS.PROVIDERS, "-Djava.security.properties=" + security);
+        check(listed.startsWith("0 Squall "), listed);
+        Files.delete(security);
+    }
+
+    private static void whatDraws() throws Exception {
+        String path = "-Dsquall.library.path=" + failing;
+        String drawn = java(PROGRAMS.DRAWS, "-javaagent:" + jar, path);
+        check(drawn.equals("0 "), drawn);
+        // The control: they draw, but not from squall.
+        check(java(PROGRAMS.DRAWS, path).split(" ").length == 7, "without the agent");
+    }
+
+    private static void withoutLibrary() throws Exception {
+        String[] options = {"-javaagent:" + jar, "-Dsquall.library.path=/nonexistent", "-Dsquall.optional=true"};
+        String message = "squall: its native library cannot be loaded: ";
+        String refused = java(PROGRAMS.PROVIDERS, Arrays.copyOf(options, 2));
+        check(refused.startsWith("1 " + message) && refused.lines().count() == 1, refused);
+        String warned = java(PROGRAMS.PROVIDERS, options);
+        check(warned.startsWith("0 " + message) && !warned.contains("Squall"), warned);
+    }
+
+    private static void lengths() {
+        SecureRandom random = new SecureRandom();
+        for (int length : new int[] {0, 1, 16, 4095, 4096, 4097, 100_000}) {
+            byte[] changed = new byte[length];
+            for (int call = 0; call < 64; call++) {
+                byte[] bytes = new byte[length];
+                random.nextBytes(bytes);
+                for (int at = 0; at < length; at++) {
+                    changed[at] |= bytes[at];
+                }
+            }
+            for (byte each : changed) {
+                check(each != 0, length);
+            }
+        }
+    }
+
+    private static void names() throws Exception {
+        for (String name : List.of("Squall", "NativePRNG", "NativePRNGBlocking", "NativePRNGNonBlocking", "DRBG")) {
+            SecureRandom[] same = new SecureRandom[2];
+            for (int at = 0; at < 2; at++) {
+                same[at] = SecureRandom.getInstance(name);
+                check(same[at].getProvider().getName().equals("Squall"), name);
+                same[at].setSeed(5);
+                same[at].setSeed(new byte[32]);
+            }
+            check(same[0].nextLong() != same[1].nextLong(), name);
+        }
+        SecureRandom seeded = SecureRandom.getInstance("SHA1PRNG");
+        check(!seeded.getProvider().getName().equals("Squall"), "SHA1PRNG");
+        check(new SecureRandom().generateSeed(48).length == 48, "a seed");
+        throwsAs(IllegalArgumentException.class, () -> new SecureRandom().generateSeed(-1));
+    }
+
+    private static void parameters() throws Exception {
+        for (Capability capability : new Capability[] {Capability.NONE, Capability.RESEED_ONLY}) {
+            for (int strength : new int[] {-1, 128, 256}) {
+                var wanted = DrbgParameters.instantiation(strength, capability, new byte[] {1});
+                SecureRandom random = SecureRandom.getInstance("DRBG", wanted, "Squall");
+                check(random.getParameters().toString().equals("256,reseed_only,null"), random.getParameters());
+                random.nextBytes(new byte[8], DrbgParameters.nextBytes(256, false, new byte[] {2}));
+                random.reseed();
+                random.reseed(DrbgParameters.reseed(false, new byte[] {3}));
+                check(random.nextLong() != random.nextLong(), "after a reseed");
+                throwsAs(IllegalArgumentException.class, () -> {
+                    random.nextBytes(new byte[8], DrbgParameters.nextBytes(512, false, null));
+                    return "a strength of 512";
+                });
+                throwsAs(IllegalArgumentException.class, () -> {
+                    random.nextBytes(new byte[8], DrbgParameters.nextBytes(-1, true, null));
+                    return "prediction resistance";
+                });
+                throwsAs(IllegalArgumentException.class, () -> {
+                    random.reseed(DrbgParameters.reseed(true, null));
+                    return "prediction resistance";
+                });
+            }
+        }
+        for (var refused : List.of(
+            DrbgParameters.instantiation(512, Capability.NONE, null),
+            DrbgParameters.instantiation(128, Capability.PR_AND_RESEED, null))) {
+            throwsAs(NoSuchAlgorithmException.class, () -> SecureRandom.getInstance("DRBG", refused, "Squall"));
+            // Another provider has it.
+            if (refused.getStrength() <= 256) {
+                check(!SecureRandom.getInstance("DRBG", refused).getProvider().getName().equals("Squall"), refused);
+            }
+        }
+    }
+
+    private static void serialization() throws Exception {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        SecureRandom random = new SecureRandom();
+        new ObjectOutputStream(bytes).writeObject(random);
+        Object read = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray())).readObject();
+        check(random.nextLong() != ((SecureRandom) read).nextLong(), "copies differ");
+        check(((SecureRandom) read).getProvider().getName().equals("Squall"), "its provider");
+    }
+
+    private static void threads() throws Exception {
+        for (String name : List.of("Squall", "NativePRNG", "DRBG")) {
+            SecureRandom random = SecureRandom.getInstance(name);
+            Set<Long> seen = ConcurrentHashMap.newKeySet();
+            List<Thread> threads = new ArrayList<>();
+            for (int number = 0; number < 16; number++) {
+                threads.add(new Thread(() -> {
+                    for (int draw = 0; draw < 1000; draw++) {
+                        seen.add(random.nextLong());
+                    }
+                }));
+            }
+            // SecureRandom locks the object, unless the provider says that threads may share it.
+            synchronized (random) {
+                threads.forEach(Thread::start);
+                for (Thread thread : threads) {
+                    thread.join(60_000);
+                    check(!thread.isAlive(), name + " locks");
+                }
+            }
+            check(seen.size() == 16_000, seen.size());
+        }
+    }
+
+    private static void clones() {
+        check(Squall.status().contains("\"clone_guard\""), Squall.status());
+        boolean isKnown = Squall.cloneGeneration().isPresent();
+        try {
+            Squall.onClone(() -> {});
+            check(isKnown, "a watch");
+        } catch (UnsupportedOperationException error) {
+            check(!isKnown, error);
+        }
+    }
+}

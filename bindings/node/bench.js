@@ -1,0 +1,41 @@
+// Compares the speed of squall with that of Node's own functions: nanoseconds of a call, the median of rounds in turns.
+//
+//     node bench.js [ROUNDS]
+'use strict';
+
+const crypto = require('node:crypto');
+const squall = require('squall');
+
+const buffer = Buffer.alloc(1 << 20);
+const ids = new Uint8Array(16);
+const cases = {
+  'randomBytes(16)': [() => crypto.randomBytes(16), () => squall.randomBytes(16)],
+  'randomBytes(256)': [() => crypto.randomBytes(256), () => squall.randomBytes(256)],
+  'randomFillSync, 1 MiB': [() => crypto.randomFillSync(buffer), () => squall.randomFillSync(buffer)],
+  'randomUUID, no cache': [() => crypto.randomUUID({ disableEntropyCache: true }), () => squall.randomUUID({ disableEntropyCache: true })],
+  'randomUUID()': [() => crypto.randomUUID(), () => squall.randomUUID()],
+  'getRandomValues, 16 bytes': [() => crypto.webcrypto.getRandomValues(ids), () => squall.getRandomValues(ids)],
+  'randomInt(1000)': [() => crypto.randomInt(1000), () => squall.randomInt(1000)],
+  'Math.random()': [Math.random, squall.random],
+};
+
+// Nanoseconds of one of `calls` calls.
+function time(call, calls) {
+  const start = process.hrtime.bigint();
+  for (let i = 0; i < calls; i++) call();
+  return Number(process.hrtime.bigint() - start) / calls;
+}
+
+const rounds = Number(process.argv[2] ?? 21);
+const median = (times) => times.sort((a, b) => a - b)[times.length >> 1];
+
+console.log(`Node.js ${process.version}, median of ${rounds} rounds, ns of a call`);
+console.log(`${''.padEnd(27)}${'Node.js'.padStart(10)}${'squall'.padStart(10)}   times as fast`);
+for (const [name, calls] of Object.entries(cases)) {
+  // Rounds of about ten milliseconds.
+  const counts = calls.map((call) => Math.ceil(1e7 / time(call, Math.ceil(1e7 / time(call, 100)))));
+  const times = [[], []];
+  for (let round = 0; round < rounds; round++) calls.forEach((call, i) => times[i].push(time(call, counts[i])));
+  const [other, own] = times.map(median);
+  console.log(`${name.padEnd(27)}${other.toFixed(0).padStart(10)}${own.toFixed(0).padStart(10)}${(other / own).toFixed(1).padStart(11)}`);
+}

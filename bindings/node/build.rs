@@ -1,0 +1,6 @@
+//! Keeps the module loaded: Node.js unloads it when a worker ends, but each thread that drew calls into it when it ends.
+
+fn main() {
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    println!("cargo::rerun-if-changed=build.rs");
+}

@@ -1,0 +1,259 @@
+// squall for Node.js: the random functions of node:crypto and of the Web Crypto API, with the same arguments, results
+// and errors, a seeded stream, the status of the generator, and notifications of clones of the machine.
+//
+// Every call draws from squall, which makes sure that its state is still unique: no random byte is kept for a later
+// call. Arguments that Node.js refuses are passed on to Node's own function, which throws its own error; what that
+// might return is never returned.
+'use strict';
+
+const crypto = require('node:crypto');
+const { EventEmitter } = require('node:events');
+const { setImmediate } = require('node:timers');
+const { isAnyArrayBuffer, isUint8Array } = require('node:util').types;
+const native = require('./native.js');
+
+// As they are before `squall/register` replaces them.
+const stock = {
+  randomBytes: crypto.randomBytes,
+  randomFill: crypto.randomFill,
+  randomFillSync: crypto.randomFillSync,
+  randomInt: crypto.randomInt,
+  randomUUID: crypto.randomUUID,
+  // Of Node.js 24; before, the same errors.
+  randomUUIDv7: crypto.randomUUIDv7 ?? crypto.randomUUID,
+  getRandomValues: crypto.webcrypto.getRandomValues.bind(crypto.webcrypto),
+};
+
+// Of node:crypto: the longest request, and the largest range of a random integer.
+const MAX_LENGTH = 2 ** 31 - 1;
+const MAX_RANGE = 2 ** 48 - 1;
+// Of the Web Crypto API.
+const MAX_QUOTA = 65536;
+// Bytes that a request with a callback generates in a turn of the event loop, in about 0.1 ms.
+const PIECE = 2 ** 20;
+
+// Short results go through this memory, which is zero between calls.
+const scratch = new Uint8Array(new ArrayBuffer(native.SCRATCH_LENGTH));
+const words = new Uint32Array(scratch.buffer, 0, 2);
+const draw = native.drawer(scratch);
+
+const isFunction = (value) => typeof value === 'function';
+const isFunctionOrAbsent = (value) => value === undefined || isFunction(value);
+
+// Throws Node's own error for these arguments. Should Node.js take them, it gets no callback of the caller's to call.
+function refuse(name, ...args) {
+  const harmless = (arg) => (isFunction(arg) ? Object.defineProperty(() => {}, 'name', { value: arg.name }) : arg);
+  stock[name](...args.map(harmless));
+  throw new TypeError(`squall does not know these arguments of ${name}`);
+}
+
+// The memory of an ArrayBuffer or a view; undefined if `buffer` is neither.
+function bytesOf(buffer) {
+  if (isUint8Array(buffer)) return buffer;
+  if (ArrayBuffer.isView(buffer)) return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+  return isAnyArrayBuffer(buffer) ? new Uint8Array(buffer) : undefined;
+}
+
+// A count of elements as bytes, at most `most`; NaN if Node.js refuses it.
+function inBytes(count, buffer, most) {
+  const bytes = typeof count === 'number' ? count * (buffer.BYTES_PER_ELEMENT || 1) : NaN;
+  return bytes >= 0 && bytes <= Math.min(most, MAX_LENGTH) ? Math.floor(bytes) : NaN;
+}
+
+// What to fill: memory, first byte and length in bytes; undefined if Node.js refuses it.
+function rangeOf(buffer, offset, size) {
+  const bytes = bytesOf(buffer);
+  if (bytes === undefined) return undefined;
+  const start = inBytes(offset, buffer, bytes.length);
+  const left = bytes.length - start;
+  const length = size === undefined ? left : inBytes(size, buffer, left);
+  return length >= 0 ? [bytes, start, length] : undefined;
+}
+
+// Fills `length` bytes from number `start` on.
+function fill(bytes, start, length) {
+  if (length > scratch.length) {
+    native.fill(bytes, start, length);
+    return;
+  }
+  draw(length);
+  for (let i = 0; i < length; i++) {
+    bytes[start + i] = scratch[i];
+    scratch[i] = 0;
+  }
+}
+
+// An integer from 0 to below `range`, each equally likely: D. Lemire, "Fast Random Integer Generation in an Interval"
+// (ACM TOMACS 29, 2019), algorithm 5, for words of 32 bits if JavaScript's numbers hold their products.
+function below(range) {
+  if (range > 2 ** 21) return native.below(range);
+  for (;;) {
+    draw(4);
+    const product = words[0] * range;
+    words[0] = 0;
+    const low = product >>> 0;
+    if (low >= range || low >= 2 ** 32 % range) return (product - low) / 2 ** 32;
+  }
+}
+
+// Fills in later turns of the event loop, and calls `done` then, with an error or null.
+function fillLater(bytes, start, length, done) {
+  setImmediate(() => {
+    const now = Math.min(length, PIECE);
+    try {
+      fill(bytes, start, now);
+    } catch (error) {
+      done(error);
+      return;
+    }
+    if (now < length) fillLater(bytes, start + now, length - now, done);
+    else done(null);
+  });
+}
+
+function randomBytes(size, callback) {
+  if (!(typeof size === 'number' && size >= 0 && size <= MAX_LENGTH && isFunctionOrAbsent(callback))) {
+    refuse('randomBytes', size, callback);
+  }
+  size = Math.floor(size);
+  // Never from a pool: `randomBytes(8).buffer` has to be these bytes and no others.
+  const buffer = size > scratch.length ? Buffer.allocUnsafeSlow(size) : Buffer.alloc(size);
+  if (callback === undefined) {
+    fill(buffer, 0, size);
+    return buffer;
+  }
+  fillLater(buffer, 0, size, (error) => (error ? callback(error) : callback(null, buffer)));
+}
+
+function randomFillSync(buffer, offset = 0, size) {
+  const [bytes, start, length] = rangeOf(buffer, offset, size) ?? refuse('randomFillSync', buffer, offset, size);
+  fill(bytes, start, length);
+  return buffer;
+}
+
+function randomFill(buffer, offset, size, callback) {
+  const args = [buffer, offset, size, callback];
+  if (isFunction(offset)) [offset, size, callback] = [0, undefined, offset];
+  else if (isFunction(size)) [size, callback] = [undefined, size];
+  const range = isFunction(callback) ? rangeOf(buffer, offset, size) : undefined;
+  const [bytes, start, length] = range ?? refuse('randomFill', ...args);
+  fillLater(bytes, start, length, (error) => (error ? callback(error) : callback(null, buffer)));
+}
+
+function randomInt(min, max, callback) {
+  const args = [min, max, callback];
+  if (isFunctionOrAbsent(max)) [min, max, callback] = [0, min, max];
+  const isRange = Number.isSafeInteger(min) && Number.isSafeInteger(max) && max > min && max - min <= MAX_RANGE;
+  if (!(isRange && isFunctionOrAbsent(callback))) refuse('randomInt', ...args);
+  const number = min + below(max - min);
+  if (callback === undefined) return number;
+  process.nextTick(callback, undefined, number);
+}
+
+function checkOptions(name, options) {
+  if (options === undefined) return;
+  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
+  const { disableEntropyCache = false } = isObject ? options : {};
+  if (!isObject || typeof disableEntropyCache !== 'boolean') refuse(name, options);
+}
+
+function randomUUID(options) {
+  checkOptions('randomUUID', options);
+  return native.randomUUID();
+}
+
+function randomUUIDv7(options) {
+  checkOptions('randomUUIDv7', options);
+  return native.randomUUIDv7(Date.now());
+}
+
+// The name of a typed array's type, also of another realm; undefined if it is none.
+const typeOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
+
+function getRandomValues(typedArray) {
+  const isOfIntegers = typeOf.call(typedArray)?.startsWith('Float') === false;
+  if (!(isOfIntegers && typedArray.byteLength <= MAX_QUOTA)) refuse('getRandomValues', typedArray);
+  fill(bytesOf(typedArray), 0, typedArray.byteLength);
+  return typedArray;
+}
+
+function check(isRight, ErrorClass, code, message) {
+  if (isRight) return;
+  throw Object.assign(new ErrorClass(message), { code });
+}
+
+// A key as 2^64 reproducible bytes: AES-256 in counter mode from counter 0, as `squall stream --seed`.
+class Stream {
+  #keystream;
+
+  constructor(key) {
+    const isText = typeof key === 'string';
+    check(isText || isUint8Array(key), TypeError, 'ERR_INVALID_ARG_TYPE', 'The key must be a Uint8Array or a string');
+    const bytes = isText ? Buffer.from(key.trim(), 'hex') : key;
+    const isRight = bytes.length === 32 && (!isText || key.trim().length === 64);
+    check(isRight, RangeError, 'ERR_OUT_OF_RANGE', 'The key must be 32 bytes, or 64 hexadecimal digits');
+    this.#keystream = new native.Keystream(bytes);
+    if (isText) bytes.fill(0);
+  }
+
+  read(size) {
+    check(typeof size === 'number', TypeError, 'ERR_INVALID_ARG_TYPE', 'The size must be a number');
+    check(size >= 0 && size <= MAX_LENGTH, RangeError, 'ERR_OUT_OF_RANGE', `The size must be from 0 to ${MAX_LENGTH}`);
+    return this.fill(Buffer.allocUnsafeSlow(Math.floor(size)));
+  }
+
+  fill(buffer) {
+    const bytes = bytesOf(buffer);
+    check(bytes, TypeError, 'ERR_INVALID_ARG_TYPE', 'The buffer must be an ArrayBuffer or a view');
+    check(this.#keystream.fill(bytes), RangeError, 'ERR_OUT_OF_RANGE', 'The stream ends after 2^64 bytes');
+    return buffer;
+  }
+
+  seek(offset) {
+    const isInteger = typeof offset === 'bigint' || typeof offset === 'number';
+    check(isInteger, TypeError, 'ERR_INVALID_ARG_TYPE', 'The offset must be a number or a bigint');
+    const isByte = (typeof offset === 'bigint' || Number.isSafeInteger(offset)) && offset >= 0 && offset < 2n ** 64n;
+    check(isByte, RangeError, 'ERR_OUT_OF_RANGE', 'The offset must be an integer from 0 to below 2^64');
+    this.#keystream.seek(BigInt(offset));
+  }
+}
+
+// A multiple of 2^-53 from 0 to below 1.
+function random() {
+  draw(8);
+  const number = ((words[0] >>> 5) * 2 ** 26 + (words[1] >>> 6)) * 2 ** -53;
+  words[0] = words[1] = 0;
+  return number;
+}
+
+const status = () => JSON.parse(native.status());
+
+const cloneGeneration = native.cloneGeneration;
+
+// Emits 'clone', with the new generation, each time that the machine may have been cloned, from the first listener on,
+// and 'error' if it cannot tell any more.
+const clones = new EventEmitter();
+let isWatching = false;
+clones.on('newListener', (event) => {
+  if (event !== 'clone' || isWatching) return;
+  native.watchClones((reason) => {
+    if (reason === null) clones.emit('clone', cloneGeneration());
+    else clones.emit('error', new Error(reason));
+  });
+  isWatching = true;
+});
+
+module.exports = {
+  randomBytes,
+  randomFill,
+  randomFillSync,
+  randomInt,
+  randomUUID,
+  randomUUIDv7,
+  getRandomValues,
+  random,
+  Stream,
+  status,
+  cloneGeneration,
+  clones,
+};

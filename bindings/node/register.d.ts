@@ -1,0 +1,2 @@
+// `import 'squall/register'` has Node's own names draw from squall.
+export {};

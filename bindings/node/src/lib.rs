@@ -1,0 +1,276 @@
+//! The native module of squall for Node.js: what must be fast and what is unsafe. Everything else is JavaScript
+//! (`index.js`): names, arguments and their errors.
+//!
+//! Memory is checked here: no argument makes a function write outside of the array that it was given. Every call asks
+//! squall, which makes sure that its state is still unique; no random byte is kept for a later call.
+
+use core::fmt::Display;
+use core::ptr::null_mut;
+use core::time::Duration;
+use std::thread;
+
+use napi::bindgen_prelude::{
+    BigInt, FromNapiValue, Function, JsValue, ToNapiValue, TypeName, Unknown, ValidateNapiValue,
+};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
+use napi::{Env, ValueType, sys};
+use napi_derive::napi;
+use zeroize::{Zeroize, Zeroizing};
+
+/// The code of an error, as Node.js has them.
+type Code = &'static str;
+type Error = napi::Error<Code>;
+
+/// Node's own code for a generator that fails.
+const NO_RANDOMNESS: Code = "ERR_CRYPTO_OPERATION_FAILED";
+
+/// The error for a machine without a source of randomness.
+fn no_randomness(error: squall::Error) -> Error {
+    Error::new(NO_RANDOMNESS, error.to_string())
+}
+
+fn out_of_range(reason: &str) -> Error {
+    Error::new("ERR_OUT_OF_RANGE", reason)
+}
+
+/// The bytes of a `Uint8Array`, during a call.
+pub struct Bytes<'call>(&'call mut [u8]);
+
+impl FromNapiValue for Bytes<'_> {
+    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
+        // SAFETY: the caller's promise. It refuses whatever is no `Uint8Array`. JavaScript runs again only after the
+        // call, so the array keeps its memory. That no other thread uses a SharedArrayBuffer meanwhile is the caller's
+        // duty, as for Node's own functions.
+        unsafe { FromNapiValue::from_napi_value(env, value) }.map(Bytes)
+    }
+}
+
+impl TypeName for Bytes<'_> {
+    fn type_name() -> &'static str {
+        "Uint8Array"
+    }
+
+    fn value_type() -> ValueType {
+        ValueType::Object
+    }
+}
+
+impl ValidateNapiValue for Bytes<'_> {}
+
+impl Bytes<'_> {
+    /// `length` bytes from number `start` on.
+    fn part(&mut self, start: f64, length: f64) -> Result<&mut [u8], Error> {
+        let start = start as usize;
+        self.0
+            .get_mut(start..start.saturating_add(length as usize))
+            .ok_or_else(|| out_of_range("the array has fewer bytes"))
+    }
+}
+
+/// Fills `length` bytes of an array from number `start` on.
+#[napi]
+pub fn fill(mut array: Bytes, start: f64, length: f64) -> Result<(), Error> {
+    squall::try_fill(array.part(start, length)?).map_err(no_randomness)
+}
+
+/// An integer from 0 to below `bound`, which is a positive integer.
+#[napi]
+pub fn below(bound: f64) -> Result<f64, Error> {
+    let bound = bound as u64;
+    if bound == 0 {
+        return Err(out_of_range("no number is below 0"));
+    }
+    let word = || {
+        let mut word = [0; 8];
+        squall::try_fill(&mut word).map_err(no_randomness)?;
+        Ok(u64::from_ne_bytes(word))
+    };
+    squall::internal::below_u64(bound, word).map(|number| number as f64)
+}
+
+/// A UUID as text; it makes a string that is all in one piece.
+pub struct Uuid(Zeroizing<[u8; 36]>);
+
+impl ToNapiValue for Uuid {
+    unsafe fn to_napi_value(env: sys::napi_env, uuid: Self) -> napi::Result<sys::napi_value> {
+        let mut string = null_mut();
+        // SAFETY: the caller's promise; the text is copied.
+        napi::check_status!(unsafe {
+            sys::napi_create_string_latin1(env, uuid.0.as_ptr().cast(), 36, &mut string)
+        })?;
+        Ok(string)
+    }
+}
+
+/// A UUID of 16 random bytes (RFC 9562), after `prepare` has set some of them.
+fn uuid(version: u8, prepare: impl FnOnce(&mut [u8; 16])) -> Result<Uuid, Error> {
+    let mut bytes = Zeroizing::new([0_u8; 16]);
+    squall::try_fill(&mut bytes[..]).map_err(no_randomness)?;
+    prepare(&mut bytes);
+    bytes[6] = bytes[6] & 0x0f | version << 4;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mut text = Zeroizing::new([b'-'; 36]);
+    let mut at = 0;
+    for (number, byte) in bytes.iter().enumerate() {
+        if matches!(number, 4 | 6 | 8 | 10) {
+            at += 1;
+        }
+        for digit in [byte >> 4, byte & 15] {
+            text[at] = b"0123456789abcdef"[usize::from(digit)];
+            at += 1;
+        }
+    }
+    Ok(Uuid(text))
+}
+
+/// A UUID of version 4.
+#[napi(js_name = "randomUUID")]
+pub fn random_uuid() -> Result<Uuid, Error> {
+    uuid(4, |_| ())
+}
+
+/// A UUID of version 7, which begins with a Unix time in milliseconds.
+#[napi(js_name = "randomUUIDv7")]
+pub fn random_uuid_v7(time: f64) -> Result<Uuid, Error> {
+    uuid(7, |bytes| {
+        bytes[..6].copy_from_slice(&(time as u64).to_be_bytes()[2..]);
+    })
+}
+
+/// Length of the memory that a function of `drawer` writes to.
+#[napi]
+pub const SCRATCH_LENGTH: u32 = 64;
+
+/// Returns a function that fills the first `n` bytes of `scratch`, an array of `SCRATCH_LENGTH` bytes whose memory
+/// JavaScript must never transfer.
+///
+/// For short results, which V8 keeps on its own heap: native code that asked for their memory would have V8 move them
+/// out of it, which takes longer than to copy them.
+#[napi]
+pub fn drawer<'env>(env: &'env Env, scratch: Unknown<'env>) -> Result<Unknown<'env>, Error> {
+    let (env, scratch) = (env.raw(), scratch.raw());
+    let failed = |error: napi::Error| Error::new("ERR_INVALID_ARG_TYPE", error.reason.clone());
+    // SAFETY: both are of this call.
+    let place = unsafe { Bytes::from_napi_value(env, scratch) }.map_err(failed)?;
+    if place.0.len() != SCRATCH_LENGTH as usize {
+        return Err(out_of_range("the array has another length"));
+    }
+    let (mut reference, mut function) = (null_mut(), null_mut());
+    // SAFETY: the arguments are of this call. The reference, which is never deleted, keeps the array alive as long as
+    // the environment, and so its memory stays where it is.
+    let created = unsafe {
+        sys::napi_create_reference(env, scratch, 1, &mut reference)
+            | sys::napi_create_function(
+                env,
+                null_mut(),
+                0,
+                Some(draw),
+                place.0.as_mut_ptr().cast(),
+                &mut function,
+            )
+    };
+    if created != sys::Status::napi_ok {
+        return Err(Error::new("ERR_INTERNAL_ASSERTION", "out of memory"));
+    }
+    // SAFETY: a function of this call.
+    unsafe { Unknown::from_napi_value(env, function) }.map_err(failed)
+}
+
+/// The function that `drawer` returns. Without napi's wrappers it takes half the time.
+unsafe extern "C" fn draw(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
+    let (mut count, mut argument, mut place, mut length) = (1, null_mut(), null_mut(), u32::MAX);
+    // SAFETY: Node.js calls this with both; the places are this function's.
+    let is_number = unsafe {
+        sys::napi_get_cb_info(env, info, &mut count, &mut argument, null_mut(), &mut place);
+        sys::napi_get_value_uint32(env, argument, &mut length) == sys::Status::napi_ok
+    };
+    let drawn = if is_number && length <= SCRATCH_LENGTH {
+        // SAFETY: `drawer` has made sure that there are so many bytes, and nobody else has them during the call.
+        let bytes = unsafe { core::slice::from_raw_parts_mut(place.cast(), length as usize) };
+        squall::try_fill(bytes).map_err(no_randomness)
+    } else {
+        Err(out_of_range("the scratch memory has fewer bytes"))
+    };
+    if let Err(error) = drawn {
+        // SAFETY: of this call.
+        unsafe { napi::JsError::from(error).throw_into(env) };
+    }
+    null_mut()
+}
+
+/// The protections of this process and the work of its generator, as JSON.
+#[napi]
+pub fn status() -> Result<String, Error> {
+    // The library's function would end the program without a source of randomness.
+    squall::try_fill(&mut [0; 2]).map_err(no_randomness)?;
+    let facts = squall_bindings::facts::Facts::from(squall::status());
+    Ok(serde_json::to_string(&facts).expect("names and numbers"))
+}
+
+/// A number that changes once this process may run in another copy of its machine; null if that is unknown.
+#[napi]
+pub fn clone_generation() -> Option<BigInt> {
+    squall::clones::generation().map(|generation| generation.get().into())
+}
+
+/// How long the thread of a worker may live on that has ended.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Has a thread call `listener` each time that the machine may have been cloned: with null, or with the reason why it
+/// will not call again. The thread does not keep the process alive.
+#[napi]
+pub fn watch_clones(listener: Function<Option<String>, ()>) -> Result<(), Error> {
+    let unavailable =
+        |error: &dyn Display| Error::new("ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", error.to_string());
+    let mut watch = squall::clones::Watch::new().map_err(|error| unavailable(&error))?;
+    let listener = listener.build_threadsafe_function().weak::<true>().build();
+    let listener = listener.map_err(|error| unavailable(&error))?;
+    let watching = move || {
+        while !listener.aborted() {
+            let reason = match watch.wait(Some(PERIOD)) {
+                Ok(false) => continue,
+                Ok(true) => None,
+                Err(error) => Some(error.to_string()),
+            };
+            let is_last = reason.is_some();
+            listener.call(reason, ThreadsafeFunctionCallMode::NonBlocking);
+            if is_last {
+                return;
+            }
+        }
+    };
+    let thread = thread::Builder::new().name("squall-clones".into());
+    thread
+        .spawn(watching)
+        .map_err(|error| unavailable(&error))?;
+    Ok(())
+}
+
+/// A key as 2^64 reproducible bytes.
+#[napi]
+pub struct Keystream(squall::Stream);
+
+#[napi]
+impl Keystream {
+    #[napi(constructor)]
+    pub fn new(key: Bytes) -> Result<Keystream, Error> {
+        let mut copy: [u8; 32] = (&*key.0)
+            .try_into()
+            .map_err(|_| out_of_range("the key must be 32 bytes"))?;
+        let stream = squall::Stream::new(&copy);
+        copy.zeroize();
+        Ok(Keystream(stream))
+    }
+
+    /// Fills an array with the next bytes. False, and nothing is written, if there are fewer before the end.
+    #[napi]
+    pub fn fill(&mut self, array: Bytes) -> bool {
+        self.0.fill(array.0).is_ok()
+    }
+
+    /// Moves to byte `offset`, which is below 2^64.
+    #[napi]
+    pub fn seek(&mut self, offset: BigInt) {
+        self.0.seek(offset.get_u64().1);
+    }
+}

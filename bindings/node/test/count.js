@@ -1,0 +1,15 @@
+// Counts the draws from squall's native module in `globalThis.draws`; loaded before squall.
+'use strict';
+
+const path = require('node:path');
+
+const native = require(path.join(path.dirname(require.resolve('squall/package.json')), 'native.js'));
+const { drawer } = native;
+
+globalThis.draws = 0;
+const counted = (draw) => (...args) => {
+  globalThis.draws++;
+  return draw(...args);
+};
+for (const name of ['fill', 'below', 'randomUUID', 'randomUUIDv7']) native[name] = counted(native[name]);
+native.drawer = (scratch) => counted(drawer(scratch));

@@ -1,0 +1,26 @@
+//! `squall run --python`: the folder of sitecustomize.py, which Python imports at its start, for PYTHONPATH.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use squall_tools::Failure;
+use squall_tools::places;
+
+/// The variable in which Python looks for modules to import.
+pub const VARIABLE: &str = "PYTHONPATH";
+
+/// The variable's new value: the folder, then the folders that are already there.
+///
+/// # Errors
+/// The folder is missing, or the variable cannot hold its path.
+pub fn path_value() -> Result<OsString, Failure> {
+    let file = places::shared_file("python/sitecustomize.py")?;
+    let folder = file.parent().expect("a folder").to_owned();
+    let before = env::var_os(VARIABLE).unwrap_or_default();
+    let others: Vec<PathBuf> = env::split_paths(&before)
+        .filter(|other| !other.as_os_str().is_empty() && *other != folder)
+        .collect();
+    env::join_paths(std::iter::once(folder).chain(others))
+        .map_err(|error| Failure::Usage(format!("--python: {}: {error}", file.display())))
+}

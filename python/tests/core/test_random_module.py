@@ -1,0 +1,179 @@
+"""squall.install(random=True): the module `random` draws from squall until a program seeds, and then as always.
+
+Forks that Python does not notice stand for clones of a machine: Python itself seeds `random` in children of its own.
+"""
+
+import os
+import pickle
+import random
+import signal
+from random import betavariate, gauss, getstate, randint, seed, setstate
+from random import random as twisters
+
+import pytest
+
+import squall
+from helpers import fork_unnoticed, in_children, in_threads, repeated, run_python
+from squall import _random
+
+# Every function of the module, twice, because some keep a number.
+DRAWS = """
+import random
+
+def drawn():
+    items = list(range(40))
+    random.shuffle(items)
+    calls = [
+        "random()", "getrandbits(70)", "getrandbits(5)", "randbytes(11)", "randint(1, 10**30)", "randrange(0, 100, 7)",
+        "choice('abcdef')", "choices(range(50), k=9)", "sample(range(1000), 20)", "uniform(2, 3)",
+        "triangular(1, 4, 2)", "betavariate(2, 3)", "expovariate(1.5)", "gammavariate(2, 3)", "gauss(1, 2)",
+        "lognormvariate(0, 1)", "normalvariate(1, 2)", "vonmisesvariate(1, 2)", "paretovariate(3)",
+        "weibullvariate(1, 2)", *(["binomialvariate(50, 0.3)"] if hasattr(random, "binomialvariate") else []),
+    ]
+    return items + [eval("random." + call) for call in 2 * calls]
+"""
+exec(DRAWS)
+SEEDS = ["42", "-7", "0", "2**5000", "'a seed'", "b'bytes'", "bytearray(3)", "1.5", "'old', 1", "b'old', 1"]
+unseeded = {"early": lambda: gauss(), "late": lambda: random.gauss(), "a function": lambda: random.getrandbits(64)}
+
+
+@pytest.fixture
+def installed():
+    with squall.install(random=True) as installation:
+        yield installation
+
+
+def stock(code):
+    return eval(run_python(f"{DRAWS}\n{code}"))
+
+
+def test_every_function_is_there():
+    functions = {name for name in random.__all__ if name[0].islower()} - {"seed", "getstate", "setstate"}
+    assert all(f"{name}(" in DRAWS for name in functions)
+
+
+def test_seeded_numbers_are_the_stock_ones(installed):
+    """Also by `seed`, `gauss` and `randint` that were imported before."""
+    results = stock(f"print([(random.seed({'), drawn()), (random.seed('.join(SEEDS)}), drawn())])")
+    for text, (_, expected) in zip(SEEDS, results, strict=True):
+        for function in [random.seed, seed]:
+            eval(f"function({text})", {"function": function})
+            assert drawn() == expected, text
+    random.seed(42)
+    expected = stock("random.seed(42); print([random.gauss(), random.gauss(), random.randint(1, 10**9)])")
+    assert [gauss(), random.gauss(), randint(1, 10**9)] == expected
+    random.seed()
+    assert drawn() != drawn()
+
+
+def test_states(installed):
+    """Of a stock generator, also pickled, in both directions; asked for while unseeded, what follows is replayed."""
+    theirs = stock("random.seed(5); random.gauss(); print((random.getstate(), drawn()))")
+    for state, set_state in [(theirs[0], setstate), (pickle.loads(pickle.dumps(theirs[0])), random.setstate)]:
+        set_state(state)
+        assert random.getstate() == getstate() == state
+        assert drawn() == theirs[1]
+    for get_state in [random.getstate, getstate]:
+        random.seed()
+        gauss()
+        state = get_state()
+        assert state[2] is None
+        generator = random.Random()
+        generator.setstate(state)
+        assert [random.random(), gauss()] == [generator.random(), generator.gauss()]
+    random.seed()
+    assert random.getstate() != state
+    with pytest.raises(TypeError):
+        random.seed([])
+    with pytest.raises(ValueError):
+        random.setstate((9, (), None))
+
+
+def test_wrong_arguments_are_refused_as_always(installed):
+    for seeded in [None, 5]:
+        random.seed(seeded)
+        for wrong in ["random(1)", "getrandbits()", "getrandbits(-1)", "getrandbits(1.5)", "getrandbits('a')"]:
+            error = stock(f"\ntry: random.{wrong}\nexcept Exception as error: print(repr(type(error).__name__))")
+            with pytest.raises(Exception) as raised:
+                eval(f"random.{wrong}")
+            assert raised.type.__name__ == error
+
+
+@pytest.mark.parametrize("how", [os.fork, fork_unnoticed])
+@pytest.mark.parametrize("name", unseeded)
+def test_children_do_not_repeat(name, how, installed):
+    draw = unseeded[name]
+    draw()
+    assert not repeated(in_children(20, lambda: repr(draw()).encode(), how))
+
+
+@pytest.mark.parametrize("name", unseeded)
+def test_control_children_repeat(name):
+    """Without install; and the twister's own function, which was imported before."""
+    draw = unseeded[name]
+    draw()
+    assert repeated(in_children(20, lambda: repr(draw()).encode(), fork_unnoticed)) == 19
+    with squall.install(random=True):
+        assert repeated(in_children(20, lambda: repr(twisters()).encode(), fork_unnoticed)) == 19
+        random.seed(5)
+        draw()
+        assert repeated(in_children(20, lambda: repr(draw()).encode(), fork_unnoticed)) == 19
+
+
+def test_a_forked_child_is_unseeded_again(installed):
+    random.seed(5)
+    assert not repeated(in_children(20, lambda: repr((random.random(), gauss())).encode()))
+    expected = random.Random(5)
+    assert [random.random(), gauss()] == [expected.random(), expected.gauss()]
+
+
+def test_names_go_on_after_uninstall():
+    """What was imported meanwhile is the stock generator's, in the state that it had before."""
+    seed(5)
+    first = gauss()
+    state = random.getstate()
+    with squall.install(random=True):
+        from random import getrandbits, random as late
+
+        assert [gauss(), gauss(), late(), betavariate(1, 2)] and random.random is not twisters
+        assert late == pickle.loads(pickle.dumps(random.random))
+        assert type(pickle.loads(pickle.dumps(randint)).__self__) is squall.Random
+    assert random.getstate() == state and random.random is twisters and type(random._inst) is random.Random
+    expected = random.Random(5)
+    assert [first, gauss(), late(), getrandbits(9)] == [
+        expected.gauss(), expected.gauss(), expected.random(), expected.getrandbits(9)
+    ]
+    # Seeded meanwhile, it goes on too.
+    with squall.install(random=True):
+        random.seed(5)
+        assert type(pickle.loads(pickle.dumps(randint)).__self__) is random.Random
+        (expected := random.Random(5)).gauss()
+        gauss()
+    assert gauss() == expected.gauss()
+
+
+def test_installations_with_different_keywords():
+    plain, more = squall.install(), squall.install(random=True)
+    random.seed(5)
+    with squall.install(random=True):
+        assert random.random() == random.Random(5).random()
+    more.uninstall()
+    assert random.random is twisters and _random._originals
+    more.uninstall()
+    plain.uninstall()
+    assert not _random._originals
+
+
+def test_threads_and_signals(installed):
+    drawn = in_threads(lambda _: [random.random() for _ in range(3000)])
+    assert not repeated(drawn)
+
+    class Interrupting(list):
+        def __setitem__(self, at, item):
+            signal.raise_signal(signal.SIGUSR1)
+            super().__setitem__(at, item)
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: drawn.append((random.random(), gauss())))
+    random.shuffle(items := Interrupting(range(100)))
+    signal.signal(signal.SIGUSR1, before)
+    assert sorted(items) == list(range(100)) and not repeated(drawn)

@@ -1,0 +1,195 @@
+"""squall.install(numpy=True): NumPy's global generator and default_rng() draw from squall until a program seeds."""
+
+import copy
+import pickle
+import sys
+
+import pytest
+
+import squall
+from helpers import SIZED, fork_unnoticed, in_children, in_threads, repeated, run_python
+
+# Those of the global generator.
+NOT_THERE = ["integers", "multivariate_hypergeometric"]
+CALLS = [f"{name}(*{before!r}, size=3)" for name, before in SIZED.items() if name not in NOT_THERE]
+CALLS += "rand() randn() randn(3) rand(2) ranf() sample() randint(10**9) randint(7,size=5) bytes(5)".split()
+CALLS += "random_sample() standard_normal() permutation(9) get_state()[1].tolist() get_state()[2:]".split()
+DRAWN = f"[np.asarray(eval('np.random.' + call)).tolist() for call in {CALLS!r}]"
+SEEDS = ["42", "0", "[1, 2, 3]", "np.arange(5)", "2**32 - 1"]
+
+
+@pytest.fixture
+def installed(np):
+    with squall.install(numpy=True) as installation:
+        yield installation
+
+
+def drawn(np):
+    return repr(eval(DRAWN, {"np": np}))
+
+
+def test_seeded_numbers_are_the_stock_ones(np, installed):
+    """By np.random.seed, and by one that was imported before."""
+    code = "import numpy as np\nfor seed in [{}]: np.random.seed(seed); print({})"
+    results = run_python(code.format(", ".join(SEEDS), DRAWN)).splitlines()
+    for text, expected in zip(SEEDS, results, strict=True):
+        np.random.seed(eval(text, {"np": np}))
+        assert drawn(np) == expected
+    np.random.seed()
+    assert drawn(np) != drawn(np)
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+def test_states(np, installed, legacy):
+    stock = np.random.RandomState(5)
+    stock.standard_normal()
+    np.random.set_state(stock.get_state(legacy=legacy))
+    assert (np.random.randn(5) == stock.randn(5)).all()
+    # While unseeded: what follows can be drawn again. No number is kept of before.
+    np.random.seed()
+    np.random.randn()
+    stock.set_state(np.random.get_state(legacy=legacy))
+    assert (np.random.randn(5) == stock.randn(5)).all()
+    for copied in [pickle.loads(pickle.dumps(np.random.mtrand._rand)), copy.deepcopy(np.random.mtrand._rand)]:
+        assert not hasattr(copied._bit_generator, "_words")
+        assert (copied.randn(3) == stock.randn(3)).all()
+        stock.set_state(np.random.get_state())
+
+
+UNSEEDED = {
+    "random": "np.random.random()",
+    "one of many": "np.random.random(1000)[-1]",
+    "randn": "np.random.randn()",
+    "randint": "np.random.randint(2**62)",
+    "gamma": "np.random.gamma(3.5)",
+    "default_rng": "np.random.default_rng().random()",
+    "a generator": "rng.standard_normal(600)[-1]",
+    "an integer": "rng.integers(2**62)",
+    "raw": "rng.bit_generator.random_raw()",
+    "spawned": "rng.spawn(1)[0].random()",
+    "without the lock": "rng.bit_generator.ctypes.next_double(rng.bit_generator.ctypes.state)",
+}
+
+
+@pytest.mark.parametrize("name", UNSEEDED)
+def test_children_do_not_repeat(name, np, installed):
+    names = {"np": np, "rng": np.random.default_rng()}
+
+    def draw():
+        return repr(eval(UNSEEDED[name], names)).encode()
+
+    draw()
+    assert not repeated(in_children(20, draw) + in_children(20, draw, fork_unnoticed) + [draw()])
+
+
+# `default_rng` itself asks the kernel.
+@pytest.mark.parametrize("name", [name for name in UNSEEDED if name != "default_rng"])
+def test_control_children_repeat(name, np):
+    """Without install."""
+    names = {"np": np, "rng": np.random.default_rng()}
+
+    def draw():
+        return repr(eval(UNSEEDED[name], names)).encode()
+
+    draw()
+    assert repeated(in_children(20, draw, fork_unnoticed)) == 19
+
+
+def test_a_generator_is_numpys(np, installed):
+    """In its class, with a seed, and once its seed or state is read."""
+    rng = np.random.default_rng()
+    assert type(rng) is np.random.Generator and isinstance(rng.bit_generator, np.random.PCG64)
+    assert np.random.default_rng(5).random() == np.random.Generator(np.random.PCG64(5)).random()
+    assert type(np.random.default_rng(5).bit_generator) is np.random.PCG64
+    for replay in [
+        lambda rng: np.random.default_rng(rng.bit_generator.seed_seq.entropy),
+        lambda rng: np.random.Generator(np.random.PCG64(rng.bit_generator._seed_seq)),
+        copy.deepcopy,
+        lambda rng: pickle.loads(pickle.dumps(rng)),
+    ]:
+        rng = np.random.default_rng()
+        rng.random(5)
+        other = replay(rng)
+        assert type(other.bit_generator) is np.random.PCG64
+        assert (rng.standard_normal(50) == other.standard_normal(50)).all()
+    state = rng.bit_generator.state
+    first = rng.random(3)
+    rng.bit_generator.state = state
+    assert (rng.random(3) == first).all() and state["bit_generator"] == "PCG64"
+    twin = np.random.default_rng(np.random.SeedSequence(rng.bit_generator.seed_seq.entropy))
+    assert [each.random() for each in rng.spawn(2)] == [each.random() for each in twin.spawn(2)]
+    assert rng.bit_generator.jumped().state != state
+
+
+def test_numbers_are_uniform(np, installed):
+    rng = np.random.default_rng()
+    for numbers in [np.random.random(10**5), rng.random(10**5), [np.random.random() for _ in range(10**4)]]:
+        assert abs(np.mean(numbers) - 0.5) < 0.01 and abs(np.var(numbers) - 1 / 12) < 0.005
+        assert 0 <= np.min(numbers) and np.max(numbers) < 1 and not repeated(numbers)
+    assert abs(np.mean(np.random.standard_normal(10**5))) < 0.03
+
+
+def test_uninstall_restores(np):
+    np.random.seed(5)
+    np.random.randn()
+    before, bit_generator, pcg = np.random.get_state(), np.random.get_bit_generator(), np.random._generator.PCG64
+    finders = list(sys.meta_path)
+    for seeded in [False, True]:
+        with squall.install(numpy=True), squall.install(), squall.install(random=True, numpy=True):
+            assert np.random.get_bit_generator() is not bit_generator
+            np.random.randn(3)
+            if seeded:
+                np.random.seed(6)
+                np.random.randn()
+        assert np.random.get_bit_generator() is bit_generator and np.random._generator.PCG64 is pcg
+        assert sys.meta_path == finders
+        after = np.random.get_state()
+        if seeded:
+            stock = np.random.RandomState(6)
+            stock.randn()
+            before = stock.get_state()
+        assert repr(after) == repr(before) and (after[1] == before[1]).all()
+
+
+def test_a_bit_generator_of_the_programs_stays(np):
+    bit_generator = np.random.get_bit_generator()
+    np.random.set_bit_generator(own := np.random.PCG64(5))
+    try:
+        with squall.install(numpy=True):
+            assert np.random.get_bit_generator() is own
+        assert np.random.get_bit_generator() is own
+    finally:
+        np.random.set_bit_generator(bit_generator)
+
+
+@pytest.mark.parametrize("before", ["", "import numpy", "import numpy.random"])
+def test_numpy_is_imported_before_or_after(before):
+    code = f"""
+{before}
+import sys, squall
+with squall.install(numpy=True):
+    assert ("numpy" in sys.modules) == {bool(before)}
+    from numpy.random import default_rng, get_bit_generator, rand
+    assert len({{rand(), rand()}}) == 2
+    print(type(get_bit_generator()).__init__.__module__, type(default_rng().bit_generator).__init__.__module__)
+print(hasattr(get_bit_generator(), "_words"), hasattr(default_rng().bit_generator, "_words"))
+"""
+    assert run_python(code) == "squall._numpy_defaults squall._numpy_defaults\nFalse False\n"
+
+
+def test_threads(np, installed):
+    rng = np.random.default_rng()
+
+    def draw(_):
+        return [*np.random.random(5000), *rng.random(5000), np.random.randn(), rng.random()]
+
+    assert not repeated(in_threads(draw))
+
+
+def test_control_a_fork_in_the_middle_of_a_call(np, installed):
+    """The words of a long call are there until it ends; then they are erased."""
+    rng = np.random.default_rng()
+    with rng.bit_generator.lock:
+        rng.random(100)
+        assert repeated(in_children(20, lambda: rng.bytes(8), fork_unnoticed)) == 19
+    assert not repeated(in_children(20, lambda: rng.bytes(8), fork_unnoticed))
