@@ -26,13 +26,12 @@ var foundClones = sync.OnceValue(func() *guard.Clones {
 //
 //   - "vmclock": vmclock's count of generations, which changes before a clone runs.
 //   - "vmgenid-page": vmgenid's page, which squall's kernel module shows. It changes before a clone runs, too.
-//   - "vmgenid-event": the event that the kernel's vmgenid driver sends (Linux 6.10), milliseconds after a clone begins
-//     to run. Only network namespaces of the first user namespace receive it, so most containers do, and rootless ones
-//     do not.
+//   - "kernel-log": the message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18),
+//     milliseconds after the clone begins to run. Reading /dev/kmsg takes CAP_SYSLOG, or kernel.dmesg_restrict=0.
 //   - "": nothing on this machine tells a restored snapshot from a pause, or this process may not see it. On other
 //     systems than Linux on AMD64 and arm64, and with the tag purego, squall does not look.
 //
-// The first call looks for the signals, and opens a netlink socket for vmgenid's event.
+// The first call looks for the signals, and opens /dev/kmsg if no page shows clones.
 func CloneSignal() string { return foundClones().Signal() }
 
 // CloneGeneration returns a number that differs from earlier ones of this process once it may run in another copy of
@@ -47,7 +46,7 @@ func CloneSignal() string { return foundClones().Signal() }
 // Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
 // machine was copied, not which copy this is. Squall's own bytes need no such check: they differ in each clone.
 //
-// It takes nanoseconds. With "vmgenid-event" ([CloneSignal]) it takes a system call during the first second after each
+// It takes nanoseconds. With "kernel-log" ([CloneSignal]) it takes a system call during the first second after each
 // reseed of the kernel's RNG, which comes once a minute, and on kernels that do not show their generation always.
 // A live migration does not change it, unless the hypervisor gives the moved machine a new vmgenid. Processes that are
 // restored by themselves (CRIU) are not noticed.
@@ -57,8 +56,8 @@ func CloneGeneration() (generation uint64, known bool) { return foundClones().Ge
 // newer one takes the place of one that nobody has received. It is closed when the context ends. Where nothing shows
 // clones, the error is [ErrNoCloneSignal].
 //
-// It comes when [CloneGeneration] changes, or milliseconds later. A goroutine waits for vmclock's driver or for
-// vmgenid's event. Only if there is neither, it looks each 0.1 seconds.
+// It comes when [CloneGeneration] changes, or milliseconds later. A goroutine waits for the signal's device or for
+// the kernel's log. Only if it can wait for neither, it looks each 0.1 seconds.
 func NotifyClones(ctx context.Context) (<-chan uint64, error) {
 	clones := foundClones()
 	if clones.Signal() == "" {

@@ -64,7 +64,7 @@ func TestCloneGeneration(t *testing.T) {
 	}
 }
 
-// It waits first until no event of the last reseed is awaited, which would take a system call.
+// It waits first until no message of the last reseed is awaited, which would take a system call.
 func BenchmarkCloneGeneration(b *testing.B) {
 	if _, known := squall.CloneGeneration(); !known {
 		b.Skip("nothing on this machine shows clones")

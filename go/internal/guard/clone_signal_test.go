@@ -20,15 +20,16 @@ import (
 func useTestDevices(t *testing.T) {
 	t.Helper()
 	directory := t.TempDir()
-	drivers, links, clock, page := vmgenidDrivers, sysfsDevices, vmClock.path, vmgenidPage.path
+	drivers, links, clock, page, log := vmgenidDrivers, sysfsDevices, vmClock.path, vmgenidPage.path, logPath
 	t.Cleanup(func() {
-		vmgenidDrivers, sysfsDevices, vmClock.path, vmgenidPage.path = drivers, links, clock, page
+		vmgenidDrivers, sysfsDevices, vmClock.path, vmgenidPage.path, logPath = drivers, links, clock, page, log
 		hypervisorAnnounced = hasHypervisor
 	})
 	hypervisorAnnounced = func() bool { return false }
 	vmgenidDrivers = [2]string{}
 	vmClock.path = filepath.Join(directory, "vmclock0")
 	vmgenidPage.path = filepath.Join(directory, "squall-vmgenid")
+	logPath = filepath.Join(directory, "kmsg")
 }
 
 // acceptFiles makes regular files count as devices.

@@ -13,24 +13,24 @@ import (
 // Whether this machine was cloned, for what a program must not share with its clones: as a number for each request,
 // and as a message. Squall's own bytes need neither.
 
-// Clones tells of clones of this machine by an immediate signal or else by vmgenid's event. It must never say that there
-// was no clone if it has neither.
+// Clones tells of clones of this machine by an immediate signal or else by the kernel's log. It must never say that there was no
+// clone if it has neither.
 type Clones struct {
 	policy *Policy
-	// events is nil if there is an immediate signal, or if this process cannot receive events.
-	events *cloneEvents
+	// messages is nil if there is an immediate signal, or if this process may not read the kernel's log.
+	messages *cloneMessages
 }
 
 // FindClones looks for the machine's signals. The kernel's generation should have been found before, which a request
-// for random bytes does: otherwise each look at vmgenid's events takes a system call.
+// for random bytes does: otherwise each look at the kernel's log takes a system call.
 func FindClones() *Clones { return newClones(Decide()) }
 
 func newClones(policy *Policy) *Clones {
 	clones := &Clones{policy: policy}
 	if policy.HasVMGenID && !policy.HasImmediateSignal() {
-		if socket := openEventSocket(); socket != nil {
-			clones.events = new(cloneEvents)
-			clones.events.socket.Store(socket)
+		if log := openKernelLog(); log != nil {
+			clones.messages = new(cloneMessages)
+			clones.messages.log.Store(log)
 		}
 	}
 	return clones
@@ -41,8 +41,8 @@ func (c *Clones) Signal() string {
 	switch {
 	case c.policy.HasImmediateSignal():
 		return c.policy.signal.guard
-	case c.events != nil:
-		return "vmgenid-event"
+	case c.messages != nil:
+		return "kernel-log"
 	default:
 		return ""
 	}
@@ -54,8 +54,8 @@ func (c *Clones) Generation() (generation uint64, known bool) {
 	switch {
 	case c.policy.HasImmediateSignal():
 		return c.policy.signal.value(), true
-	case c.events != nil:
-		return c.events.number(), true
+	case c.messages != nil:
+		return c.messages.number()
 	default:
 		return 0, false
 	}
@@ -108,23 +108,23 @@ func (c *Clones) Notify(ctx context.Context) <-chan uint64 {
 	return news
 }
 
-// openToWait opens what becomes readable after a clone: vmclock, if its driver reports changes, or else a socket for
-// vmgenid's event, which follows a change of its page. takeNews makes it wait for the next clone. There is no file if
-// there is neither.
+// openToWait opens what becomes readable after a clone: the signal's device, if its driver reports changes, or else the
+// kernel's log, where a message follows a change of vmgenid's page. takeNews makes it wait for the next clone. There is
+// no file if there is neither.
 func (c *Clones) openToWait() (file *os.File, takeNews func(descriptor int) error) {
 	if device, ok := c.policy.signal.openToWait(); ok {
-		return os.NewFile(uintptr(device), "vmclock"), func(device int) error {
+		return os.NewFile(uintptr(device), "device"), func(device int) error {
 			_, err := unix.Pread(device, make([]byte, 8), 0)
 			return err
 		}
 	}
-	events := c.events
-	if events == nil {
-		events = new(cloneEvents) // they only wake up
+	messages := c.messages
+	if messages == nil {
+		messages = new(cloneMessages) // they only wake up
 	}
 	if c.policy.HasVMGenID {
-		if socket := openEventSocket(); socket != nil {
-			return os.NewFile(uintptr(socket.descriptor), "netlink"), events.receive
+		if log := openKernelLog(); log != nil {
+			return os.NewFile(uintptr(log.descriptor), logPath), messages.receive
 		}
 	}
 	return nil, nil

@@ -4,13 +4,10 @@ package guard
 
 import (
 	"context"
-	"encoding/binary"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -85,81 +82,71 @@ func notify(t *testing.T, clones *Clones) <-chan uint64 {
 	return news
 }
 
-// The vmgenid driver's message, without the kernel's sequence number, and what a user's write to sysfs makes the kernel
-// send.
-const (
-	cloned    = "change@/devices/platform/VMGENCTR:00\x00ACTION=change\x00NEW_VMGENID=1\x00"
-	synthetic = "change@/devices/x\x00ACTION=change\x00SYNTH_ARG_NEW_VMGENID=1\x00"
-)
+// The kernel's message about a clone.
+const cloned = "random: crng reseeded due to virtual machine fork\n"
 
-func TestOnlyTheDriversMessageIsAClone(t *testing.T) {
-	for message, number := range map[string]uint64{
-		cloned + "DRIVER=vmgenid\x00SEQNUM=817\x00": 817,
-		cloned:                                0,
-		synthetic + "SEQNUM=1\x00":            0,
-		"":                                    0,
-		"\x00":                                0,
-		"NEW_VMGENID=1\x00SEQNUM=1":           0,
-		"add@/x\x00NEW_VMGENID=1\x00SEQNUM=1": 0,
-		"change@/x\x00NEW_VMGENID=10\x00SEQNUM=1":          0,
-		"libudev\x00\xfe\xed\x00NEW_VMGENID=1\x00SEQNUM=1": 0,
+func TestOnlyTheKernelsMessageIsAClone(t *testing.T) {
+	for record, number := range map[string]uint64{
+		"5,817,8816751,-;" + cloned:                    818,
+		"5,817,8816751,-,caller=T1;" + cloned + " A=B": 818,
+		"13,817,8816751,-;" + cloned:                   0,
+		"5,817,8816751,-;audit: " + cloned:             0,
+		"5,817,8816751,-;random: crng init done\n":     0,
+		"5;" + cloned:         0,
+		"x,817,1,-;" + cloned: 0,
+		"5,x,1,-;" + cloned:   0,
+		cloned:                0,
+		"":                    0,
 	} {
-		if got := cloneNumber(message); got != number {
-			t.Errorf("%q: %d", message, got)
+		if got := cloneNumber(record); got != number {
+			t.Errorf("%q: %d", record, got)
 		}
 	}
 }
 
-// useEventsOnly makes a vmgenid of the platform driver the only signal.
-func useEventsOnly(t *testing.T) *Clones {
+// testLog imitates the kernel's log: a pipe that keeps records apart.
+type testLog struct {
+	t      *testing.T
+	pipe   *os.File
+	number int
+}
+
+// useTestLog makes it the only signal. The kernel's generation is a word of the test's, which reseed changes.
+func useTestLog(t *testing.T) (clones *Clones, log *testLog, reseed func()) {
 	t.Helper()
+	ownGeneration(t)
 	useTestDevices(t)
 	vmgenidDrivers[0] = t.TempDir()
 	write(t, filepath.Join(vmgenidDrivers[0], "VMGENCTR:00"), nil)
-	return newClones(detectPolicy())
-}
-
-// useOwnNetwork gives the test a thread with a network namespace of its own, in which only the test sends events. The
-// kernel's generation is a word of the test's, which reseed changes.
-func useOwnNetwork(t *testing.T) (clones *Clones, reseed func()) {
-	t.Helper()
-	runtime.LockOSThread() // never unlocked: the thread ends with the test
-	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		t.Skipf("a network namespace takes CAP_SYS_ADMIN: %v", err)
+	isUnknown(t, newClones(detectPolicy())) // the control: a pipe that is not accepted
+	usual := isKernelLog
+	t.Cleanup(func() { isKernelLog = usual })
+	isKernelLog = func(*unix.Stat_t) bool { return true }
+	if err := unix.Mkfifo(logPath, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if namespace, err := os.Readlink("/proc/self/ns/user"); namespace != "user:[4026531837]" {
-		t.Skipf("the kernel's events reach only the first user namespace, not %s: %v", namespace, err)
-	}
-	ownGeneration(t)
-	if clones = useEventsOnly(t); clones.Signal() != "vmgenid-event" {
-		t.Fatalf("the signal is %q", clones.Signal())
-	}
-	word := generationAddress.Load()
-	return clones, func() { atomic.AddUint64(word, 1) }
-}
-
-// send sends a netlink message to the kernel, or to these groups.
-func send(t *testing.T, groups uint32, message []byte) {
-	t.Helper()
-	socket, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM, unix.NETLINK_KOBJECT_UEVENT)
+	pipe, err := os.OpenFile(logPath, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(socket)
-	if err := unix.Sendto(socket, message, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: groups}); err != nil {
+	t.Cleanup(func() { pipe.Close() })
+	if _, err := unix.FcntlInt(pipe.Fd(), unix.F_SETFL, unix.O_DIRECT); err != nil {
 		t.Fatal(err)
 	}
+	if clones = newClones(detectPolicy()); clones.Signal() != "kernel-log" {
+		t.Fatalf("the signal is %q", clones.Signal())
+	}
+	word := generationAddress.Load()
+	return clones, &testLog{t, pipe, 800}, func() { atomic.AddUint64(word, 1) }
 }
 
-// sendFromKernel makes the kernel send a message to this network namespace (Linux 4.18): receivers see it as the
-// kernel's own.
-func sendFromKernel(t *testing.T, message string) {
-	t.Helper()
-	packet := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+len(message)))
-	packet = binary.NativeEndian.AppendUint16(packet, 0x10) // NLMSG_MIN_TYPE
-	packet = binary.NativeEndian.AppendUint16(packet, unix.NLM_F_REQUEST)
-	packet = append(packet, make([]byte, 8)...) // a number and a sender
-	send(t, 0, append(packet, message...))
+// write writes the message with a priority: below 8 as the kernel.
+func (l *testLog) write(priority int) {
+	l.t.Helper()
+	l.number += 3
+	if _, err := fmt.Fprintf(l.pipe, "%d,%d,1,-;%s", priority, l.number, cloned); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // differs fails unless the generation differs from the last one, or is the same, as expected; and returns it.
@@ -172,31 +159,38 @@ func differs(t *testing.T, clones *Clones, last uint64, isExpected bool, what st
 	return now
 }
 
-// The driver's event changes the generation, in the first request after it, and the channel gets it. The controls are
-// messages that are not the driver's, behind a reseed too.
-func TestADriversEventIsAnotherGeneration(t *testing.T) {
-	clones, reseed := useOwnNetwork(t)
-	news := notify(t, clones)
+// The kernel's message changes the generation, in the first request after it, and the channel gets it. The control is a
+// message of a program, behind a reseed too.
+func TestTheKernelsMessageIsAnotherGeneration(t *testing.T) {
+	clones, log, reseed := useTestLog(t)
 	last, _ := clones.Generation()
 	for range 3 {
 		reseed()
 		last = differs(t, clones, last, false, "a reseed")
-		sendFromKernel(t, synthetic)
-		send(t, 1, []byte(cloned+"SEQNUM=1000000000\x00"))
-		last = differs(t, clones, last, false, "a synthetic and a forged message")
+		log.write(13)
+		last = differs(t, clones, last, false, "a program's message")
 		reseed()
-		sendFromKernel(t, cloned)
-		last = differs(t, clones, last, true, "the driver's")
-		if told := <-news; told != last {
-			t.Errorf("the channel got %d, not %d", told, last)
-		}
+		log.write(5)
+		last = differs(t, clones, last, true, "the kernel's")
 	}
 }
 
-// An event is awaited for a second after a reseed, and later the socket is not read; always if the kernel's generation
-// is unknown.
-func TestAnEventMayBeLate(t *testing.T) {
-	clones, reseed := useOwnNetwork(t)
+// The channel gets the generation when the log has a message.
+func TestTheLogWakesUp(t *testing.T) {
+	clones, log, reseed := useTestLog(t)
+	before, _ := clones.Generation()
+	news := notify(t, clones)
+	reseed()
+	log.write(5)
+	if told := <-news; told == before {
+		t.Errorf("the channel got %d again", told)
+	}
+}
+
+// A message is awaited for a second after a reseed, and later the log is not read; always if the kernel's generation is
+// unknown.
+func TestAMessageMayBeLate(t *testing.T) {
+	clones, log, reseed := useTestLog(t)
 	usual, now := sinceStart, int64(0)
 	defer func() { sinceStart = usual }()
 	sinceStart = func() int64 { return now }
@@ -204,49 +198,69 @@ func TestAnEventMayBeLate(t *testing.T) {
 
 	reseed()
 	last = differs(t, clones, last, false, "a reseed")
-	now += eventGrace
-	sendFromKernel(t, cloned)
-	last = differs(t, clones, last, true, "an event within the grace")
+	now += messageGrace
+	log.write(5)
+	last = differs(t, clones, last, true, "a message within the grace")
 
 	reseed()
 	last = differs(t, clones, last, false, "another reseed")
-	now += eventGrace + 1
+	now += messageGrace + 1
 	last = differs(t, clones, last, false, "after the grace")
-	sendFromKernel(t, cloned)
-	last = differs(t, clones, last, false, "an event without a reseed")
+	log.write(5)
+	last = differs(t, clones, last, false, "a message without a reseed")
 	reseed()
 	last = differs(t, clones, last, true, "the reseed after it")
 
 	setWatch(Probe, nil)
 	for range 2 {
 		last = differs(t, clones, last, false, "without a known generation")
-		sendFromKernel(t, cloned)
-		last = differs(t, clones, last, true, "an event then")
+		log.write(5)
+		last = differs(t, clones, last, true, "a message then")
 	}
 }
 
-// A forked child's generation changes at the next reseed, because its parent may have read an event, and then with its
-// own events. The control is TestADriversEventIsAnotherGeneration, where a reseed changes nothing.
-func TestAChildHasASocketOfItsOwn(t *testing.T) {
-	clones, reseed := useOwnNetwork(t)
+// A forked child's generation changes at the next reseed, because its parent may have read a message, and then with its
+// own messages. If it may not read the log, the generation becomes unknown. The control is
+// TestTheKernelsMessageIsAnotherGeneration, where a reseed changes nothing.
+func TestAChildOpensTheLogItself(t *testing.T) {
+	clones, log, reseed := useTestLog(t)
 	last, _ := clones.Generation()
-	clones.events.socket.Load().process-- // as it is in a child
+	clones.messages.log.Load().process-- // as it is in a child
 	reseed()
 	last = differs(t, clones, last, true, "in the child")
 	last = differs(t, clones, last, false, "in the child, again")
-	sendFromKernel(t, cloned)
-	differs(t, clones, last, true, "an event in the child")
+	log.write(5)
+	differs(t, clones, last, true, "a message in the child")
+	clones.messages.log.Load().process--
+	logPath = "/dev/null/none"
+	reseed()
+	if _, known := clones.Generation(); known {
+		t.Error("a child that may not read the log says that there was no clone")
+	}
 }
 
-// If so many messages came that the kernel dropped some, one may have been about a clone.
-func TestLostMessagesMayBeClones(t *testing.T) {
-	clones, reseed := useOwnNetwork(t)
-	last, _ := clones.Generation()
-	for range 2000 {
-		sendFromKernel(t, synthetic)
+// A program cannot write the message in the kernel's name.
+func TestAForgedMessageDoesNotCount(t *testing.T) {
+	forger, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("the kernel's log cannot be written: %v", err)
 	}
-	reseed()
-	differs(t, clones, last, true, "after more messages than a socket holds")
+	defer forger.Close()
+	log := openKernelLog()
+	if log == nil {
+		t.Skip("the kernel's log cannot be read")
+	}
+	defer unix.Close(log.descriptor)
+	if _, err := forger.WriteString("<5>" + cloned); err != nil {
+		t.Fatal(err)
+	}
+	var messages cloneMessages
+	if err := messages.receive(log.descriptor); err != nil {
+		t.Fatal(err)
+	}
+	if number := messages.newest.Load(); number != 0 {
+		t.Errorf("it counts as number %d", number)
+	}
 }
 
 // Where nothing shows clones, or this process may not see it, that is said, not denied. The controls are those in which
@@ -254,9 +268,10 @@ func TestLostMessagesMayBeClones(t *testing.T) {
 func TestWithoutASignalClonesAreUnknown(t *testing.T) {
 	useTestDevices(t)
 	isUnknown(t, newClones(detectPolicy()))
-	// An ACPI driver sends no events.
+	// A vmgenid, but another device in the place of the kernel's log.
 	vmgenidDrivers[1] = t.TempDir()
 	write(t, filepath.Join(vmgenidDrivers[1], "VMGENCTR:00"), nil)
+	logPath = "/dev/null"
 	isUnknown(t, newClones(detectPolicy()))
 	// The page of a vmclock that does not count.
 	acceptFiles(t)
@@ -268,26 +283,5 @@ func isUnknown(t *testing.T, clones *Clones) {
 	t.Helper()
 	if generation, known := clones.Generation(); known || clones.Signal() != "" {
 		t.Errorf("%q has generation %d, known: %t", clones.Signal(), generation, known)
-	}
-}
-
-// Network namespaces of another user namespace get no events of devices.
-func TestAnotherUserNamespaceKnowsNothing(t *testing.T) {
-	const inside = "SQUALL_IN_USER_NAMESPACE"
-	if os.Getenv(inside) != "" {
-		isUnknown(t, useEventsOnly(t))
-		return
-	}
-	if useEventsOnly(t).Signal() == "" {
-		t.Skip("this process gets no events either")
-	}
-	command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-	command.Env = append(os.Environ(), inside+"=1")
-	identity := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, UidMappings: identity}
-	if output, err := command.CombinedOutput(); command.ProcessState == nil {
-		t.Skipf("no user namespace: %v", err)
-	} else if err != nil {
-		t.Errorf("%v: %s", err, output)
 	}
 }
