@@ -311,6 +311,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("name ").count(), 3, "{text}");
+        assert_eq!(text.matches(" ns").count(), 4, "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= 20),
             "{text}"
