@@ -4,7 +4,6 @@ pub mod compare;
 pub mod document;
 pub mod model;
 mod plots;
-pub mod published;
 
 use serde_json::json;
 use squall_tools::reports::Line;
