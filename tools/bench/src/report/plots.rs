@@ -24,17 +24,13 @@ const PLOTS: [(&str, Quantity, &str); 4] = [
 pub fn figures(report: &Report) -> Vec<Figure> {
     let figure = |(name, quantity, heading): (&str, _, &str)| {
         let workload = report.workload(name)?;
-        let groups = groups(report, workload).into_iter();
-        let plots: Vec<Plot> = groups
-            .map(|series| Plot::Curves(curves(report, workload, quantity, &series)))
-            .collect();
-        let has_points = |plot: &Plot| match plot {
-            Plot::Curves(plot) => plot.curves.iter().any(|curve| !curve.points.is_empty()),
-            Plot::Bars(_) => false,
-        };
-        plots.iter().any(has_points).then(|| Figure {
+        let groups = groups(report, workload);
+        let plots = groups
+            .iter()
+            .map(|series| Plot::Curves(curves(report, workload, quantity, series)));
+        (!groups[0].is_empty()).then(|| Figure {
             heading: heading.into(),
-            plots,
+            plots: plots.collect(),
             others: "The other sources",
         })
     };
