@@ -68,23 +68,16 @@ fn swap_options(chosen: &Measured) -> String {
     if options.sector_size != 512 {
         words.push(format!("sector-size={}", options.sector_size));
     }
-    if options.same_cpu {
-        words.push("same-cpu-crypt".to_owned());
-    }
-    if options.no_workqueues {
-        words.push("no-read-workqueue,no-write-workqueue".to_owned());
-    }
+    words.extend(options.flags().map(|flag| flag.replace('_', "-")));
     words.join(",")
 }
 
 /// The flags with which cryptsetup stores the options in a volume's header when it opens it.
-fn flags(options: &Options) -> &'static str {
-    match options {
-        _ if options.no_workqueues => {
-            "--perf-no_read_workqueue --perf-no_write_workqueue --persistent "
-        }
-        _ if options.same_cpu => "--perf-same_cpu_crypt --persistent ",
-        _ => "",
+fn flags(options: &Options) -> String {
+    let flags = options.flags().map(|flag| format!("--perf-{flag} "));
+    match flags.collect::<String>() {
+        flags if flags.is_empty() => flags,
+        flags => flags + "--persistent ",
     }
 }
 

@@ -231,12 +231,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_is_authenticated() {
-        assert_eq!(usual().count(), USUAL.len());
-        assert!(usual().all(|spec| spec.metadata_len() > 0));
-    }
-
-    #[test]
     fn parts_are_equal_and_whole() {
         assert_eq!(part(512 << 20, 10).expect("enough"), 51 << 20);
         let failed = part(64 << 20, 10).expect_err("too little");
