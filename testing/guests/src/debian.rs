@@ -125,7 +125,6 @@ impl Cache {
         Ok(Kernel {
             name,
             release: tree.field("release"),
-            package_version: tree.field("version"),
             image: tree.place.join("vmlinuz"),
             modules: tree.place.join("modules"),
             headers: tree.place.join("headers"),
@@ -245,8 +244,6 @@ pub struct Kernel {
     pub name: KernelName,
     /// The release, as `uname -r` prints it.
     pub release: String,
-    /// The version of the Debian package.
-    pub package_version: String,
     /// The image to boot.
     pub image: PathBuf,
     /// The directory of its modules.

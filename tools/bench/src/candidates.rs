@@ -129,10 +129,6 @@ impl Candidates {
         }
     }
 
-    fn named(&mut self, name: &str) -> Option<&mut Candidate> {
-        self.0.iter_mut().find(|c| c.entry.name == name)
-    }
-
     fn is_measured(&self, name: &str) -> bool {
         let mut measured = self.0.iter().filter(|candidate| candidate.source.is_ok());
         measured.any(|candidate| candidate.entry.name == name)
@@ -183,9 +179,10 @@ impl Candidates {
             Some(Contestant::new(entry.name, batch))
         });
         for (name, reason) in workload.measure(place, contestants.collect(), budget, session) {
-            self.named(&name)
-                .into_iter()
-                .for_each(|c| c.fail(reason.clone()));
+            let mut all = self.0.iter_mut();
+            if let Some(candidate) = all.find(|candidate| candidate.entry.name == name) {
+                candidate.fail(reason);
+            }
         }
     }
 }

@@ -45,10 +45,8 @@ pub enum Part {
     Advice(String),
     /// A paragraph.
     Note(String),
-    /// Sentences, each with the number of the source that it comes from, if any.
-    Items(Vec<(String, Option<usize>)>),
-    /// The sources that items name, from number 1 on.
-    Sources(Vec<String>),
+    /// Sentences in a list.
+    Items(Vec<String>),
     /// Facts by their names.
     Facts(Vec<(String, String)>),
     /// A line to copy, which is never wrapped, after its purpose.
@@ -180,14 +178,6 @@ impl Cell {
     }
 }
 
-impl Part {
-    /// Sentences without sources.
-    pub fn items(sentences: impl IntoIterator<Item = String>) -> Part {
-        let without = |sentence| (sentence, None);
-        Part::Items(sentences.into_iter().map(without).collect())
-    }
-}
-
 impl Document {
     /// The text for a terminal of this width; `None` wraps nothing. Only lines to copy and long names are wider.
     pub fn text(&self, width: Option<usize>) -> String {
@@ -259,7 +249,6 @@ mod tests {
     }
 
     fn every_part() -> Vec<Part> {
-        let item = ("others".to_owned(), Some(1));
         let verdict = Verdict {
             grade: Grade::Doubtful,
             word: "Stopped".into(),
@@ -277,11 +266,8 @@ mod tests {
                 vec![Part::Note("A note.".into()), Part::Table(table())],
             ),
             Part::Warning("Emulated", "slow".into()),
-            Part::OnPage(vec![
-                Part::Items(vec![item]),
-                Part::Sources(vec!["a book".into()]),
-            ]),
-            Part::OnTerminal(vec![Part::items(["it broke".to_owned()])]),
+            Part::OnPage(vec![Part::Items(vec!["others".to_owned()])]),
+            Part::OnTerminal(vec![Part::Items(vec!["it broke".to_owned()])]),
             Part::Folded("More", vec![Part::Note("more".into())]),
             Part::Copy("Run".into(), "squall".into()),
             Part::Signature(Some("A. Name".into())),
@@ -311,6 +297,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("name ").count(), 3, "{text}");
+        assert_eq!(text.matches(" ns").count(), 4, "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= 20),
             "{text}"
@@ -354,8 +341,7 @@ mod tests {
              </span><span class=\"hidden\">best: </span>5 ns<small>2 ×</small></td>",
             "<th scope=\"row\">two<small class=\"doubt\">insecure</small></th><td class=\"number\">10 ns",
             "<strong>Emulated. </strong>slow",
-            "<li>others <a href=\"#source-1\">[1]</a></li>",
-            "<li id=\"source-1\">a book</li>",
+            "<li>others</li>",
             "<details><summary>More</summary>",
             "<p class=\"copy\">Run:</p><pre tabindex=\"0\"><code>squall</code></pre>",
             "<div><dt>Name</dt><dd>A. Name</dd></div><div><dt>Date</dt><dd></dd></div>",
@@ -395,17 +381,15 @@ mod tests {
 
     #[test]
     fn plots_have_legends_labels_and_axes() {
-        let curve = |name: &str, colour, is_dashed| Curve {
+        let curve = |name: &str| Curve {
             name: name.into(),
-            colour,
-            is_dashed,
             points: vec![(1.0, 10.0), (64.0, 1000.0)],
         };
         let curves = Plot::Curves(Curves {
             name: "bytes",
             across: |value| format!("{value:.0} B"),
             up: |value| format!("{value:.0} ns"),
-            curves: vec![curve("ours", 0, false), curve("theirs", 1, true)],
+            curves: vec![curve("ours"), curve("theirs")],
         });
         let empty = Plot::Bars(Bars {
             axis: "none",
@@ -416,8 +400,8 @@ mod tests {
         for part in [
             "<h3>Speed</h3>",
             "<span class=\"marker c0\" aria-hidden=\"true\">●</span><span>ours</span>",
-            "<span class=\"marker c1\" aria-hidden=\"true\">╌○╌</span><span>theirs</span>",
-            "aria-label=\"Speed, a plot of ours\"",
+            "<span class=\"marker c1\" aria-hidden=\"true\">▲</span><span>theirs</span>",
+            "aria-label=\"Speed, a plot of ours, theirs\"",
             "<summary>The others</summary>",
             "aria-label=\"Speed, a plot of aes\"",
             "<span>write</span>",
@@ -439,7 +423,7 @@ mod tests {
         parts.extend([
             Section::part("x", HOSTILE, vec![Part::Note(text()), Part::Advice(text())]),
             Part::Facts(vec![(text(), text())]),
-            Part::items([text()]),
+            Part::Items(vec![text()]),
             Part::Copy(text(), text()),
         ]);
         let mut hostile = table();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::sink::Sink;
 use crate::{Failure, output};
@@ -64,12 +65,12 @@ impl Reports {
     }
 
     /// Writes every form of `report`, and prints `text` unless a form goes to standard output. `lines` are those of
-    /// the CSV; their fields are the columns. One failure does not stop the others. A file that cannot be
+    /// the CSV. One failure does not stop the others. A file that cannot be
     /// written is reported before a reader who closed standard output.
-    pub fn give<L: Serialize>(
+    pub fn give(
         self,
         report: &impl Serialize,
-        lines: impl FnOnce() -> Vec<L>,
+        lines: impl FnOnce() -> Vec<Line>,
         page: impl FnOnce() -> String,
         text: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
@@ -104,16 +105,26 @@ fn write(
     }
 }
 
-/// The text of comma-separated `lines`, whose fields are the columns. The first line has the column names; missing
-/// values are empty.
+/// A line of comma-separated values: names of columns with their values, of which null is left empty.
+pub type Line = Vec<(&'static str, Value)>;
+
+/// The text of comma-separated `lines`, which have the same columns. The first line has the columns' names.
 ///
 /// # Errors
 /// A line cannot be written.
-pub fn csv(lines: impl IntoIterator<Item = impl Serialize>) -> Result<String, Failure> {
+pub fn csv(lines: impl IntoIterator<Item = Line>) -> Result<String, Failure> {
     let failure = |error: &dyn Display| Failure::Runtime(format!("CSV: {error}"));
     let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let mut write = |record: Vec<String>| {
+        let written = writer.write_record(record);
+        written.map_err(|error| failure(&error))
+    };
+    let mut lines = lines.into_iter().peekable();
+    if let Some(line) = lines.peek() {
+        write(line.iter().map(|(name, _)| (*name).to_owned()).collect())?;
+    }
     for line in lines {
-        writer.serialize(line).map_err(|error| failure(&error))?;
+        write(line.into_iter().map(|(_, value)| field(value)).collect())?;
     }
     let bytes = writer
         .into_inner()
@@ -121,20 +132,25 @@ pub fn csv(lines: impl IntoIterator<Item = impl Serialize>) -> Result<String, Fa
     String::from_utf8(bytes).map_err(|error| failure(&error))
 }
 
+fn field(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    #[derive(Serialize)]
-    struct Line {
-        name: &'static str,
-        count: Option<u32>,
-    }
-
     #[test]
-    fn columns_have_the_names_of_fields() {
-        let lines = [("a, b", Some(7)), ("c", None)].map(|(name, count)| Line { name, count });
+    fn the_first_line_has_the_names_of_columns() {
+        let lines = [("a, b", Some(7.0)), ("c", None)];
+        let lines = lines.map(|(name, part)| vec![("name", json!(name)), ("part", json!(part))]);
         let text = csv(lines).expect("it is written");
-        assert_eq!(text, "name,count\n\"a, b\",7\nc,\n");
+        assert_eq!(text, "name,part\n\"a, b\",7.0\nc,\n");
     }
 }

@@ -27,8 +27,7 @@ fn given_without_a_reader(path: &Path, between: impl FnOnce()) -> Result<(), Fai
     drop(reader);
     std::io::stdout().flush().expect("nothing is left to print");
     dup2_stdout(&nobody).expect("standard output is replaced");
-    let lines = Vec::<&str>::new;
-    let given = reports.give(&"report", lines, String::new, || "a line\n".into());
+    let given = reports.give(&"report", Vec::new, String::new, || "a line\n".into());
     dup2_stdout(&ours).expect("standard output is back");
     given
 }

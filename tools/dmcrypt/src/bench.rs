@@ -1,6 +1,6 @@
 //! `squall dmcrypt bench`: measures encrypted devices beside the one below them, and recommends one.
 
-mod choice;
+pub mod choice;
 mod devices;
 
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::BenchArguments;
 use crate::backing::Backing;
-use crate::model::{BENCH_FORMAT, Bench, Machine, Options};
+use crate::model::{BENCH_FORMAT, Bench, Machine};
 use crate::ram::Ram;
 use crate::session::Session;
 use crate::{backing, measure, recommend, report};
@@ -81,21 +81,9 @@ fn measure_and_report(
     };
     let at = Timestamp::now();
     run.write_all(&backing.subject(), "random data".into())?;
-    let all = choice
-        .measured
-        .into_iter()
-        .map(|chosen| (chosen, Options::PLAIN));
-    let (raw, ranking) = run.all(all.collect())?;
-    let variants = if run.is_complete {
-        run.variants(&ranking)
-    } else {
-        Vec::new()
-    };
-    let (raw_beside, authenticated) = if run.is_complete {
-        run.authenticated(&choice.authenticated, &ranking)
-    } else {
-        (Vec::new(), Vec::new())
-    };
+    let (raw, ranking) = run.all(&choice.measured)?;
+    let variants = run.variants(&ranking);
+    let (raw_beside, authenticated) = run.authenticated(&choice.authenticated, &ranking);
     // If only authenticated ones were measured, the device without encryption was measured with them.
     let raw = if raw.is_empty() { raw_beside } else { raw };
     let machine = Machine::this();

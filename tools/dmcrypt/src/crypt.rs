@@ -55,13 +55,7 @@ pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u
 
 /// The optional parameters of a table.
 fn optional_parameters(spec: &Spec, options: Options) -> Vec<String> {
-    let flags = [
-        (options.same_cpu, "same_cpu_crypt"),
-        (options.no_workqueues, "no_read_workqueue"),
-        (options.no_workqueues, "no_write_workqueue"),
-    ];
-    let set = flags.into_iter().filter(|(is_set, _)| *is_set);
-    let mut words: Vec<String> = set.map(|(_, flag)| flag.to_owned()).collect();
+    let mut words: Vec<String> = options.flags().map(str::to_owned).collect();
     if options.sector_size != 512 {
         words.push(format!("sector_size:{}", options.sector_size));
     }

@@ -187,20 +187,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_has_the_documented_format() {
-        let mut layout = Layout {
-            below: "1:0".parse().expect("a number"),
-            metadata_len: 28,
-            sector_size: 512,
-            journal: true,
-        };
-        assert_eq!(*layout.table(8).parameters, "1:0 0 28 J 0");
-        layout.sector_size = 4096;
-        layout.journal = false;
-        assert_eq!(*layout.table(8).parameters, "1:0 0 28 D 1 block_size:4096");
-    }
-
-    #[test]
     fn the_length_is_in_the_superblock() {
         let mut superblock = vec![0; SUPERBLOCK_LEN];
         assert!(provided(&superblock).is_err());

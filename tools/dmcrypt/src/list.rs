@@ -39,16 +39,20 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
 
 /// Surveys this kernel.
 pub fn survey_kernel(session: &Session, interrupt: &Interrupt) -> Result<List, Failure> {
-    let mut kernel = Prober::new(&session.control)?;
-    let steps = candidates::algorithms().len() as u64;
-    let progress = Progress::begin(steps, "what this kernel accepts".into());
-    let mut survey = Survey::new(&mut kernel, interrupt);
-    survey.all(|done, what| progress.reach(done, what))?;
+    let mut survey = Survey {
+        kernel: Prober::new(&session.control)?,
+        interrupt,
+        asked: 0,
+        accepted: Vec::new(),
+        is_interrupted: false,
+        absent: BTreeSet::new(),
+    };
+    survey.all()?;
     let has_integrity = survey.kernel.has_integrity();
     if has_integrity {
         survey.authenticated()?;
     }
-    drop(progress);
+    survey.accepted.sort();
     let list = List {
         format: LIST_FORMAT,
         at: Timestamp::now(),
@@ -58,27 +62,20 @@ pub fn survey_kernel(session: &Session, interrupt: &Interrupt) -> Result<List, F
         has_integrity,
         accepted: survey.accepted.into_iter().map(Entry::from_spec).collect(),
     };
-    if let [first, ..] = &kernel.unclear[..] {
+    let unclear = &survey.kernel.unclear;
+    if let Some(first) = unclear.first() {
         print_note(&format!(
             "the kernel could not check {} of the specifications that are not listed: {first}: run \
              this again to check them",
-            kernel.unclear.len()
+            unclear.len()
         ));
     }
     Ok(list)
 }
 
-impl Kernel for Prober {
-    fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
-        Prober::accepts(self, spec)
-    }
-
-    fn has(&mut self, name: &str) -> bool {
-        let Ok(crypto) = fs::read_to_string("/proc/crypto") else {
-            return true;
-        };
-        lists(&crypto, name)
-    }
+/// Whether /proc/crypto lists the algorithm `name` after something that needs it was tried; true if that cannot be seen.
+fn has(name: &str) -> bool {
+    fs::read_to_string("/proc/crypto").map_or(true, |crypto| lists(&crypto, name))
 }
 
 /// Whether `crypto`, the text of /proc/crypto, lists the algorithm `name`. The text has thousands of lines, and a survey
@@ -92,45 +89,24 @@ fn lists(crypto: &str, name: &str) -> bool {
     })
 }
 
-/// The kernel that a survey asks; tests replace it.
-trait Kernel {
-    /// Whether the kernel accepts `spec`.
-    fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure>;
-
-    /// Whether /proc/crypto lists the algorithm `name` after something that needs it was tried; true
-    /// if that cannot be seen.
-    fn has(&mut self, name: &str) -> bool;
-}
-
-/// Questions to a kernel, and what it accepts.
-struct Survey<'a, K> {
-    kernel: &'a mut K,
+/// Questions to the kernel, and what it accepts.
+struct Survey<'a> {
+    kernel: Prober,
     interrupt: &'a Interrupt,
     /// How many questions it was asked.
     asked: usize,
-    /// Accepted specifications, sorted at the end.
     accepted: Vec<Spec>,
     is_interrupted: bool,
     /// Digests that the kernel does not have.
     absent: BTreeSet<String>,
 }
 
-impl<'a, K: Kernel> Survey<'a, K> {
-    fn new(kernel: &'a mut K, interrupt: &'a Interrupt) -> Survey<'a, K> {
-        Survey {
-            kernel,
-            interrupt,
-            asked: 0,
-            accepted: Vec::new(),
-            is_interrupted: false,
-            absent: BTreeSet::new(),
-        }
-    }
-
-    /// Asks about every candidate without authentication. `progress` gets the number of modes over ciphers that were
-    /// asked about, and the last one.
-    fn all(&mut self, progress: impl Fn(u64, &str)) -> Result<(), Failure> {
-        for (step, (mode, cipher)) in (1..).zip(candidates::algorithms()) {
+impl Survey<'_> {
+    /// Asks about every candidate without authentication.
+    fn all(&mut self) -> Result<(), Failure> {
+        let algorithms = candidates::algorithms();
+        let progress = Progress::begin(algorithms.len() as u64, "what this kernel accepts".into());
+        for (step, (mode, cipher)) in (1..).zip(algorithms) {
             let algorithm = algorithm(mode, cipher);
             let specs = candidates::specs(mode, cipher);
             if !self.goes_on() {
@@ -139,9 +115,8 @@ impl<'a, K: Kernel> Survey<'a, K> {
             if self.is_possible(&specs, &algorithm)? {
                 self.each(&specs, &algorithm)?;
             }
-            progress(step, &algorithm);
+            progress.reach(step, &algorithm);
         }
-        self.accepted.sort();
         Ok(())
     }
 
@@ -152,7 +127,6 @@ impl<'a, K: Kernel> Survey<'a, K> {
                 self.accepted.push(spec);
             }
         }
-        self.accepted.sort();
         Ok(())
     }
 
@@ -173,7 +147,7 @@ impl<'a, K: Kernel> Survey<'a, K> {
             iv: Iv::plain("plain64"),
             ..specs[0].clone()
         };
-        Ok(self.accepts(&spec)? || self.kernel.has(algorithm))
+        Ok(self.accepts(&spec)? || has(algorithm))
     }
 
     /// Asks about each of `specs`, unless an earlier answer rules out its digest.
@@ -192,8 +166,8 @@ impl<'a, K: Kernel> Survey<'a, K> {
             if self.accepts(spec)? {
                 self.accepted.push(spec.clone());
             } else if let Some(digest) = digest.filter(|digest| !fitting.contains_key(digest)) {
-                let fits = self.kernel.has(&format!("essiv({algorithm},{digest})"));
-                if !fits && !self.kernel.has(digest) {
+                let fits = has(&format!("essiv({algorithm},{digest})"));
+                if !fits && !has(digest) {
                     self.absent.insert(digest.clone());
                 }
                 fitting.insert(digest, fits);
@@ -216,78 +190,5 @@ mod tests {
         for name in ["xts(aes)", "aes", "sha", "256", "sha2567", "name", ""] {
             assert!(!lists(crypto, name), "{name}");
         }
-    }
-
-    /// A kernel with AES, XTS, CBC and SHA-256, which records what it is asked.
-    #[derive(Default)]
-    struct SmallKernel {
-        asked: Vec<Spec>,
-    }
-
-    impl SmallKernel {
-        fn takes(spec: &Spec) -> bool {
-            let has_iv = match &spec.iv.digest {
-                Some(digest) => digest == "sha256" && spec.mode == "cbc",
-                None => spec.iv.name == "plain64",
-            };
-            let bits = match spec.mode.as_str() {
-                "cbc" => 128..=256,
-                "xts" => 256..=512,
-                _ => return false,
-            };
-            spec.cipher == "aes" && has_iv && bits.contains(&spec.key_bits)
-        }
-    }
-
-    impl Kernel for SmallKernel {
-        fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
-            self.asked.push(spec.clone());
-            Ok(SmallKernel::takes(spec))
-        }
-
-        fn has(&mut self, name: &str) -> bool {
-            let all = [
-                "cbc(aes)",
-                "xts(aes)",
-                "sha256",
-                "md5",
-                "essiv(cbc(aes),sha256)",
-            ];
-            all.contains(&name)
-        }
-    }
-
-    /// All that is accepted is found, and what is known to be impossible is asked about once.
-    #[test]
-    fn few_questions_find_everything() {
-        let mut kernel = SmallKernel::default();
-        let interrupt = Interrupt::watch("nothing is found").expect("signals");
-        let mut survey = Survey::new(&mut kernel, &interrupt);
-        survey.all(|_, _| {}).expect("answers");
-        let (found, asked) = (survey.accepted, survey.asked);
-        let all = candidates::algorithms().into_iter();
-        let all: Vec<Spec> = all
-            .flat_map(|(mode, cipher)| candidates::specs(mode, cipher))
-            .collect();
-        let mut accepted: Vec<_> = all
-            .iter()
-            .filter(|it| SmallKernel::takes(it))
-            .cloned()
-            .collect();
-        accepted.sort();
-        assert_eq!(found, accepted);
-        let names: BTreeSet<String> = found.iter().map(Spec::name).collect();
-        let expected = ["aes-cbc-essiv:sha256", "aes-cbc-plain64", "aes-xts-plain64"];
-        assert_eq!(names, BTreeSet::from(expected.map(str::to_owned)));
-        assert!(asked == kernel.asked.len() && asked * 10 < all.len());
-
-        let count =
-            |is_it: &dyn Fn(&Spec) -> bool| kernel.asked.iter().filter(|it| is_it(it)).count();
-        assert_eq!(count(&|spec| spec.algorithm() == "cbc(twofish)"), 1);
-        let with =
-            |digest: &'static str| move |spec: &Spec| spec.iv.digest.as_deref() == Some(digest);
-        // sha1 is absent: one question in all. md5 exists but does not fit: one for each algorithm.
-        assert_eq!(count(&with("sha1")), 1);
-        assert_eq!(count(&with("md5")), 2);
     }
 }

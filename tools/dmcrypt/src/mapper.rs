@@ -175,12 +175,6 @@ fn search_path(given: &OsStr) -> OsString {
 mod tests {
     use super::*;
 
-    fn entry(dev: u64, next: u32, name: &str) -> Vec<u8> {
-        let mut entry = [&dev.to_ne_bytes()[..], &next.to_ne_bytes(), name.as_bytes()].concat();
-        entry.resize(32, 0);
-        entry
-    }
-
     #[test]
     fn modprobe_is_not_looked_for_in_the_current_directory() {
         for (given, expected) in [
@@ -191,15 +185,5 @@ mod tests {
         ] {
             assert_eq!(search_path(given.as_ref()), expected, "{given:?}");
         }
-    }
-
-    #[test]
-    fn names_are_read() {
-        let list = [entry(0xfd00, 32, "swap"), entry(0xfd01, 0, "root")].concat();
-        assert_eq!(names(&list), ["swap", "root"]);
-        assert_eq!(names(&entry(0, 0, "")), [""; 0]);
-        assert_eq!(names(&[]), [""; 0]);
-        let astray = entry(0xfd00, 4000, "swap");
-        assert_eq!(names(&astray), ["swap"]);
     }
 }

@@ -222,6 +222,17 @@ impl Options {
         same_cpu: false,
         journal: None,
     };
+
+    /// dm-crypt's words for its flags, from which other programs have made theirs.
+    pub fn flags(&self) -> impl Iterator<Item = &'static str> {
+        let flags = [
+            (self.same_cpu, "same_cpu_crypt"),
+            (self.no_workqueues, "no_read_workqueue"),
+            (self.no_workqueues, "no_write_workqueue"),
+        ];
+        let set = flags.into_iter().filter(|(is_set, _)| *is_set);
+        set.map(|(_, flag)| flag)
+    }
 }
 
 /// The figures of one device for one workload.

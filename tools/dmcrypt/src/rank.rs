@@ -8,13 +8,13 @@
 //! interval holds that much, so the difference must be a tenth. Whatever the rounds say, one whose score
 //! is a tenth lower is slower: no reader should find it recommended above a better line of the table.
 
-use std::cmp::Reverse;
-
 use squall_tools::measure::{Spread, interval_of_median};
 
+use crate::bench::choice::Wanted;
 use crate::measure::WorkloadSamples;
 use crate::model::{Figure, Latency, Measured, Options};
-use crate::rules::Verdict;
+use crate::rules::{self, Verdict};
+use crate::spec::MOST_KEY_BITS;
 
 /// How many ciphers are measured with other options.
 const BEST: usize = 3;
@@ -69,7 +69,7 @@ pub fn best(ranking: &[Measured]) -> Vec<&Measured> {
 
 /// The best few with all options: sectors of 512 and 4096 bytes, each with work queues as usual, on
 /// the same CPU, and without work queues.
-pub fn variants(ranking: &[Measured]) -> Vec<(&Measured, Options)> {
+pub fn variants(ranking: &[Measured]) -> Vec<Wanted> {
     let mut all = Vec::new();
     for sector_size in [512, 4096] {
         for (same_cpu, no_workqueues) in [(false, false), (true, false), (false, true)] {
@@ -82,8 +82,8 @@ pub fn variants(ranking: &[Measured]) -> Vec<(&Measured, Options)> {
         }
     }
     let best = best(ranking).into_iter();
-    best.flat_map(|measured| all.iter().map(move |options| (measured, *options)))
-        .collect()
+    let with_all = |it| all.iter().map(move |options| Wanted::again(it, *options));
+    best.flat_map(with_all).collect()
 }
 
 /// The choice, and the measurement that it was compared with.
@@ -97,17 +97,28 @@ pub struct Preferred<'a> {
     pub secure: usize,
 }
 
-/// The order of preference, most important criterion first; the lowest value is preferred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Preference {
-    /// XTS before other modes: made for disks, and standardised (IEEE 1619, NIST SP 800-38E).
-    pub is_other_mode: bool,
-    /// AES before other ciphers.
-    pub is_other_cipher: bool,
-    /// Longer keys before shorter ones, in bits.
-    pub strength: Reverse<u32>,
-    /// How many options differ from sectors of 512 bytes and no flags.
-    pub departures: u32,
+/// What is preferred, the most important first: a number that is lower for it, and how it is put.
+type Preference = (fn(&Measured) -> u32, &'static str);
+
+#[rustfmt::skip]
+pub const PREFERENCES: [Preference; 4] = [
+    // Made for disks, and standardised (IEEE 1619, NIST SP 800-38E).
+    (|it| u32::from(it.spec.mode != "xts"), "its mode is XTS, the standard for disks"),
+    (|it| u32::from(it.spec.cipher != "aes"), "its cipher is AES"),
+    (|it| MOST_KEY_BITS - rules::data_key_bits(&it.spec), "its key is longer"),
+    (departures, "has simpler options"),
+];
+
+/// How many options differ from dm-crypt's defaults.
+fn departures(measured: &Measured) -> u32 {
+    let Options {
+        sector_size,
+        no_workqueues,
+        same_cpu,
+        ..
+    } = measured.options;
+    let departs = [sector_size != 512, no_workqueues, same_cpu];
+    departs.map(u32::from).iter().sum()
 }
 
 /// Chooses among measurements of the same rounds; `None` if none of them is secure.
@@ -120,6 +131,7 @@ pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
         .iter()
         .filter(|measured| is_as_fast_as(measured, fastest));
     let first = |one: &&&Measured, other: &&&Measured| {
+        let preference = |it: &Measured| PREFERENCES.map(|(lower, _)| lower(it));
         let by_preference = preference(one).cmp(&preference(other));
         by_preference.then(other.score.total_cmp(&one.score))
     };
@@ -128,29 +140,6 @@ pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
         fastest,
         secure: secure.len(),
     })
-}
-
-/// The place of `measured` in the order of preference.
-pub fn preference(measured: &Measured) -> Preference {
-    let Measured { spec, options, .. } = measured;
-    let is_xts = spec.mode == "xts";
-    Preference {
-        is_other_mode: !is_xts,
-        is_other_cipher: spec.cipher != "aes",
-        strength: Reverse(if is_xts {
-            spec.key_bits / 2
-        } else {
-            spec.key_bits
-        }),
-        departures: [
-            options.sector_size != 512,
-            options.no_workqueues,
-            options.same_cpu,
-        ]
-        .map(u32::from)
-        .iter()
-        .sum(),
-    }
 }
 
 /// Whether no significant difference shows that `measured` is slower than `fastest`.
@@ -287,9 +276,9 @@ pub(crate) mod tests {
             .flat_map(|bytes| queues.map(|queues| format!("sectors of {bytes} bytes, {queues}")));
         let options = variants[6..12]
             .iter()
-            .map(|(_, options)| options.described());
+            .map(|variant| variant.options.described());
         assert!(options.eq(expected));
-        assert_eq!(variants[6].0.spec, ranking[5].spec);
+        assert_eq!(variants[6].spec, ranking[5].spec);
     }
 
     /// The names of the chosen one and of the fastest.
@@ -362,16 +351,6 @@ pub(crate) mod tests {
             assert_eq!(found, (text.to_owned(), no_workqueues));
             left.pop();
         }
-    }
-
-    #[test]
-    fn an_insecure_specification_is_never_chosen() {
-        let mut fast = measured("twofish-ctr-plain64 256", &[0.9; 8]);
-        fast.verdict = Verdict::Insecure;
-        let slow = measured("aes-xts-plain64 512", &[0.3; 8]);
-        let found = preferred(&[&fast, &slow]).expect("one is secure");
-        assert_eq!((found.chosen.score, found.secure), (slow.score, 1));
-        assert!(preferred(&[&fast]).is_none());
     }
 
     /// With three rounds 0.8 of the speed counts as slower, but 0.92 does not. With six or more rounds

@@ -8,7 +8,7 @@
 use squall_tools::text::shell_word;
 
 use crate::model::{Backing, BackingKind, Measured, Options, Recommendation};
-use crate::rank::{Preferred, preference, preferred};
+use crate::rank::{PREFERENCES, Preferred, preferred};
 use crate::report::percent;
 
 /// Stands for the device if the user named none by a lasting name. No device can have this name: the
@@ -68,23 +68,16 @@ fn swap_options(chosen: &Measured) -> String {
     if options.sector_size != 512 {
         words.push(format!("sector-size={}", options.sector_size));
     }
-    if options.same_cpu {
-        words.push("same-cpu-crypt".to_owned());
-    }
-    if options.no_workqueues {
-        words.push("no-read-workqueue,no-write-workqueue".to_owned());
-    }
+    words.extend(options.flags().map(|flag| flag.replace('_', "-")));
     words.join(",")
 }
 
 /// The flags with which cryptsetup stores the options in a volume's header when it opens it.
-fn flags(options: &Options) -> &'static str {
-    match options {
-        _ if options.no_workqueues => {
-            "--perf-no_read_workqueue --perf-no_write_workqueue --persistent "
-        }
-        _ if options.same_cpu => "--perf-same_cpu_crypt --persistent ",
-        _ => "",
+fn flags(options: &Options) -> String {
+    let flags = options.flags().map(|flag| format!("--perf-{flag} "));
+    match flags.collect::<String>() {
+        flags if flags.is_empty() => flags,
+        flags => flags + "--persistent ",
     }
 }
 
@@ -96,21 +89,14 @@ fn why(found: &Preferred) -> String {
         secure,
     } = found;
     let speed = percent(chosen.score);
-    if std::ptr::eq(*chosen, *fastest) {
+    let mut differing = PREFERENCES.iter();
+    let decisive = differing.find(|(lower, _)| lower(chosen) != lower(fastest));
+    let Some((_, advantage)) = decisive else {
         let which = match secure {
             1 => "The only secure candidate".into(),
             _ => format!("The fastest of {secure} secure candidates in the final round"),
         };
         return format!("{which}: {speed} % of the speed without encryption.");
-    }
-    let (mine, theirs) = (preference(chosen), preference(fastest));
-    let advantage = match () {
-        _ if mine.is_other_mode != theirs.is_other_mode => {
-            "its mode is XTS, the standard for disks"
-        }
-        _ if mine.is_other_cipher != theirs.is_other_cipher => "its cipher is AES",
-        _ if mine.strength != theirs.strength => "its key is longer",
-        _ => "has simpler options",
     };
     format!(
         "It is about as fast as {} with {} ({speed} % against {} %), and {advantage}.",
@@ -324,9 +310,9 @@ mod tests {
         assert!(emulated.notes[0].contains("emulated"));
     }
 
-    /// The line would overwrite whatever drive has the name after the next boot.
     #[test]
-    fn names_that_do_not_last_are_not_in_lines() {
+    fn only_names_of_drives_themselves_last() {
+        assert!(has_lasting_name(&device(DISK)) && !has_lasting_name(&ram()));
         for name in [
             "/dev/sdb",
             "/dev/disk/by-diskseq/7",
@@ -335,19 +321,8 @@ mod tests {
             "/dev/disk/by-id/..",
             "/dev/disk/by-id/a/../../../sdb",
             "/dev/disk/by-idle",
-            "sdb",
         ] {
-            let xts = with("aes-xts-plain64 512", 0.5, 512, false);
-            let found = only(xts, &device(name));
-            for line in [
-                &found.swap,
-                &found.luks_format,
-                &found.luks_open,
-                &found.luks_crypttab,
-            ] {
-                let is_right = line.contains(&format!(" {PLACEHOLDER}")) && !line.contains(name);
-                assert!(is_right, "{line}");
-            }
+            assert!(!has_lasting_name(&device(name)), "{name}");
         }
     }
 
@@ -362,6 +337,7 @@ mod tests {
         ];
         let found = |variants: &[Measured]| {
             let found = recommend(&ranking, variants, &ram(), false).expect("one is secure");
+            assert!(found.why.starts_with("The only secure candidate:"));
             (found.spec.to_string(), found.options)
         };
         assert_eq!(found(&variants).0, "camellia-xts-plain64 512");

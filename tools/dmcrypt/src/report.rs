@@ -6,69 +6,26 @@ pub mod list;
 mod tests;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::json;
 use squall_tools::report::{Cell, Column, Kind, Part, Table};
+use squall_tools::reports::Line;
 
-use crate::integrity::Integrity;
-use crate::model::{Bench, Direction, Figure, Machine, Measured, Options, Workload};
+use crate::model::{Bench, Figure, Machine, Measured, Options, Workload};
 use crate::rules::{Reason, Verdict};
+use crate::spec::Spec;
 
-/// The part of the report that a line belongs to.
-#[derive(Clone, Copy, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Section {
-    Raw,
-    Ranking,
-    Variant,
-    Authenticated,
-}
-
-/// A line of CSV: a workload of a specification with its options. Its fields are the columns; missing values are
-/// empty.
-#[derive(Serialize)]
-pub struct Line<'a> {
-    part: Section,
-    specification: Option<String>,
-    key_bits: Option<u32>,
-    integrity: Option<Integrity>,
-    sector_size: Option<u32>,
-    no_workqueues: Option<bool>,
-    same_cpu: Option<bool>,
-    journal: Option<bool>,
-    verdict: Option<Verdict>,
-    score: Option<f64>,
-    workload: &'a str,
-    direction: Direction,
-    block: usize,
-    depth: usize,
-    is_random: bool,
-    bytes_per_second: f64,
-    bytes_per_second_low: f64,
-    bytes_per_second_high: f64,
-    ratio: f64,
-    ratio_low: f64,
-    ratio_high: f64,
-    cpu_seconds_per_gb: Option<f64>,
-    latency_p50_ns: f64,
-    latency_p99_ns: f64,
-    samples: usize,
-    device: &'a str,
-    is_emulated: bool,
-    is_complete: bool,
-}
-
-/// The lines of CSV.
-pub fn lines(bench: &Bench) -> Vec<Line<'_>> {
+/// The lines of CSV: one for each workload of a specification with its options. Missing values are empty.
+pub fn lines(bench: &Bench) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut add = |part, measured, figures: &[Figure]| {
         let all = bench.workloads.iter().zip(figures);
         lines.extend(all.map(|(workload, figure)| line(bench, part, measured, workload, figure)));
     };
-    add(Section::Raw, None, &bench.raw);
+    add("raw", None, &bench.raw);
     for (part, all) in [
-        (Section::Ranking, &bench.ranking),
-        (Section::Variant, &bench.variants),
-        (Section::Authenticated, &bench.authenticated),
+        ("ranking", &bench.ranking),
+        ("variant", &bench.variants),
+        ("authenticated", &bench.authenticated),
     ] {
         for measured in all {
             add(part, Some(measured), &measured.figures);
@@ -77,44 +34,46 @@ pub fn lines(bench: &Bench) -> Vec<Line<'_>> {
     lines
 }
 
-fn line<'a>(
-    bench: &'a Bench,
-    part: Section,
+fn line(
+    bench: &Bench,
+    part: &str,
     measured: Option<&Measured>,
-    workload: &'a Workload,
+    workload: &Workload,
     figure: &Figure,
-) -> Line<'a> {
+) -> Line {
+    let spec = measured.map(|measured| &measured.spec);
     let options = measured.map(|measured| measured.options);
-    Line {
-        part,
-        specification: measured.map(|measured| measured.spec.name()),
-        key_bits: measured.map(|measured| measured.spec.key_bits),
-        integrity: measured.and_then(|measured| measured.spec.integrity),
-        sector_size: options.map(|options| options.sector_size),
-        no_workqueues: options.map(|options| options.no_workqueues),
-        same_cpu: options.map(|options| options.same_cpu),
-        journal: options.and_then(|options| options.journal),
-        verdict: measured.map(|measured| measured.verdict),
-        score: measured.map(|measured| measured.score),
-        workload: workload.name,
-        direction: workload.direction,
-        block: workload.block,
-        depth: workload.depth,
-        is_random: workload.is_random,
-        bytes_per_second: figure.rate.median,
-        bytes_per_second_low: figure.rate.low,
-        bytes_per_second_high: figure.rate.high,
-        ratio: figure.ratio.median,
-        ratio_low: figure.ratio.low,
-        ratio_high: figure.ratio.high,
-        cpu_seconds_per_gb: figure.cpu_seconds_per_gb,
-        latency_p50_ns: figure.latency.p50_ns,
-        latency_p99_ns: figure.latency.p99_ns,
-        samples: figure.samples.len(),
-        device: &bench.backing.name,
-        is_emulated: bench.machine.is_emulated,
-        is_complete: bench.is_complete,
-    }
+    let Figure { rate, ratio, .. } = figure;
+    vec![
+        ("part", json!(part)),
+        ("specification", json!(spec.map(Spec::name))),
+        ("key_bits", json!(spec.map(|it| it.key_bits))),
+        ("integrity", json!(spec.map(|it| it.integrity))),
+        ("sector_size", json!(options.map(|it| it.sector_size))),
+        ("no_workqueues", json!(options.map(|it| it.no_workqueues))),
+        ("same_cpu", json!(options.map(|it| it.same_cpu))),
+        ("journal", json!(options.map(|it| it.journal))),
+        ("verdict", json!(measured.map(|it| it.verdict))),
+        ("score", json!(measured.map(|it| it.score))),
+        ("workload", json!(workload.name)),
+        ("direction", json!(workload.direction)),
+        ("block", json!(workload.block)),
+        ("depth", json!(workload.depth)),
+        ("is_random", json!(workload.is_random)),
+        ("bytes_per_second", json!(rate.median)),
+        ("bytes_per_second_low", json!(rate.low)),
+        ("bytes_per_second_high", json!(rate.high)),
+        ("ratio", json!(ratio.median)),
+        ("ratio_low", json!(ratio.low)),
+        ("ratio_high", json!(ratio.high)),
+        ("cpu_seconds_per_gb", json!(figure.cpu_seconds_per_gb)),
+        ("latency_p50_ns", json!(figure.latency.p50_ns)),
+        ("latency_p99_ns", json!(figure.latency.p99_ns)),
+        ("samples", json!(figure.samples.len())),
+        ("device", json!(bench.backing.name)),
+        ("is_emulated", json!(bench.machine.is_emulated)),
+        ("is_complete", json!(bench.is_complete)),
+    ]
 }
 
 /// A part of the whole in percent, without the sign: `82`, `8.2`.

@@ -4,11 +4,11 @@ use squall_tools::{Failure, Interrupt};
 
 use crate::args::BenchArguments;
 use crate::list;
-use crate::model::{Entry, Failed, LeftOut, Measured, by_reason};
+use crate::model::{Entry, Failed, LeftOut, Measured, Options, by_reason};
 use crate::rules::{Reason, Verdict};
 use crate::session::Session;
 use crate::spec::Spec;
-use crate::{equivalence, probe, rules};
+use crate::{equivalence, probe};
 
 /// What is measured if the user names nothing: what cryptsetup's documentation names (release notes of
 /// 2.0.0 and 2.8.0).
@@ -32,41 +32,27 @@ fn usual() -> impl Iterator<Item = Spec> {
 
 /// The choice of specifications.
 pub struct Choice {
-    /// Specifications to measure.
-    pub measured: Vec<Chosen>,
+    /// What to measure, with dm-crypt's default options.
+    pub measured: Vec<Wanted>,
     /// Authenticated specifications to measure, over dm-integrity.
-    pub authenticated: Vec<Chosen>,
+    pub authenticated: Vec<Spec>,
     /// Accepted specifications that are not measured, by reason.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A specification to measure.
-#[derive(Clone, Debug)]
-pub struct Chosen {
-    /// The specification that is measured.
+/// A specification to measure, as [`Measured`] describes it.
+pub struct Wanted {
     pub spec: Spec,
-    /// The verdict on it.
-    pub verdict: Verdict,
-    /// Specifications that it is measured for: they differ only in ESSIV's digest, or in a key length
-    /// that AES does not have.
+    pub options: Options,
     pub stands_for: Vec<Spec>,
 }
 
-impl Chosen {
-    /// Judges `spec`, which is measured for `stands_for` too.
-    fn new(spec: Spec, stands_for: Vec<Spec>) -> Chosen {
-        Chosen {
-            verdict: rules::judge(&spec).0,
-            spec,
-            stands_for,
-        }
-    }
-
-    /// Takes a measured specification, to measure it again.
-    pub fn again(measured: &Measured) -> Chosen {
-        Chosen {
+impl Wanted {
+    /// What was measured, to be measured again with these options.
+    pub fn again(measured: &Measured, options: Options) -> Wanted {
+        Wanted {
             spec: measured.spec.clone(),
-            verdict: measured.verdict,
+            options,
             stands_for: measured.stands_for.clone(),
         }
     }
@@ -90,7 +76,7 @@ pub fn choose(
 /// too small.
 fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure> {
     let mut prober = probe::Prober::new(&session.control)?;
-    let mut all: Vec<Chosen> = Vec::new();
+    let mut all: Vec<&Spec> = Vec::new();
     for spec in &options.cipher {
         let refused = |why: &str| {
             let text = format!("--cipher {:?}: {why}", spec.to_string());
@@ -107,20 +93,22 @@ fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure>
                 "this kernel does not accept it: use one that `squall dmcrypt list` shows",
             );
         }
-        if !all.iter().any(|chosen| chosen.spec == *spec) {
-            all.push(Chosen::new(spec.clone(), Vec::new()));
+        if !all.contains(&spec) {
+            all.push(spec);
         }
     }
-    let is_authenticated = |chosen: &Chosen| chosen.spec.integrity.is_some();
-    let (authenticated, measured): (Vec<_>, Vec<_>) = all.into_iter().partition(is_authenticated);
+    let all = all.into_iter().cloned();
+    let (authenticated, measured): (Vec<Spec>, Vec<Spec>) =
+        all.partition(|spec| spec.integrity.is_some());
     if !authenticated.is_empty() {
         // The device without encryption has a part, and the best without authentication.
         let parts = 1 + usize::from(!measured.is_empty()) + 2 * authenticated.len();
         part(options.size, parts)
             .map_err(|failed| Failure::Usage(format!("{}: {}", failed.name, failed.reason)))?;
     }
+    let alone = measured.into_iter().map(|spec| (spec, Vec::new()));
     Ok(Choice {
-        measured,
+        measured: alone.map(wanted).collect(),
         authenticated,
         left_out: Vec::new(),
     })
@@ -147,14 +135,18 @@ fn choose_from(accepted: &[Entry], all: bool) -> Choice {
     // Another name of a measured specification does not count as left out.
     let others = others.into_iter().filter(|it| !all || it.same_as.is_none());
     Choice {
-        measured: groups
-            .map(|(spec, stands_for)| Chosen::new(spec, stands_for))
-            .collect(),
-        authenticated: usual()
-            .filter(is_accepted)
-            .map(|spec| Chosen::new(spec, Vec::new()))
-            .collect(),
+        measured: groups.map(wanted).collect(),
+        authenticated: usual().filter(is_accepted).collect(),
         left_out: by_reason(others).into_iter().map(left_out).collect(),
+    }
+}
+
+/// A group of specifications, to be measured with the default options.
+fn wanted((spec, stands_for): (Spec, Vec<Spec>)) -> Wanted {
+    Wanted {
+        spec,
+        options: Options::PLAIN,
+        stands_for,
     }
 }
 
@@ -235,14 +227,7 @@ mod tests {
         ];
         let (choice, names) = chosen(&specs, true);
         assert_eq!(names, ["aes-ctr-plain64 256", "aes-ecb-null 256"]);
-        assert_eq!(choice.measured[0].verdict, Verdict::Insecure);
         assert!(choice.left_out.is_empty());
-    }
-
-    #[test]
-    fn what_is_usual_is_authenticated() {
-        assert_eq!(usual().count(), USUAL.len());
-        assert!(usual().all(|spec| spec.metadata_len() > 0));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use squall_drives::Number;
 use squall_tools::{Failure, Interrupt};
 use zeroize::Zeroizing;
 
-use super::choice::{self, AUTHENTICATED, Chosen};
+use super::choice::{self, AUTHENTICATED, Wanted};
 use crate::args::BenchArguments;
 use crate::backing::Backing;
 use crate::crypt::{self, Key};
@@ -20,9 +20,9 @@ use crate::integrity::Layout;
 use crate::mapper::{Control, Mapped, Table};
 use crate::measure::{self, Plan, Subject, WorkloadSamples};
 use crate::model::{Failed, Figure, Measured, Options};
-use crate::rank;
 use crate::session::{Progress, Session};
 use crate::spec::Spec;
+use crate::{rank, rules};
 
 /// How many devices exist at once; a process may have only so many files open.
 const GROUP: usize = 64;
@@ -51,10 +51,9 @@ const SECTOR_SIZE: u32 = 4096;
 /// What a device did, for each workload.
 type Samples = Vec<WorkloadSamples>;
 
-/// A specification with its options, and its devices while it is measured.
-struct MeasuredDevice {
-    chosen: Chosen,
-    options: Options,
+/// A specification, and its devices while it is measured.
+struct MeasuredDevice<'a> {
+    wanted: &'a Wanted,
     /// The encrypted one, and those below it in the order in which they are removed.
     devices: Vec<Mapped>,
 }
@@ -71,10 +70,7 @@ impl Run<'_> {
 
     /// The figures of the backing device, and of all `wanted`, best first. Large numbers are measured
     /// in groups, each beside the backing device.
-    pub fn all(
-        &mut self,
-        wanted: Vec<(Chosen, Options)>,
-    ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
+    pub fn all(&mut self, wanted: &[Wanted]) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
         let mut raw = Samples::new();
         let mut measured = Vec::new();
         let groups = wanted.chunks(GROUP);
@@ -103,30 +99,40 @@ impl Run<'_> {
 
     /// Measures the best few of `ranking` with other options, and gives them best first.
     pub fn variants(&mut self, ranking: &[Measured]) -> Vec<Measured> {
-        let variants = rank::variants(ranking).into_iter();
-        let wanted: Vec<(Chosen, Options)> = variants
-            .map(|(best, options)| (Chosen::again(best), options))
-            .collect();
-        if wanted.is_empty() {
+        let wanted = rank::variants(ranking);
+        if wanted.is_empty() || !self.is_complete {
             return Vec::new();
         }
         self.measure_with_baseline(&wanted, "sectors and flags", None)
             .1
     }
 
-    /// Measures `chosen` with a journal and without, and gives them best first, with the best of
+    /// Measures `specs` with a journal and without, and gives them best first, with the best of
     /// `ranking` among them, after the figures of the backing device. If that fails, the failure is noted
     /// and everything else stays valid.
     pub fn authenticated(
         &mut self,
-        chosen: &[Chosen],
+        specs: &[Spec],
         ranking: &[Measured],
     ) -> (Vec<Figure>, Vec<Measured>) {
-        if chosen.is_empty() {
+        if specs.is_empty() || !self.is_complete {
             return (Vec::new(), Vec::new());
         }
-        let best = rank::best(ranking).into_iter().next();
-        let wanted = with_options(best.map(Chosen::again), chosen);
+        let options = |journal| Options {
+            sector_size: SECTOR_SIZE,
+            journal,
+            ..Options::PLAIN
+        };
+        let best = rank::best(ranking).into_iter().take(1);
+        let best = best.map(|best| Wanted::again(best, options(None)));
+        let each = specs.iter().flat_map(|spec| {
+            [true, false].map(|journal| Wanted {
+                spec: spec.clone(),
+                options: options(Some(journal)),
+                stands_for: Vec::new(),
+            })
+        });
+        let wanted: Vec<Wanted> = best.chain(each).collect();
         let part = match choice::part(self.backing.about.bytes, wanted.len() + 1) {
             Ok(part) => part,
             Err(failed) => {
@@ -141,7 +147,7 @@ impl Run<'_> {
     /// fails, the failure is noted under the name `what`, and everything else stays valid.
     fn measure_with_baseline(
         &mut self,
-        wanted: &[(Chosen, Options)],
+        wanted: &[Wanted],
         what: &str,
         part: Option<u64>,
     ) -> (Vec<Figure>, Vec<Measured>) {
@@ -165,7 +171,7 @@ impl Run<'_> {
     /// same bytes, or, if `part` is given, each so many bytes of its own.
     fn side_by_side(
         &mut self,
-        wanted: &[(Chosen, Options)],
+        wanted: &[Wanted],
         title: String,
         part: Option<u64>,
     ) -> Result<(Samples, Vec<Measured>), Failure> {
@@ -174,15 +180,15 @@ impl Run<'_> {
         let mut raw = self.backing.subject();
         raw.bytes = part.unwrap_or(raw.bytes);
         let mut subjects = vec![raw];
-        for (number, (chosen, options)) in (1..).zip(wanted) {
+        for (number, wanted) in (1..).zip(wanted) {
             self.interrupt.check()?;
             let place = part.map(|bytes| (number * bytes, bytes));
-            match self.open_device(chosen, *options, place) {
+            match self.open_device(wanted, place) {
                 Ok((stand, subject)) => {
                     stands.push(stand);
                     subjects.push(subject);
                 }
-                Err(failure) => self.failed(chosen, *options, failure.into_text()),
+                Err(failure) => self.failed(wanted, failure.into_text()),
             }
         }
         let samples = self.measure(&subjects, title);
@@ -197,8 +203,10 @@ impl Run<'_> {
         let mut measured = Vec::new();
         for (stand, samples) in stands.into_iter().zip(results) {
             match samples {
-                Ok(samples) => measured.push(stand.measured(rank::figures(&samples, &raw))),
-                Err(reason) => self.failed(&stand.chosen, stand.options, reason),
+                Ok(samples) => {
+                    measured.push(with_figures(stand.wanted, rank::figures(&samples, &raw)))
+                }
+                Err(reason) => self.failed(stand.wanted, reason),
             }
         }
         Ok((raw, measured))
@@ -206,16 +214,15 @@ impl Run<'_> {
 
     /// Makes an encrypted device at a place of the backing device (its first byte and its length), or
     /// over all of it, and opens it.
-    fn open_device(
+    fn open_device<'a>(
         &mut self,
-        chosen: &Chosen,
-        options: Options,
+        wanted: &'a Wanted,
         place: Option<(u64, u64)>,
-    ) -> Result<(MeasuredDevice, Subject), Failure> {
+    ) -> Result<(MeasuredDevice<'a>, Subject), Failure> {
         let label = self.devices.to_string();
         self.devices += 1;
         let control = &self.session.control;
-        let (spec, backing) = (&chosen.spec, self.backing.number);
+        let (spec, options, backing) = (&wanted.spec, wanted.options, self.backing.number);
         let (number, sectors, below) = match place {
             Some(place) => below(control, &label, backing, place, spec, options)?,
             None => (backing, self.backing.sectors(), Vec::new()),
@@ -224,8 +231,7 @@ impl Run<'_> {
         let table = crypt::table(spec, options, &key, number, sectors);
         let device = Mapped::start(control, &label, &table)?;
         let stand = MeasuredDevice {
-            chosen: chosen.clone(),
-            options,
+            wanted,
             devices: [device].into_iter().chain(below).collect(),
         };
         // Declared after `stand`, so that it is dropped before: a device is removed once nobody has it open.
@@ -258,28 +264,12 @@ impl Run<'_> {
         samples
     }
 
-    fn failed(&mut self, chosen: &Chosen, options: Options, reason: String) {
+    fn failed(&mut self, wanted: &Wanted, reason: String) {
         self.failures.push(Failed {
-            name: format!("{}, {}", chosen.spec, options.described()),
+            name: format!("{}, {}", wanted.spec, wanted.options.described()),
             reason,
         });
     }
-}
-
-/// Each of `chosen` with a journal and without, after `best` without authentication.
-fn with_options(best: Option<Chosen>, chosen: &[Chosen]) -> Vec<(Chosen, Options)> {
-    let options = |journal| Options {
-        sector_size: SECTOR_SIZE,
-        journal,
-        ..Options::PLAIN
-    };
-    let each = chosen
-        .iter()
-        .flat_map(|chosen| [true, false].map(|journal| (chosen.clone(), options(Some(journal)))));
-    best.map(|best| (best, options(None)))
-        .into_iter()
-        .chain(each)
-        .collect()
 }
 
 /// A part of the backing device, and perhaps a device of dm-integrity over it: the number and the length (in sectors of
@@ -312,16 +302,14 @@ fn below(
     Ok((device.number(), sectors, vec![device, part]))
 }
 
-impl MeasuredDevice {
-    fn measured(self, figures: Vec<Figure>) -> Measured {
-        Measured {
-            spec: self.chosen.spec,
-            options: self.options,
-            verdict: self.chosen.verdict,
-            stands_for: self.chosen.stands_for,
-            score: rank::score(&figures),
-            figures,
-        }
+fn with_figures(wanted: &Wanted, figures: Vec<Figure>) -> Measured {
+    Measured {
+        spec: wanted.spec.clone(),
+        options: wanted.options,
+        verdict: rules::judge(&wanted.spec).0,
+        stands_for: wanted.stands_for.clone(),
+        score: rank::score(&figures),
+        figures,
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde_json::json;
 use squall_tools::report::{Cell, Column, Document, Kind, Part, Section, Table};
+use squall_tools::reports::Line;
 
 use super::{date, rule, rules_table, warnings};
-use crate::integrity::Integrity;
-use crate::model::by_reason;
-use crate::model::{Entry, List};
+use crate::model::{Entry, List, by_reason};
 use crate::rules::{Reason, Verdict};
 use crate::spec::{Iv, Spec};
 
@@ -57,7 +56,7 @@ fn counts(list: &List) -> Part {
 
 /// The place of the mode, the specification without what varies and without the key, such as `aes-cbc-essiv`, and the
 /// lengths of keys.
-pub(super) type Row = (usize, String, Vec<u32>);
+type Row = (usize, String, Vec<u32>);
 
 /// Rows of secure ones, with what varies in each.
 type Rows<'a> = BTreeMap<Row, BTreeSet<&'a str>>;
@@ -110,7 +109,7 @@ fn table(names: &str, rows: Rows) -> Part {
 }
 
 /// The rows with their digests.
-pub(super) fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> Rows<'a> {
+fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> Rows<'a> {
     rows_of(specs.map(|spec| {
         let without_digest = Spec {
             iv: Iv::plain(&spec.iv.name),
@@ -174,44 +173,30 @@ fn joined(names: &BTreeSet<impl AsRef<str>>) -> String {
     names.join(" ")
 }
 
-/// A line of CSV: a specification. Its fields are the columns; missing values are empty.
-#[derive(Serialize)]
-pub struct Line<'a> {
-    specification: String,
-    cipher: &'a str,
-    mode: &'a str,
-    iv: &'a str,
-    digest: Option<&'a str>,
-    key_bits: u32,
-    integrity: Option<Integrity>,
-    verdict: Verdict,
-    rules: String,
-    reason: Option<&'a str>,
-    source: Option<&'a str>,
-    same_as: Option<String>,
-}
-
-/// The lines of CSV. If there are several reasons, only the first is given in full.
-pub fn lines(list: &List) -> Vec<Line<'_>> {
+/// The lines of CSV: one for each specification. If there are several reasons, only the first is given in full.
+pub fn lines(list: &List) -> Vec<Line> {
     list.accepted.iter().map(line).collect()
 }
 
-fn line(entry: &Entry) -> Line<'_> {
+fn line(entry: &Entry) -> Line {
     let spec = &entry.spec;
     let rules: Vec<&str> = entry.reasons.iter().map(|reason| reason.rule).collect();
     let first = entry.reasons.first();
-    Line {
-        specification: spec.name(),
-        cipher: &spec.cipher,
-        mode: &spec.mode,
-        iv: &spec.iv.name,
-        digest: spec.iv.digest.as_deref(),
-        key_bits: spec.key_bits,
-        integrity: spec.integrity,
-        verdict: entry.verdict,
-        rules: rules.join(" "),
-        reason: first.map(|reason| reason.reason),
-        source: first.map(|reason| reason.source),
-        same_as: entry.same_as.as_ref().map(Spec::to_string),
-    }
+    vec![
+        ("specification", json!(spec.name())),
+        ("cipher", json!(spec.cipher)),
+        ("mode", json!(spec.mode)),
+        ("iv", json!(spec.iv.name)),
+        ("digest", json!(spec.iv.digest)),
+        ("key_bits", json!(spec.key_bits)),
+        ("integrity", json!(spec.integrity)),
+        ("verdict", json!(entry.verdict)),
+        ("rules", json!(rules.join(" "))),
+        ("reason", json!(first.map(|reason| reason.reason))),
+        ("source", json!(first.map(|reason| reason.source))),
+        (
+            "same_as",
+            json!(entry.same_as.as_ref().map(Spec::to_string)),
+        ),
+    ]
 }

@@ -18,74 +18,25 @@ use crate::rules::Verdict;
 use crate::spec::Spec;
 use crate::{candidates, measure, rank, rules};
 
-/// Terminal widths in columns.
-const WIDTHS: [usize; 3] = [120, 80, 60];
-
 fn value(report: &impl serde::Serialize) -> Value {
     serde_json::to_value(report).expect("JSON")
 }
 
-fn text(bench: &Bench, width: Option<usize>) -> String {
-    document(bench).text(width)
+fn text(bench: &Bench) -> String {
+    document(bench).text(None)
 }
 
 /// `INSTA_UPDATE=always` takes texts that were changed on purpose.
 #[test]
 fn texts_are_as_they_were() {
-    insta::assert_snapshot!("bench", text(&bench(), None));
+    insta::assert_snapshot!("bench", text(&bench()));
     insta::assert_snapshot!("list", list::document(&short_list()).text(None));
-}
-
-/// The words of `whole` that `narrow` has less often.
-fn missing<'a>(whole: &'a str, narrow: &str) -> Vec<&'a str> {
-    let mut counts = HashMap::new();
-    for word in narrow.split_whitespace() {
-        *counts.entry(word).or_insert(0) += 1;
-    }
-    let words = whole.split_whitespace();
-    words
-        .filter(|&word| {
-            let count = counts.get_mut(word).filter(|count| **count > 0);
-            count.map(|count| *count -= 1).is_none()
-        })
-        .collect()
-}
-
-/// Only lines to copy are wider than the terminal, and whole.
-#[test]
-fn narrow_terminals_miss_nothing() {
-    assert_eq!(missing("one two one", "one\ntwo three"), ["one"]);
-    let recommended = bench().recommendation.expect("one");
-    let copied = [
-        &recommended.swap,
-        &recommended.luks_format,
-        &recommended.luks_open,
-        &recommended.luks_crypttab,
-    ];
-    let documents = [
-        (document(&bench()), 4),
-        (document(&interrupted()), 0),
-        (list::document(&long_list()), 0),
-    ];
-    for (document, count) in documents {
-        let whole = document.text(None);
-        for width in WIDTHS {
-            let narrow = document.text(Some(width));
-            assert_eq!(missing(&whole, &narrow), [""; 0], "{narrow}");
-            let (to_copy, lines): (Vec<_>, Vec<_>) = narrow
-                .lines()
-                .partition(|line| copied.iter().any(|copied| copied == line));
-            assert_eq!(to_copy.len(), count, "{narrow}");
-            let is_wide = |line: &&str| line.chars().count() > width;
-            assert_eq!(lines.into_iter().find(is_wide), None);
-        }
-    }
 }
 
 /// The fixture names a drive, and has no variants, none that are authenticated and no recommendation.
 #[test]
 fn an_interrupted_run_has_its_figures_and_failures() {
-    let text = text(&interrupted(), None);
+    let text = text(&interrupted());
     assert!(text.contains("the device /dev/disk/by-id/nvme-Samsung_SSD_990_PRO_2TB_S7DNNJ0W"));
     assert!(text.contains("\nRanking\n") && text.contains("\nRanking: what it costs\n"));
     assert!(!text.contains("\nThe best with ") && !text.contains("dm-integrity"));
@@ -97,7 +48,7 @@ fn an_interrupted_run_has_its_figures_and_failures() {
 #[test]
 fn every_form_says_what_is_to_be_doubted() {
     for (bench, is_doubted) in [(bench(), false), (interrupted(), true)] {
-        let text = text(&bench, None);
+        let text = text(&bench);
         assert_eq!(text.starts_with("EMULATED: "), is_doubted);
         assert_eq!(text.contains("\nINCOMPLETE: "), is_doubted);
         let json = value(&bench);
@@ -111,7 +62,7 @@ fn every_form_says_what_is_to_be_doubted() {
     // A recommendation from an emulated machine carries a warning of its own.
     let mut emulated = bench();
     emulated.machine.is_emulated = true;
-    let text = text(&emulated, None);
+    let text = text(&emulated);
     let (_, below) = text.split_once("\nRecommendation\n").expect("it is there");
     let (above, _) = below.split_once("\nswap ").expect("a line to copy");
     assert!(above.contains("EMULATED: "));
@@ -201,23 +152,6 @@ fn every_page_is_whole_on_every_screen() {
     let drawings: Vec<_> = seen.iter().map(|seen| seen.drawings).collect();
     // Four kinds of transfers.
     assert_eq!(drawings[..8], [4, 4, 4, 4, 4, 4, 0, 0]);
-}
-
-#[test]
-fn every_specification_is_in_one_group() {
-    let list = long_list();
-    assert!(list.accepted.len() > 2000, "{}", list.accepted.len());
-    let is_secure = |entry: &&Entry| entry.verdict == Verdict::Secure;
-    let (secure, others): (Vec<&Entry>, Vec<_>) = list.accepted.iter().partition(is_secure);
-    let counted = by_reason(others.iter().copied());
-    let counted: usize = counted.iter().map(|(_, specs)| specs.len()).sum();
-    assert_eq!(counted, others.len());
-    let plain = secure.iter().map(|entry| &entry.spec);
-    let plain: Vec<&Spec> = plain.filter(|spec| spec.integrity.is_none()).collect();
-    let rows = list::rows(plain.iter().copied());
-    let rows = rows.iter();
-    let counted = rows.map(|((_, _, bits), digests)| bits.len() * digests.len());
-    assert_eq!(counted.sum::<usize>(), plain.len());
 }
 
 /// A kernel without dm-integrity, one that accepts nothing secure, an emulated machine, and an interrupted run.

@@ -87,7 +87,9 @@ fn listed(session: &mut GuestSession) -> Vec<Entry> {
         assert_eq!(report[key], expected, "{key}");
     }
     assert_eq!(report["machine"]["is_emulated"], false);
-    assert!(report["tried"].as_u64() > Some(list.len() as u64));
+    // Of hundreds of thousands of candidates most are known to be impossible from other answers.
+    let tried = report["tried"].as_u64().expect("a number");
+    assert!((list.len() as u64..40_000).contains(&tried), "{tried}");
     let accepted = report["accepted"].as_array().expect("a list");
     let verdict = |entry: &Value| entry["verdict"].as_str().map(str::to_owned);
     let verdicts = accepted.iter().filter_map(verdict);
