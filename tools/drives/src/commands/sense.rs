@@ -168,7 +168,7 @@ pub(crate) mod tests {
     }
 
     /// SANITIZE IN PROGRESS in both formats, with the progress 0x1234. Before it comes a descriptor that nobody asked for.
-    const BUSY: [&[u8]; 2] = [
+    pub(crate) const BUSY: [&[u8]; 2] = [
         &[
             0x70, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x04, 0x1b, 0, 0x80, 0x12, 0x34,
         ],
