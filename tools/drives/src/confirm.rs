@@ -135,11 +135,7 @@ struct Dialog<Q> {
 
 impl<Q: Write> Dialog<Q> {
     /// A dialog that writes to `questions`, which may be so wide, and reads from `answers`.
-    pub fn new(
-        answers: &impl AsFd,
-        questions: Q,
-        width: Option<usize>,
-    ) -> Result<Dialog<Q>, Failure> {
+    fn new(answers: &impl AsFd, questions: Q, width: Option<usize>) -> Result<Dialog<Q>, Failure> {
         let answers = answers.as_fd().try_clone_to_owned().map_err(cannot_ask)?;
         Ok(Dialog {
             answers: BufReader::new(File::from(answers)),
@@ -210,15 +206,16 @@ impl<Q: Write> Dialog<Q> {
     }
 
     fn ask(&mut self, question: &str, expected: &str) -> Result<(), Failure> {
-        if self.answer(question)?.as_deref() == Some(expected.as_bytes()) {
-            Ok(())
-        } else {
-            Err(not_confirmed())
+        match self.answer(question)? {
+            Some(answer) if answer == expected.as_bytes() => Ok(()),
+            _ => Err(Failure::Runtime(format!(
+                "not confirmed: nothing was written; {SCRIPT_ADVICE}"
+            ))),
         }
     }
 
     /// The answer to `question`, which is typed behind its last line; `None` if the input ended within it.
-    pub fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
+    fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
         let lines = question.lines().map(|line| paragraph(line, self.width));
         let question = lines.collect::<String>();
         let asked = self
@@ -235,14 +232,7 @@ impl<Q: Write> Dialog<Q> {
     }
 }
 
-/// The failure after an unexpected answer.
-pub fn not_confirmed() -> Failure {
-    Failure::Runtime(format!(
-        "not confirmed: nothing was written; {SCRIPT_ADVICE}"
-    ))
-}
-
-pub fn describe(target: &Target) -> String {
+fn describe(target: &Target) -> String {
     let identity = &target.identity;
     let mut line = format!("{}:", shown(&identity.given));
     if identity.given != identity.path {
