@@ -255,11 +255,9 @@ pub(crate) mod tests {
                 for (key, other) in [(0xff, 0xff), (0xb, 0x51), (0, 0)] {
                     let mut hostile = vec![other; len];
                     hostile[0] = first;
-                    hostile
-                        .iter_mut()
-                        .skip(2)
-                        .take(1)
-                        .for_each(|byte| *byte = key);
+                    if let Some(place) = hostile.get_mut(2) {
+                        *place = key;
+                    }
                     let _ = Sense::read(&hostile);
                 }
             }
