@@ -17,7 +17,7 @@ const SIZE: u64 = 12 * MIB;
 
 const SECTORS: u64 = SIZE / 512;
 
-/// The drive that each scenario uses in turn.
+/// The drive that somebody uses.
 const USED: &str = "USED";
 
 fn drives_in_use_are_refused_and_unchanged() {
@@ -61,33 +61,19 @@ fn drives_are_distinguished(session: &mut GuestSession) {
     }
 }
 
-/// Checks that [`USED`] and another drive are refused for this reason, and neither is written to. After
-/// the command `free`, it is no longer refused.
-#[track_caller]
-fn is_refused(workspace: &Workspace, session: &mut GuestSession, reason: &str, free: &str) {
-    session.ok("sync");
-    let before = workspace.medium(USED);
-    session.wipe("refused", "", &["FREE", USED]).refused(reason);
-    session.ok("sync");
-    assert!(workspace.medium(USED) == before, "{reason}");
-    assert!(workspace.is_old("FREE"), "{reason}");
-    session.ok(free);
-    session
-        .wipe("refused", "--dry-run", &["FREE", USED])
-        .succeeded();
-}
-
 /// The file system is mounted read-only, because one that may write does so at any time.
 fn mounted_on_a_mapped(workspace: &Workspace, session: &mut GuestSession) {
     session.map("volume", &format!("0 {SECTORS} linear {} 0", id(USED)));
-    session.ok("mke2fs /dev/mapper/volume && mount -o ro -t ext4 /dev/mapper/volume /mnt");
-    let free = "umount /mnt && dmsetup remove volume";
-    is_refused(
-        workspace,
-        session,
-        "is held by dm-0 (volume), mounted at /mnt",
-        free,
-    );
+    session.ok("mke2fs /dev/mapper/volume && mount -o ro -t ext4 /dev/mapper/volume /mnt && sync");
+    let before = workspace.medium(USED);
+    let refused = session.wipe("refused", "", &["FREE", USED]);
+    refused.refused("is held by dm-0 (volume), mounted at /mnt");
+    session.ok("sync");
+    assert!(workspace.medium(USED) == before && workspace.is_old("FREE"));
+    // The control: once it is free, it is no longer refused.
+    session.ok("umount /mnt && dmsetup remove volume");
+    let allowed = session.wipe("refused", "--dry-run", &["FREE", USED]);
+    allowed.succeeded();
 }
 
 /// A drive with sequential zones is refused; the same drive without zones is wiped.
