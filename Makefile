@@ -67,7 +67,7 @@ bench:
 # squall wipe beside shred, nwipe, openssl and dd, in memory; as root, minutes.
 bench-wipe:
 	cargo build --release --features tools
-	cargo bench -p squall-wipe --bench peers
+	scripts/bench-wipe.py
 
 # Real programs with squall and without, minutes.
 bench-programs:

@@ -21,6 +21,7 @@ pub mod loops;
 pub mod needs;
 pub mod programs;
 pub mod refuse;
+pub mod runs;
 pub mod schema;
 pub mod server;
 pub mod suite;

@@ -8,7 +8,7 @@ use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{OLD, Running, Workspace, contents, run_to_end};
+use super::workspace::{OLD, Workspace, contents, run_to_end, serial};
 use crate::common::{refused, squall, text};
 
 /// What the wipe refuses, its dry run refuses in the same words.
@@ -128,15 +128,6 @@ fn a_drive_is_no_report() {
     assert_is_no_report(&lab.device(1 << 20).path, "is a drive");
 }
 
-fn one_target_that_is_refused_saves_the_others() {
-    let workspace = Workspace::new();
-    let good = workspace.target("good", 4096);
-    let empty = workspace.target("empty", 0);
-    run_to_end(workspace.wipe("", &[&good, &empty])).refused("empty");
-    run_to_end(workspace.wipe("", &[&good, &good])).refused("nothing was written");
-    assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
-}
-
 fn without_a_terminal_nothing_is_wiped_unasked() {
     let workspace = Workspace::new();
     let target = workspace.target("target", 4096);
@@ -200,36 +191,14 @@ fn a_dry_run_refuses_names_that_may_change() {
     }
 }
 
-/// The serial number of `device` as `squall wipe --dry-run` prints it.
-pub fn serial(device: &Path) -> String {
-    let output = squall("wipe --dry-run").arg(device).output().unwrap();
-    let plan = text(&output.stdout);
-    let line = plan
-        .lines()
-        .find(|line| line.trim_start().starts_with("serial"));
-    let line = line.unwrap_or_else(|| panic!("{plan}{}", text(&output.stderr)));
-    line.split_whitespace().nth(1).unwrap().to_owned()
-}
-
-fn two_runs_do_not_share_a_target() {
-    let workspace = Workspace::new();
-    let target = workspace.target("target", 8 << 20);
-    let mut first = Running::start(workspace.wipe("--rate-limit 128KiB", &[&target]));
-    first.until("pass");
-    run_to_end(workspace.wipe("", &[&target])).refused("locked");
-    first.kill();
-}
-
 pub const TESTS: &[Test] = tests![
     wrong_arguments_are_one_line,
     a_report_is_a_regular_file_that_is_not_too_long,
     a_drive_is_no_report: [LOOP_DEVICES],
-    one_target_that_is_refused_saves_the_others,
     without_a_terminal_nothing_is_wiped_unasked,
     a_target_in_use_is_refused: [LOOP_DEVICES],
     a_dry_run_refuses_a_folder_for_reports_that_cannot_be_made,
     an_erase_that_is_untried_is_not_begun_unless_the_user_agrees,
     a_dry_run_refuses_a_device_that_cannot_erase_itself: [LOOP_DEVICES],
     a_dry_run_refuses_names_that_may_change: [LOOP_DEVICES],
-    two_runs_do_not_share_a_target,
 ];

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
-use squall_testing::loops::{Lab, diskseq};
+use squall_testing::loops::Lab;
 use squall_testing::needs::{LOOP_DEVICES, MOUNTS};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::retry::retry;
 
-use super::workspace::{Running, Workspace, run_to_end};
+use super::workspace::{Running, Workspace, run_to_end, serial};
 use crate::common::{run, text};
 
 pub const TESTS: &[Test] = tests![
@@ -60,7 +60,7 @@ fn a_device_is_free_until_it_is_mounted() {
 /// What `squall drives`, a dry run and a wipe say of `device`: each a reason, or `None` if it is free.
 fn reasons(workspace: &Workspace, device: &Path) -> [Option<String>; 3] {
     let listed = entry(device)["uses"][0].as_str().map(str::to_owned);
-    let serial = diskseq(device).expect("Linux 5.15 or later");
+    let serial = serial(device);
     let run = |options: &str| {
         let options = format!("{options} --serial {serial}");
         let run = run_to_end(workspace.wipe(&options, &[device]));
@@ -83,7 +83,7 @@ fn a_claim_is_reported_by_all_commands() {
     );
     drop(claim);
 
-    let serial = diskseq(&device.path).expect("Linux 5.15 or later");
+    let serial = serial(&device.path);
     let options = format!("--rate-limit 128KiB --serial {serial}");
     let mut wiping = Running::start(workspace.wipe(&options, &[&device.path]));
     wiping.until("pass");

@@ -1,19 +1,18 @@
 //! Real block devices: several at once, unusual ones, and the bytes next to them.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::LOOP_DEVICES;
+use squall_testing::runs::FinishedRun;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::errors::serial;
 use super::workspace::{
-    FinishedRun, OLD, Running, Workspace, assert_keystream, contents, flip, key, read, run_to_end,
+    OLD, Running, Workspace, assert_keystream, contents, flip, key, read, run_to_end, serial,
 };
 
 const MIB: usize = 1 << 20;
@@ -119,22 +118,8 @@ fn a_device_whose_size_changes_is_incomplete() {
     assert_eq!(report["drives"][0]["size_at_end"], 4 * before);
 }
 
-/// Nothing is read back.
-fn a_file_that_grows_is_incomplete() {
-    let workspace = Workspace::new();
-    let target = workspace.target("target", 8 * MIB);
-    let options = "--pass zero --verify none --rate-limit 1MiB";
-    let mut running = Running::start(workspace.wipe(options, &[&target]));
-    running.until("pass");
-    let file = File::options().append(true).open(&target);
-    file.expect("a target").write_all(b"secret").expect("room");
-    let ended = running.end().failed("1 of 1 drives not wiped as asked");
-    assert_eq!(ended.events("ended")[0]["outcome"], "incomplete");
-}
-
 pub const TESTS: &[Test] = tests![
     a_device_whose_size_changes_is_incomplete: [LOOP_DEVICES],
     several_are_wiped_at_once_and_nothing_beside_them: [LOOP_DEVICES],
     verification_reads_the_medium_and_not_the_cache: [LOOP_DEVICES],
-    a_file_that_grows_is_incomplete,
 ];

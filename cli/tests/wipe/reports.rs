@@ -9,7 +9,7 @@ use squall_testing::needs::{MOUNTS, ROOT};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{OLD, Running, Workspace, contents, read, run_to_end};
+use super::workspace::{OLD, Running, Workspace, contents, read, run_to_end, squall_on};
 
 const MIB: usize = 1 << 20;
 
@@ -84,6 +84,8 @@ fn a_directory_that_fills_up_costs_no_report() {
     let report = read(&workspace.reports()[0]);
     assert_eq!(report["drives"][0]["outcome"]["outcome"], "verified");
     assert!(!workspace.has_journal() && workspace.files("key").is_empty());
+    let again = squall_on("wipe --yes --json --resume", &[&workspace.reports()[0]]);
+    again.refused("there is nothing to resume");
 }
 
 pub const TESTS: &[Test] = tests![

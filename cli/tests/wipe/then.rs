@@ -15,9 +15,8 @@ use tempfile::TempDir;
 
 use crate::common::text;
 
-use super::errors::serial;
 use super::reports::Small;
-use super::workspace::{OLD, Running, Workspace, contents, run_to_end};
+use super::workspace::{OLD, Running, Workspace, contents, run_to_end, serial};
 
 pub const TESTS: &[Test] = tests![
     a_machine_is_turned_off_once_the_reports_are_complete,

@@ -10,22 +10,17 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use squall::Stream;
+use squall_testing::loops::diskseq;
+use squall_testing::runs::{FinishedRun, events};
 use tempfile::TempDir;
 
-use crate::common::{squall, text};
+use crate::common::squall;
 
 /// What targets hold before they are wiped.
 pub const OLD: u8 = 0xa7;
 
 /// A temporary directory of one test.
 pub struct Workspace(pub TempDir);
-
-/// The result of a finished run.
-pub struct FinishedRun {
-    pub code: Option<i32>,
-    pub stderr: String,
-    pub events: Vec<Value>,
-}
 
 impl Workspace {
     pub fn new() -> Workspace {
@@ -138,47 +133,7 @@ pub fn squall_on(arguments: &str, paths: &[&Path]) -> FinishedRun {
 
 /// Runs a command to its end.
 pub fn run_to_end(mut command: Command) -> FinishedRun {
-    let output = command.output().expect("the command runs");
-    let lines = text(&output.stdout);
-    let event = |line: &str| serde_json::from_str(line).expect("one JSON object per line");
-    FinishedRun {
-        code: output.status.code(),
-        stderr: text(&output.stderr),
-        events: lines.lines().map(event).collect(),
-    }
-}
-
-impl FinishedRun {
-    #[track_caller]
-    fn ended(self, code: i32, words: &str) -> FinishedRun {
-        assert_eq!(self.code, Some(code), "{}", self.stderr);
-        assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
-        self
-    }
-
-    /// Fails unless the run succeeded.
-    #[track_caller]
-    pub fn succeeded(self) -> FinishedRun {
-        self.ended(0, "")
-    }
-
-    /// Fails unless the run failed (exit code 1) with a message that has `words`.
-    #[track_caller]
-    pub fn failed(self, words: &str) -> FinishedRun {
-        self.ended(1, words)
-    }
-
-    /// Fails unless the run was refused before it wrote (exit code 2), with a message that has `words`.
-    #[track_caller]
-    pub fn refused(self, words: &str) -> FinishedRun {
-        self.ended(2, words)
-    }
-
-    /// The events with this name.
-    pub fn events(&self, name: &str) -> Vec<&Value> {
-        let events = self.events.iter();
-        events.filter(|event| event["event"] == name).collect()
-    }
+    command.output().expect("the command runs").into()
 }
 
 /// A run in progress, whose events are read as they come.
@@ -205,16 +160,12 @@ impl Running {
 
     /// Waits for the end; the events are those that were not read yet.
     pub fn end(mut self) -> FinishedRun {
-        let events = self.lines.by_ref().lines().map(|line| {
-            let line = line.expect("events");
-            serde_json::from_str(&line).expect("one JSON object per line")
-        });
-        let events = events.collect();
+        let mut unread = Vec::new();
+        self.lines.read_to_end(&mut unread).expect("events");
         let output = self.child.wait_with_output().expect("it ends");
         FinishedRun {
-            code: output.status.code(),
-            stderr: text(&output.stderr),
-            events,
+            events: events(&unread),
+            ..output.into()
         }
     }
 
@@ -236,6 +187,11 @@ impl Running {
             }
         }
     }
+}
+
+/// The serial number of a loop device, as squall knows it.
+pub fn serial(device: &Path) -> String {
+    diskseq(device).expect("Linux 5.15 or later")
 }
 
 /// Reads a report as JSON.

@@ -135,11 +135,7 @@ struct Dialog<Q> {
 
 impl<Q: Write> Dialog<Q> {
     /// A dialog that writes to `questions`, which may be so wide, and reads from `answers`.
-    pub fn new(
-        answers: &impl AsFd,
-        questions: Q,
-        width: Option<usize>,
-    ) -> Result<Dialog<Q>, Failure> {
+    fn new(answers: &impl AsFd, questions: Q, width: Option<usize>) -> Result<Dialog<Q>, Failure> {
         let answers = answers.as_fd().try_clone_to_owned().map_err(cannot_ask)?;
         Ok(Dialog {
             answers: BufReader::new(File::from(answers)),
@@ -210,15 +206,16 @@ impl<Q: Write> Dialog<Q> {
     }
 
     fn ask(&mut self, question: &str, expected: &str) -> Result<(), Failure> {
-        if self.answer(question)?.as_deref() == Some(expected.as_bytes()) {
-            Ok(())
-        } else {
-            Err(not_confirmed())
+        match self.answer(question)? {
+            Some(answer) if answer == expected.as_bytes() => Ok(()),
+            _ => Err(Failure::Runtime(format!(
+                "not confirmed: nothing was written; {SCRIPT_ADVICE}"
+            ))),
         }
     }
 
     /// The answer to `question`, which is typed behind its last line; `None` if the input ended within it.
-    pub fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
+    fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
         let lines = question.lines().map(|line| paragraph(line, self.width));
         let question = lines.collect::<String>();
         let asked = self
@@ -235,14 +232,7 @@ impl<Q: Write> Dialog<Q> {
     }
 }
 
-/// The failure after an unexpected answer.
-pub fn not_confirmed() -> Failure {
-    Failure::Runtime(format!(
-        "not confirmed: nothing was written; {SCRIPT_ADVICE}"
-    ))
-}
-
-pub fn describe(target: &Target) -> String {
+fn describe(target: &Target) -> String {
     let identity = &target.identity;
     let mut line = format!("{}:", shown(&identity.given));
     if identity.given != identity.path {
@@ -290,11 +280,12 @@ mod tests {
         Consent { yes, serial }
     }
 
-    /// Confirms `targets` with a user who types `answers`. Returns what the user saw, and the failure.
-    fn asked(targets: &[Target], purpose: &Purpose, answers: &str) -> (String, Option<String>) {
-        asked_with(targets, &consent(false, &[]), purpose, answers)
+    /// Confirms `targets`, to be wiped, with a user who types `answers`.
+    fn asked(targets: &[Target], answers: &str) -> (String, Option<String>) {
+        asked_with(targets, &Consent::default(), &WIPE, answers)
     }
 
+    /// Returns what the user saw, and the failure.
     fn asked_with(
         targets: &[Target],
         consent: &Consent,
@@ -334,7 +325,7 @@ mod tests {
     fn stable_names_are_confirmed_together_by_the_purpose() {
         let lab = Lab::new();
         let targets = [find(&lab.image("one", MIB)), find(&lab.image("two", MIB))];
-        let (seen, failure) = asked(&targets, &WIPE, "wipe 2\n");
+        let (seen, failure) = asked(&targets, "wipe 2\n");
         assert_eq!(failure, None);
         let words = [
             "Everything on 2 targets",
@@ -344,17 +335,22 @@ mod tests {
         contains(&seen, &words);
         // An answer that ends without a line is none.
         for wrong in ["wipe 1\n", "wipe\n", "yes\n", "y\n", "\n", "wipe 2", ""] {
-            not_confirmed(asked(&targets, &WIPE, wrong));
+            not_confirmed(asked(&targets, wrong));
         }
-        assert_eq!(asked(&targets[..1], &WIPE, " wipe 1\n").1, None);
+        assert_eq!(asked(&targets[..1], " wipe 1\n").1, None);
         let other = Purpose {
             verb: "measure",
             ..WIPE
         };
-        let (seen, failure) = asked(&targets[..1], &other, "measure 1\n");
+        let (seen, failure) = asked_with(&targets[..1], &Consent::default(), &other, "measure 1\n");
         assert_eq!(failure, None);
         contains(&seen, &["Type \"measure 1\""]);
-        not_confirmed(asked(&targets[..1], &other, "wipe 1\n"));
+        not_confirmed(asked_with(
+            &targets[..1],
+            &Consent::default(),
+            &other,
+            "wipe 1\n",
+        ));
     }
 
     #[test]
@@ -366,7 +362,7 @@ mod tests {
         let file = find(&lab.image("file", MIB));
         let targets = [sdb, file, sdc];
         let right = "wipe 1\nWD-WX12 \u{fc}\ndiskseq-9\n";
-        let (seen, failure) = asked(&targets, &WIPE, right);
+        let (seen, failure) = asked(&targets, right);
         assert_eq!(failure, None);
         let words = [
             "/file: 1.05 MB",
@@ -383,9 +379,9 @@ mod tests {
             "wipe 1\n",
             "wipe 1\nWD-WX12 \u{fc}\nwipe 1\n",
         ] {
-            not_confirmed(asked(&targets, &WIPE, wrong));
+            not_confirmed(asked(&targets, wrong));
         }
-        let (_, failure) = asked(&[drive(&lab, None)], &WIPE, "");
+        let (_, failure) = asked(&[drive(&lab, None)], "");
         let words = ["/dev/sdb: it has no serial number"];
         contains(&failure.expect("no confirmation"), &words);
     }

@@ -23,8 +23,8 @@ use squall_tools::retry::retry;
 use stack::{family, relative_name};
 
 use crate::io::{CLAIM_TIMEOUT, claimed_by_others};
-use crate::target::Inode;
 use crate::target::device::Device;
+use crate::target::{Inode, Place};
 use crate::{Kind, Purpose, Target, shown};
 
 pub use stack::holders;
@@ -154,14 +154,11 @@ impl Machine {
 
     fn reasons(&self, target: &Target, purpose: &Purpose) -> Result<Vec<String>, Failure> {
         let path = &target.identity.path;
-        let mut reasons = match (target.device(), target.inode()) {
-            (Some(device), _) => self
+        let mut reasons = match &target.place {
+            Place::Device { device, .. } => self
                 .device_reasons(device, path, purpose)
                 .map_err(|error| Failure::Runtime(format!("{}: {}", shown(path), cause(&error))))?,
-            (None, inode) => match inode {
-                Some(inode) => file_reasons(inode, &self.swap, &self.loops),
-                None => Vec::new(),
-            },
+            Place::File(inode) => file_reasons(*inode, &self.swap, &self.loops),
         };
         if let Err(error) = rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
             reasons.push(format!("cannot be written to: {}", cause(&error.into())));
@@ -209,10 +206,9 @@ impl Machine {
     ) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
         for member in family {
-            let name = if member == device {
-                String::new()
-            } else {
-                format!("its {} ", relative_name(member))
+            let name = match member == device {
+                true => String::new(),
+                false => format!("its {} ", relative_name(member)),
             };
             reasons.extend(self.uses(member, &name, chain)?);
         }
@@ -227,10 +223,9 @@ impl Machine {
             let is_in_part = chain
                 .iter()
                 .any(|part| part != lower && part.disk() == *lower);
-            let members = if is_in_part {
-                vec![lower.clone()]
-            } else {
-                family(lower)?
+            let members = match is_in_part {
+                true => vec![lower.clone()],
+                false => family(lower)?,
             };
             for member in members.into_iter().filter(|it| !chain[..1].contains(it)) {
                 if !seen.contains(&member) {
@@ -371,7 +366,7 @@ pub fn same_drive(earlier: &[Target], target: &Target) -> Option<String> {
 }
 
 fn relation(other: &Target, target: &Target) -> Option<&'static str> {
-    if let (Some(one), Some(two)) = (other.inode(), target.inode()) {
+    if let (Place::File(one), Place::File(two)) = (&other.place, &target.place) {
         return (one == two).then_some("the same file as");
     }
     let (one, two) = (other.device()?, target.device()?);

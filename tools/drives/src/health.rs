@@ -71,13 +71,10 @@ const FAILING: u64 = 0x2cf4;
 fn ata_health(drive: &dyn Scsi) -> Option<Health> {
     let figures = data(drive).as_ref().and_then(attributes);
     let healthy = status(drive);
-    match (figures, healthy) {
-        (None, None) => None,
-        (figures, healthy) => Some(Health {
-            healthy,
-            ..figures.unwrap_or_default()
-        }),
-    }
+    (figures.is_some() || healthy.is_some()).then(|| Health {
+        healthy,
+        ..figures.unwrap_or_default()
+    })
 }
 
 /// The answer to SMART READ DATA.

@@ -60,13 +60,11 @@ fn ask(drive: &dyn Scsi) -> Option<Hidden> {
     let shown = identified.sectors();
     let native = address(drive, identified.native_max_command())?.checked_add(1)?;
     let bytes = |sectors: u64| sectors.saturating_mul(identified.sector());
-    let all = identified
-        .has_configuration_overlay()
-        .then(|| {
-            let data = read(drive, DEVICE_CONFIGURATION_IDENTIFY)?;
-            sectors_without_overlay(&data)
-        })
-        .flatten();
+    let all = match identified.has_configuration_overlay() {
+        true => read(drive, DEVICE_CONFIGURATION_IDENTIFY),
+        false => None,
+    };
+    let all = all.as_ref().and_then(sectors_without_overlay);
     Some(Hidden {
         hpa: bytes(native.saturating_sub(shown)),
         dco: all.map(|all| bytes(all.saturating_sub(native.max(shown)))),
@@ -123,15 +121,15 @@ impl IdentifyData {
     /// The number of sectors that the drive shows.
     pub fn sectors(&self) -> u64 {
         match self.has_long_addresses() {
-            true => self.number(100, 4),
-            false => self.number(60, 2),
+            true => number(&self.0, 100, 4),
+            false => number(&self.0, 60, 2),
         }
     }
 
     /// Bytes per logical sector.
     pub fn sector(&self) -> u64 {
-        let is_long = self.is_valid(106) && self.bit(106, 12);
-        match self.number(117, 2) {
+        let is_long = self.has(106, 12);
+        match number(&self.0, 117, 2) {
             words @ 1.. if is_long => 2 * words,
             _ => 512,
         }
@@ -147,28 +145,20 @@ impl IdentifyData {
     }
 
     pub fn has_configuration_overlay(&self) -> bool {
-        self.is_valid(83) && self.bit(83, 11)
+        self.has(83, 11)
     }
 
     fn has_accessible_max_address(&self) -> bool {
-        self.is_valid(119) && self.bit(119, 8)
+        self.has(119, 8)
     }
 
     fn has_long_addresses(&self) -> bool {
-        self.is_valid(83) && self.bit(83, 10)
+        self.has(83, 10)
     }
 
-    /// Whether a word whose two highest bits tell that is valid.
-    fn is_valid(&self, word: usize) -> bool {
-        self.0[word] >> 14 == 0b01
-    }
-
-    fn bit(&self, word: usize, bit: u32) -> bool {
-        self.0[word] >> bit & 1 == 1
-    }
-
-    fn number(&self, word: usize, count: usize) -> u64 {
-        number(&self.0, word, count)
+    /// Whether a word is valid, as its two highest bits tell, and has this bit.
+    fn has(&self, word: usize, bit: u32) -> bool {
+        self.0[word] >> 14 == 0b01 && self.0[word] >> bit & 1 == 1
     }
 }
 

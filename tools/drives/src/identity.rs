@@ -117,20 +117,6 @@ mod tests {
     use crate::target::tests::find;
 
     #[test]
-    fn attachment_numbers_are_no_lasting_serials() {
-        let mut identity = find(&Lab::new().image("image", 4096)).identity;
-        for (serial, lasting) in [
-            (Some("WD-WX12A3456789-part1"), true),
-            (Some("diskseq-12"), false),
-            (Some("diskseq-12-part1"), false),
-            (None, false),
-        ] {
-            identity.serial = serial.map(str::to_owned);
-            assert_eq!(identity.lasting_serial(), serial.filter(|_| lasting));
-        }
-    }
-
-    #[test]
     fn only_a_worldwide_identifier_makes_certain() {
         let any = find(&Lab::new().image("image", 4096)).identity;
         let drive = |wwid: Option<&str>, serial: Option<&str>, size| Identity {

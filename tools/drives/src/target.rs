@@ -30,12 +30,12 @@ pub struct Target {
     pub identity: Identity,
     /// Whether the given name always means this target, as names below /dev/disk/by-id and of files do.
     pub has_stable_name: bool,
-    place: Place,
+    pub(crate) place: Place,
 }
 
 /// The device or file, as the kernel identifies it while it is there.
 #[derive(Clone, Debug)]
-enum Place {
+pub(crate) enum Place {
     Device {
         device: Device,
         attachment: Option<u64>,
@@ -289,13 +289,6 @@ impl Target {
         match &self.place {
             Place::Device { device, .. } => Some(device),
             Place::File(_) => None,
-        }
-    }
-
-    pub(crate) fn inode(&self) -> Option<Inode> {
-        match self.place {
-            Place::Device { .. } => None,
-            Place::File(inode) => Some(inode),
         }
     }
 }

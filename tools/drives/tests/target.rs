@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use squall_drives::{Kind, Target};
-use squall_testing::loops::{Lab, Loop};
+use squall_testing::loops::Lab;
 use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -55,21 +55,6 @@ fn what_is_attached_in_its_place_is_another() {
     found.confirm(&writable(&device.path)).unwrap();
 }
 
-fn a_device_that_shrinks_is_another() {
-    let lab = Lab::new();
-    let image = lab.image("image", 2 * MIB);
-    let device = Loop::attach(&[], &image);
-    let target = find(&device.path);
-    writable(&image).set_len(MIB).unwrap();
-    device.resize();
-    let confirmed = target.confirm(&writable(&device.path));
-    let text = confirmed.unwrap_err().into_text();
-    assert!(
-        text.contains("1048576 bytes, but had 2097152 a moment ago"),
-        "{text}"
-    );
-}
-
 fn sectors_and_parts_of_devices() {
     let lab = Lab::new();
     let device = lab.device_with(&["--sector-size", "4096"], 4 * MIB);
@@ -89,6 +74,5 @@ fn sectors_and_parts_of_devices() {
 pub const TESTS: &[Test] = tests![
     a_loop_device_is_known_by_its_attachment: [LOOP_DEVICES],
     what_is_attached_in_its_place_is_another: [LOOP_DEVICES],
-    a_device_that_shrinks_is_another: [LOOP_DEVICES],
     sectors_and_parts_of_devices: [LOOP_DEVICES],
 ];

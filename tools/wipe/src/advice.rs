@@ -73,7 +73,11 @@ impl Advice {
             (Some(OwnErase::Supported { means, targets }), _) => vec![purge(targets, means.name())],
             (Some(OwnErase::Unsupported { .. }), _) => Vec::new(),
             (None, Kind::Disk) => disk(&identity.path),
-            (None, Kind::Partition) => partition(&identity.path),
+            // A drive erases a part of itself only by secure discard.
+            (None, Kind::Partition) => vec![(
+                format!("squall wipe --purge=discard {}", identity.path.display()),
+                "erases the blocks in use of this partition alone, then overwrites",
+            )],
             (None, Kind::Loop | Kind::Mapped | Kind::File) => Vec::new(),
         };
         let scope = match identity.kind {
@@ -123,13 +127,4 @@ fn beyond_discards(path: &Path) -> (String, &'static str) {
 pub fn is_memory_card(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().starts_with("mmcblk")
-}
-
-/// Commands for a partition: a drive erases a part of itself only by secure discard.
-fn partition(path: &Path) -> Vec<(String, &'static str)> {
-    let command = format!("squall wipe --purge=discard {}", path.display());
-    vec![(
-        command,
-        "erases the blocks in use of this partition alone, then overwrites",
-    )]
 }

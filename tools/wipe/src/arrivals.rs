@@ -36,16 +36,16 @@ const PATIENCE: u32 = 10;
 pub enum Arrival {
     /// It is in the job now, and its work can begin.
     Taken(Box<PendingDrive>),
-    /// It is left out, as this sentence tells. If it `is_missed`, it was perhaps meant.
-    LeftOut { text: String, is_missed: bool },
+    /// It is left out.
+    LeftOut(Reason),
 }
 
 /// Why a drive is left out.
 #[derive(Debug, PartialEq, Eq)]
-struct Reason {
-    text: String,
+pub struct Reason {
+    pub text: String,
     /// Whether the drive is perhaps meant. Otherwise it is not meant, or its part of the job has begun.
-    is_missed: bool,
+    pub is_missed: bool,
 }
 
 impl Reason {
@@ -213,10 +213,9 @@ impl<'a> Arrivals<'a> {
     }
 
     fn leave_out(&mut self, drive: Identity, reason: Reason) -> Arrival {
-        let Reason { text, is_missed } = reason;
-        let text = format!("{}: left out: {text}", name(&drive));
+        let text = format!("{}: left out: {}", name(&drive), reason.text);
         self.known.left_out.push(drive);
-        Arrival::LeftOut { text, is_missed }
+        Arrival::LeftOut(Reason { text, ..reason })
     }
 
     /// Makes a drive a part of the job, or tells why it is not.

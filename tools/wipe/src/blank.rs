@@ -168,7 +168,7 @@ fn open(options: &BlankArguments) -> Result<(Vec<Opened>, Vec<Answer>), Failure>
             Ok(one) => opened.push(one),
             Err(failure) => {
                 let why = failure.into_text();
-                missing.push(Answer::missing(path, identity, &why));
+                missing.push(Answer::unread(path, identity, &why));
                 first.get_or_insert(why);
             }
         }
@@ -191,7 +191,7 @@ fn start(
     let its_own = reading.clone();
     let answer = move || {
         let read = catch_unwind(AssertUnwindSafe(|| its_own.read()));
-        let failed = |_| its_own.unread("squall failed (see the message)".into());
+        let failed = |_| its_own.unread("squall failed (see the message)");
         // Nobody listens any more if the answers could not be printed.
         let _ = answers.send((number, read.unwrap_or_else(failed)));
     };
@@ -212,7 +212,7 @@ fn give_up_if_stalled(reader: &mut DriveThread<Reading>) -> Option<Answer> {
     reading.control.give_up();
     let at = reading.progress.read();
     let percent = text::percent(at.done, at.total);
-    Some(reading.unread(format!("{why}, at {percent} %")))
+    Some(reading.unread(&format!("{why}, at {percent} %")))
 }
 
 impl Reading {
@@ -228,14 +228,12 @@ impl Reading {
     }
 
     /// The answer about a target of which nothing is known, for this reason.
-    fn unread(&self, reason: String) -> Answer {
-        let identity = self.target.identity.clone();
-        let given = identity.given.clone();
+    fn unread(&self, reason: &str) -> Answer {
+        let identity = &self.target.identity;
         Answer {
-            reason: Some(reason),
             sample: self.sample,
             read: self.progress.read().moved,
-            ..Answer::new(&given, Some(identity), Contents::Unknown, Vec::new())
+            ..Answer::unread(&identity.given, Some(identity.clone()), reason)
         }
     }
 
@@ -333,8 +331,6 @@ struct Scan {
 
 impl Task for Scan {
     const DIRECTION: Direction = Direction::Read;
-
-    fn prepare(&mut self, _: u64, _: &mut [u8]) {}
 
     fn done(&mut self, offset: u64, bytes: &[u8]) {
         self.surface.see(offset, bytes);

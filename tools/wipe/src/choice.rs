@@ -295,21 +295,4 @@ mod tests {
         }
         insta::assert_snapshot!("choice", shown);
     }
-
-    #[test]
-    fn a_drive_that_is_left_out_later_is_shown_with_the_reason() {
-        let lab = Lab::new();
-        let targets = ["idle", "busy"].map(|name| Target::find(&lab.image(name, 4096)).unwrap());
-        let mut choice = Choice {
-            targets: targets.into(),
-            left_out: Vec::new(),
-        };
-        let is_busy = |target: &Target| target.identity.path.ends_with("busy");
-        choice.leave_out(|target| is_busy(target).then(|| "it is sanitizing itself".into()));
-        let text = choice.text(None);
-        let (skipped, wiped) = text.split_once("to be wiped:").expect("both tables");
-        let is_skipped = skipped.contains("/busy") && skipped.contains("it is sanitizing itself");
-        let is_wiped = wiped.contains("/idle") && !wiped.contains("/busy");
-        assert!(is_skipped && is_wiped, "{text}");
-    }
 }

@@ -146,8 +146,6 @@ struct Comparing<'a> {
 impl Task for Comparing<'_> {
     const DIRECTION: Direction = Direction::Read;
 
-    fn prepare(&mut self, _: u64, _: &mut [u8]) {}
-
     fn done(&mut self, offset: u64, bytes: &[u8]) {
         let expected = &mut self.expected[..bytes.len()];
         self.content.fill(offset, expected);

@@ -60,9 +60,13 @@ impl TargetPlan<'_> {
     fn with_erases(&self) -> impl Iterator<Item = (&Target, Option<Result<String, String>>)> {
         let choice = self.choice();
         let all = self.targets.iter().zip(self.erases);
-        all.map(move |(target, answer)| {
-            let answer = answer.as_ref().map(|answer| answer.words(choice));
-            (target, erase(&target.identity, answer))
+        all.map(move |(target, answer)| match answer {
+            Some(answer) => {
+                let words = answer.words(choice);
+                let words = words.map_err(|why| format!("not supported: {why}"));
+                (target, Some(words))
+            }
+            None => (target, perhaps(&target.identity).map(Ok)),
         })
     }
 
@@ -151,19 +155,11 @@ fn block(text: &mut String, identity: &Identity) {
     add(text, &line);
 }
 
-/// What is known about a target's own erase, of which this is the drive's `answer`.
-fn erase(
-    identity: &Identity,
-    answer: Option<Result<String, String>>,
-) -> Option<Result<String, String>> {
+/// What is said of the erase of a target that cannot be asked.
+fn perhaps(identity: &Identity) -> Option<String> {
+    let is_card = identity.flash == Some(true) && advice::is_memory_card(&identity.path);
     let name = EraseMethod::SecureDiscard.name();
-    match answer {
-        Some(answer) => Some(answer.map_err(|why| format!("not supported: {why}"))),
-        None if identity.flash == Some(true) && advice::is_memory_card(&identity.path) => {
-            Some(Ok(format!("perhaps supported: {name} (--purge)")))
-        }
-        None => None,
-    }
+    is_card.then(|| format!("perhaps supported: {name} (--purge)"))
 }
 
 /// Notes on data that overwriting does not reach, each once.

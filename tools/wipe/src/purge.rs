@@ -143,28 +143,3 @@ fn refused(target: &Target, why: &str) -> Failure {
         shown(&target.identity.given)
     ))
 }
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use squall_drives::io::Direct;
-    use squall_testing::loops::Lab;
-    use squall_tools::retry::retry;
-
-    use super::*;
-
-    #[test]
-    fn what_cannot_erase_itself_is_refused() {
-        let lab = Lab::new();
-        let targets = [Target::find(&lab.image("image", 1 << 20)).expect("a target")];
-        assert!(erase::ask(&targets[0], &targets).is_none());
-        // A child that another test has just forked has this process's devices open, too.
-        let open = || Device::open(&targets[0], Access::Write, Direct::Auto);
-        let device = retry(Duration::from_secs(600), |_| true, open).unwrap();
-        let refused = choose(EraseChoice::Auto, &targets, &[device]);
-        let text = refused.expect_err("no erase").into_text();
-        let words = "it cannot erase itself: it is a file: nothing was written";
-        assert!(text.contains(words), "{text}");
-    }
-}

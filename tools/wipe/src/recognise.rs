@@ -18,17 +18,10 @@ use crate::record::{Drive, Extent};
 /// number and size. It then counts as given by a stable name. Anything else must be at its old path
 /// and of its old size; a file must also have its old inode number.
 pub fn find(record: &Identity) -> Result<Target, Failure> {
-    let found = match record.lasting_serial() {
+    match record.lasting_serial() {
         Some(serial) => find_drive(record, serial),
         None => find_in_place(record),
-    };
-    found.map(recognised)
-}
-
-/// `found`, where a lasting serial number counts as a stable name.
-fn recognised(mut found: Target) -> Target {
-    found.has_stable_name |= found.identity.lasting_serial().is_some();
-    found
+    }
 }
 
 fn find_in_place(record: &Identity) -> Result<Target, Failure> {
@@ -50,7 +43,11 @@ fn find_drive(record: &Identity, serial: &str) -> Result<Target, Failure> {
     let drive = format!("a drive with serial number {serial} and {size} bytes");
     let names = found.iter().map(|target| shown(&target.identity.path));
     let why = match &names.collect::<Vec<_>>()[..] {
-        [_] => return Ok(found.remove(0)),
+        [_] => {
+            let mut drive = found.remove(0);
+            drive.has_stable_name = true;
+            return Ok(drive);
+        }
         [] => format!("{drive} is not attached: attach it, and try again"),
         names => format!(
             "{drive} is there more than once ({}): detach those that are not meant",
@@ -179,58 +176,8 @@ fn other(drive: &Drive) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, OpenOptions};
-    use std::path::Path;
-
-    use squall_testing::loops::Lab;
-
     use super::*;
     use crate::show::fixture;
-
-    const MIB: u64 = 1 << 20;
-
-    fn identity(path: &Path) -> Identity {
-        Target::find(path).expect("a target").identity
-    }
-
-    #[test]
-    fn a_file_must_have_its_inode_number() {
-        let lab = Lab::new();
-        let image = lab.image("image", MIB);
-        let record = identity(&image);
-        let found = find(&record).unwrap();
-        assert_eq!(found.identity, record);
-        assert!(found.has_stable_name);
-
-        let resize = |size| {
-            let file = OpenOptions::new().write(true).open(&image).unwrap();
-            file.set_len(size).unwrap();
-        };
-        resize(MIB + 1);
-        let text = find(&record).unwrap_err().into_text();
-        assert!(text.contains("not the target that was wiped"), "{text}");
-        resize(MIB);
-        find(&record).unwrap();
-
-        fs::rename(lab.image("other", MIB), &image).unwrap();
-        assert!(find(&record).is_err());
-    }
-
-    #[test]
-    fn lasting_serial_numbers_count_as_stable_names() {
-        let lab = Lab::new();
-        let image = lab.image("image", MIB);
-        for (serial, expected) in [
-            (Some("WD-WX12A3456789-part1"), true),
-            (Some("diskseq-12"), false),
-            (None, false),
-        ] {
-            let mut target = Target::find(&image).unwrap();
-            target.has_stable_name = false;
-            target.identity.serial = serial.map(str::to_owned);
-            assert_eq!(recognised(target).has_stable_name, expected, "{serial:?}");
-        }
-    }
 
     #[test]
     fn a_drive_is_found_by_its_serial_number() {

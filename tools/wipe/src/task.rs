@@ -19,7 +19,7 @@ pub trait Task {
     fn begin(&mut self, _buffer: &mut [u8]) {}
 
     /// Fills in the bytes that go to `offset`, unless they are the same at every offset.
-    fn prepare(&mut self, offset: u64, bytes: &mut [u8]);
+    fn prepare(&mut self, _offset: u64, _bytes: &mut [u8]) {}
 
     /// Handles `bytes` that went to `offset` or came from there.
     fn done(&mut self, offset: u64, bytes: &[u8]);

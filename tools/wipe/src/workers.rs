@@ -170,9 +170,9 @@ impl Supervisor<'_> {
         for arrival in arrived.unwrap_or_default() {
             match arrival {
                 Arrival::Taken(drive) => self.add(*drive)?,
-                Arrival::LeftOut { text, is_missed } => {
-                    self.missed += usize::from(is_missed);
-                    self.show.remark(&text)?;
+                Arrival::LeftOut(reason) => {
+                    self.missed += usize::from(reason.is_missed);
+                    self.show.remark(&reason.text)?;
                 }
             }
         }

@@ -199,9 +199,9 @@ fn open_number(number: Number, flags: OFlags) -> io::Result<File> {
 
 /// Opens a temporary node of our own.
 fn open_own(number: Number, flags: OFlags) -> io::Result<File> {
-    let path = format!("/dev/.squall-{}-{}", std::process::id(), number.minor());
+    let path = format!("/dev/.squall-{}-{}", std::process::id(), number.minor);
     let path = Path::new(&path);
-    let dev = makedev(number.major(), number.minor());
+    let dev = makedev(number.major, number.minor);
     // A killed process with the same id may have left one.
     let _ = unlink(path);
     mknodat(

@@ -168,7 +168,7 @@ pub(crate) mod tests {
     }
 
     /// SANITIZE IN PROGRESS in both formats, with the progress 0x1234. Before it comes a descriptor that nobody asked for.
-    const BUSY: [&[u8]; 2] = [
+    pub(crate) const BUSY: [&[u8]; 2] = [
         &[
             0x70, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x04, 0x1b, 0, 0x80, 0x12, 0x34,
         ],
@@ -255,11 +255,9 @@ pub(crate) mod tests {
                 for (key, other) in [(0xff, 0xff), (0xb, 0x51), (0, 0)] {
                     let mut hostile = vec![other; len];
                     hostile[0] = first;
-                    hostile
-                        .iter_mut()
-                        .skip(2)
-                        .take(1)
-                        .for_each(|byte| *byte = key);
+                    if let Some(place) = hostile.get_mut(2) {
+                        *place = key;
+                    }
                     let _ = Sense::read(&hostile);
                 }
             }

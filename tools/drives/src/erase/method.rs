@@ -180,14 +180,11 @@ impl SupportedErases {
             }
             EraseChoice::Auto => {
                 let (first, last) = self.preferred();
-                let mut methods = first
-                    .iter()
-                    .map(|action| self.sanitize(*action))
-                    .chain([self.other.clone()])
-                    .chain(last.iter().map(|action| self.sanitize(*action)));
-                methods
-                    .find_map(Result::ok)
-                    .ok_or_else(|| self.no_method_reason())
+                let [first, last] =
+                    [first, last].map(|all| all.iter().map(|action| self.sanitize(*action)));
+                let mut methods = first.chain([self.other.clone()]).chain(last);
+                let found = methods.find_map(Result::ok);
+                found.ok_or_else(|| self.no_method_reason())
             }
         }
     }
@@ -195,11 +192,8 @@ impl SupportedErases {
     /// The actions to take before any other way of erasing, and those to take after it, in order.
     fn preferred(&self) -> (&'static [Action], &'static [Action]) {
         use Action::{BlockErase, CryptoErase, Overwrite};
-        match (
-            self.flash,
-            self.sanitizing()
-                .is_none_or(|known| known.actions.are_known),
-        ) {
+        let are_known = self.sanitizing().is_none_or(|it| it.actions.are_known);
+        match (self.flash, are_known) {
             // Block erase is usually for flash memory (NIST SP 800-88 Rev. 1, glossary, SANITIZE command). Magnetic
             // drives overwrite themselves, or replace their key.
             (Some(false), true) => (&[CryptoErase], &[Overwrite, BlockErase]),
@@ -243,28 +237,22 @@ impl SupportedErases {
     /// The way that is known: that of an operation under way, as far as the drive tells; or else the one to take.
     pub fn known(&self, how: EraseChoice) -> Result<EraseMethod, String> {
         let chosen = self.choose(how)?;
-        match self.sanitizing() {
-            Some(SanitizeSupport {
-                state: State::Running { action, .. },
-                set,
-                ..
-            }) => Ok(match action {
-                Some(action) => EraseMethod::sanitizing(*set, *action),
+        Ok(match self.sanitizing().map(|it| (it.set, it.state)) {
+            Some((set, State::Running { action, .. })) => match action {
+                Some(action) => EraseMethod::sanitizing(set, action),
                 None => chosen.found_under_way(),
-            }),
-            _ => Ok(chosen),
-        }
+            },
+            _ => chosen,
+        })
     }
 
     /// How the drive erases itself, in words for a plan, or why it does not.
     pub fn words(&self, how: EraseChoice) -> Result<String, String> {
         let chosen = self.choose(how)?;
         let known = self.known(how)?;
-        Ok(match self.sanitizing() {
-            Some(SanitizeSupport {
-                state: State::Running { action, progress },
-                ..
-            }) => {
+        let sanitizing = self.sanitizing().map(|it| (it.state, it.actions.are_known));
+        Ok(match sanitizing {
+            Some((State::Running { action, progress }, _)) => {
                 // SCSI and ATA drives do not tell what they are at, and are only waited for.
                 let then = match action {
                     Some(_) if known != chosen => format!(", then begins {}", chosen.name()),
@@ -272,11 +260,11 @@ impl SupportedErases {
                 };
                 format!(
                     "under way, at {}: {}; squall waits for its end{then}",
-                    percent(*progress),
+                    percent(progress),
                     known.name()
                 )
             }
-            Some(SanitizeSupport { actions, .. }) if !actions.are_known => format!(
+            Some((_, false)) => format!(
                 "perhaps supported: {} (--purge); its last operation failed, and until one succeeds it does not tell \
                  which it has",
                 chosen.name()

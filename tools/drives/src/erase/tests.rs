@@ -1,5 +1,5 @@
-//! Tests what may be erased and how, and operations of models of drives: their ends, killed runs, and drives that fail,
-//! stall or do not answer.
+//! Tests what may be erased and how; the commands of each command set and what their answers mean; and operations of models
+//! of drives: their ends, killed runs, and drives that fail, stall or do not answer.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -7,17 +7,21 @@ use std::time::Duration;
 use squall_testing::loops::Lab;
 
 use super::ata::Disk;
-use super::models::{Controller, Disk as AtaDisk, Doing, Drive, Fate, Machine, PassesOn};
+use super::models::{Controller, Doing, Drive, Fate, Machine, Tells, ata, refusal};
 use super::nvme::{Format, Subsystem};
 use super::sanitize::{
-    ACTIONS, Actions, Attempt, End, Exchange, Mode, NO_ANSWER, NO_PROGRESS, Operation, Status,
-    Surroundings,
+    ACTIONS, Actions, End, Exchange, Mode, NO_ANSWER, NO_PROGRESS, Operation, Surroundings,
 };
-use super::scsi::LogicalUnit;
+use super::scsi::{LogicalUnit, digits};
 use super::*;
 use super::{EraseChoice as How, EraseMethod as By};
+use crate::commands::ata::Registers;
+use crate::commands::scsi::{Data, Reply, model};
+use crate::commands::sense::Sense;
+use crate::commands::sense::tests::{BUSY, reply_with};
 
 use Action::{BlockErase, CryptoErase, Overwrite};
+use Mode::{Restricted, Unrestricted};
 
 /// Longer than any operation in a test: ten days.
 const FOREVER: Duration = Duration::from_secs(10 * 24 * 3600);
@@ -81,17 +85,8 @@ impl Surroundings for World {
     }
 }
 
-/// How an operation ends that this run begins.
-fn ends(drive: &dyn Sanitizer, world: &World, action: Action) -> End {
-    ends_as(drive, world, action, false)
-}
-
-/// How one ends that an earlier run began.
-fn ends_after_it_was_begun(drive: &dyn Sanitizer, world: &World, action: Action) -> End {
-    ends_as(drive, world, action, true)
-}
-
-fn ends_as(drive: &dyn Sanitizer, world: &World, action: Action, accepted: bool) -> End {
+/// How an operation ends that this run begins, or that an earlier run began and knew to be `accepted`.
+fn ends(drive: &dyn Sanitizer, world: &World, action: Action, accepted: bool) -> End {
     let operation = Operation {
         drive,
         surroundings: world,
@@ -100,29 +95,11 @@ fn ends_as(drive: &dyn Sanitizer, world: &World, action: Action, accepted: bool)
     operation.run(accepted)
 }
 
-/// Calls `test` with each kind of drive and its machine.
-fn each(test: impl Fn(&dyn Sanitizer, &RefCell<Machine>)) {
-    let controller = Controller::default();
-    test(&Subsystem::new(&controller, vec![1]), &controller.machine);
-    for (descriptors, is_quiet) in [(false, false), (true, false), (false, true)] {
-        let drive = Drive {
-            descriptors,
-            is_quiet,
-            ..Drive::default()
-        };
-        test(&LogicalUnit(&drive), &drive.machine);
+/// Calls `test` with each kind of drive.
+fn each(test: impl Fn(&Drive)) {
+    for tells in [Tells::All, Tells::Success, Tells::Nothing] {
+        test(&Drive::new(tells));
     }
-    for errors_fixed in [false, true] {
-        let disk = AtaDisk {
-            passes_on: PassesOn::All { errors_fixed },
-            ..AtaDisk::default()
-        };
-        test(&Disk::behind(&disk).expect("ATA"), &disk.machine);
-    }
-}
-
-fn refusal(drive: &dyn Sanitizer) -> String {
-    drive.actions().expect_err("it is refused")
 }
 
 #[track_caller]
@@ -313,40 +290,35 @@ fn magnetic_drives_replace_their_key_or_overwrite_themselves() {
 /// be freed by that.
 #[test]
 fn after_a_failure_the_way_suits_the_medium() {
-    let failed = |services: &[u8]| {
-        let machine = Machine {
-            doing: Doing::Failure,
-            last: Some((Overwrite, true)),
-            ..Machine::default()
-        };
-        Drive {
-            machine: machine.into(),
-            services: services.to_vec(),
-            ..Drive::default()
-        }
+    let failed = |actions: &[Action]| Drive {
+        machine: Machine::failed(Overwrite, Unrestricted).into(),
+        actions: actions.to_vec(),
+        ..Drive::new(Tells::Nothing)
     };
-    for (flash, services, expected) in [
-        (Some(false), &[1][..], By::ScsiSanitizeOverwrite),
-        (None, &[1, 2, 3], By::ScsiSanitizeOverwrite),
-        (Some(true), &[2, 3], By::ScsiSanitizeBlock),
+    for (flash, actions, expected) in [
+        (Some(false), &[Overwrite][..], By::ScsiSanitizeOverwrite),
+        (None, &ACTIONS, By::ScsiSanitizeOverwrite),
+        (
+            Some(true),
+            &[BlockErase, CryptoErase],
+            By::ScsiSanitizeBlock,
+        ),
     ] {
-        let drive = failed(services);
-        let unit = LogicalUnit(&drive);
-        let supported = told(CommandSet::Scsi, &unit, flash);
+        let drive = failed(actions);
+        let supported = told(CommandSet::Scsi, &drive, flash);
         assert_eq!(supported.choose(How::Auto), Ok(expected));
         let words = supported.words(How::Auto).expect("a way");
         assert!(words.starts_with("perhaps supported: SCSI SANITIZE with "));
         contains(&words, "its last operation failed");
         let action = expected.action().expect("an operation");
-        assert_eq!(ends(&unit, &World::new(), action), End::Done);
+        assert_eq!(ends(&drive, &World::new(), action, false), End::Done);
     }
-    let magnetic = failed(&[1]);
-    let unit = LogicalUnit(&magnetic);
-    let why = told(CommandSet::Scsi, &unit, Some(false)).choose(How::Block);
+    let magnetic = failed(&[Overwrite]);
+    let why = told(CommandSet::Scsi, &magnetic, Some(false)).choose(How::Block);
     assert!(why.is_err_and(|why| why.ends_with("only by crypto erase or overwrite")));
 
     // The control: the magnetic drive refuses block erase, and stays as it was.
-    let end = ends(&unit, &World::new(), BlockErase);
+    let end = ends(&magnetic, &World::new(), BlockErase, false);
     assert!(matches!(end, End::Locked(_)), "{end:?}");
     assert_eq!(magnetic.machine.borrow().doing, Doing::Failure);
 }
@@ -354,41 +326,55 @@ fn after_a_failure_the_way_suits_the_medium() {
 /// A drive at work does what somebody has told it, not what this user chooses. Only NVMe drives tell what that is.
 #[test]
 fn a_plan_names_the_operation_under_way() {
-    let drive = Drive::default();
-    let disk = AtaDisk::default();
-    let controller = Controller::default();
     let flash = Some(true);
-    // The control: the same drive, idle.
-    let idle = told(CommandSet::Scsi, &LogicalUnit(&drive), flash);
+    // The control: a drive that is idle.
+    let idle = told(CommandSet::Scsi, &Drive::new(Tells::Nothing), flash);
     assert_eq!(
         idle.words(How::Crypto).as_deref(),
         Ok("supported: SCSI SANITIZE with cryptographic erase (--purge)")
     );
-    for machine in [&drive.machine, &disk.machine, &controller.machine] {
-        *machine.borrow_mut() = Machine {
-            doing: Doing::Processing,
-            last: Some((Overwrite, true)),
-            progress: 0x8000,
-            step: 0,
-            ..Machine::default()
-        };
-    }
-    let disk = Disk::behind(&disk).expect("ATA");
-    let subsystem = Subsystem::new(&controller, vec![1]);
-    let scsi = told(CommandSet::Scsi, &LogicalUnit(&drive), flash);
-    let ata = told(CommandSet::Ata, &disk, flash);
-    let nvme = told(CommandSet::Nvme, &subsystem, flash);
-    for (drive, how, known, then) in [
-        (&scsi, How::Crypto, By::ScsiSanitize, ""),
-        (&ata, How::Auto, By::AtaSanitize, ""),
-        (&nvme, How::Overwrite, By::NvmeSanitizeOverwrite, ""),
+    let begins = ", then begins NVMe Sanitize with block erase";
+    for (set, tells, how, known, then) in [
         (
-            &nvme,
+            CommandSet::Scsi,
+            Tells::Nothing,
+            How::Crypto,
+            By::ScsiSanitize,
+            "",
+        ),
+        (
+            CommandSet::Ata,
+            Tells::Success,
+            How::Auto,
+            By::AtaSanitize,
+            "",
+        ),
+        (
+            CommandSet::Nvme,
+            Tells::All,
+            How::Overwrite,
+            By::NvmeSanitizeOverwrite,
+            "",
+        ),
+        (
+            CommandSet::Nvme,
+            Tells::All,
             How::Auto,
             By::NvmeSanitizeOverwrite,
-            ", then begins NVMe Sanitize with block erase",
+            begins,
         ),
     ] {
+        let at_work = Machine {
+            doing: Doing::Processing,
+            progress: 0x8000,
+            step: 0,
+            ..Machine::failed(Overwrite, Unrestricted)
+        };
+        let drive = Drive {
+            machine: at_work.into(),
+            ..Drive::new(tells)
+        };
+        let drive = told(set, &drive, flash);
         assert_eq!(drive.known(how), Ok(known));
         let name = known.name();
         let expected = format!("under way, at 50 %: {name}; squall waits for its end{then}");
@@ -412,14 +398,14 @@ fn all_namespaces_are_named_or_empty() {
         assert_eq!(may(&[9, 2, 7, 1]).unwrap().all, ACTIONS);
         contains(&may(&[1]).unwrap_err(), "these were not named: 7, 9");
         contains(&may(&[7, 9]).unwrap_err(), "these were not named: 1");
-        assert!(controller.machine.borrow().begun.is_empty());
+        assert!(controller.sanitized.borrow().is_empty());
     }
     // Without Namespace Management, those of other controllers are not known.
     let mut shared = Controller {
         multiple: 0b10,
         ..Controller::default()
     };
-    let why = refusal(&Subsystem::new(&shared, vec![1]));
+    let why = Subsystem::new(&shared, vec![1]).actions().unwrap_err();
     contains(&why, "does not report those of its peers");
     shared.commands = MANAGEMENT;
     Subsystem::new(&shared, vec![1]).actions().unwrap();
@@ -432,9 +418,76 @@ fn namespaces_are_looked_at_again_before_the_command() {
     Subsystem::new(&controller, vec![1]).actions().unwrap();
     controller.namespaces.push((2, 5));
     let subsystem = Subsystem::new(&controller, vec![1]);
-    let end = ends(&subsystem, &World::new(), BlockErase);
+    let end = ends(&subsystem, &World::new(), BlockErase, false);
     assert!(matches!(end, End::Failed(_)), "{end:?}");
-    assert!(controller.machine.borrow().begun.is_empty());
+    assert!(controller.sanitized.borrow().is_empty());
+}
+
+/// Each action in both modes, and then the way out of a failure: every byte that a drive gets.
+#[test]
+fn commands_are_those_of_the_standards() {
+    let send_all = |drive: &dyn Sanitizer| {
+        for (action, mode) in ACTIONS
+            .into_iter()
+            .flat_map(|action| [Unrestricted, Restricted].map(|mode| (action, mode)))
+        {
+            drive.start(action, mode).result.expect("it is accepted");
+        }
+        drive.leave_failure().result.expect("it is accepted");
+    };
+    let controller = Controller::default();
+    send_all(&Subsystem::new(&controller, vec![1]));
+    let words = [0x0a, 0x02, 0x0c, 0x04, 0x1b, 0x13, 0x01];
+    assert_eq!(controller.sanitized.into_inner(), words);
+
+    let sent = RefCell::new(Vec::new());
+    let drive = model(|block, data| {
+        let parameters = match data {
+            Data::None => Vec::new(),
+            Data::Out(bytes) => bytes.to_vec(),
+            Data::In(_) => panic!("nothing comes from the drive"),
+        };
+        sent.borrow_mut().push((digits(block), digits(&parameters)));
+        Reply::default()
+    });
+    send_all(&LogicalUnit(&drive));
+    drop(drive);
+    let zeros = "01 00 00 04 00 00 00 00";
+    let expected = [
+        ("48 a2 00 00 00 00 00 00 00 00", ""),
+        ("48 82 00 00 00 00 00 00 00 00", ""),
+        ("48 a3 00 00 00 00 00 00 00 00", ""),
+        ("48 83 00 00 00 00 00 00 00 00", ""),
+        ("48 a1 00 00 00 00 00 00 08 00", zeros),
+        ("48 81 00 00 00 00 00 00 08 00", zeros),
+        ("48 1f 00 00 00 00 00 00 00 00", ""),
+    ];
+    let expected = expected.map(|(block, data)| (block.to_owned(), data.to_owned()));
+    assert_eq!(sent.into_inner(), expected);
+
+    let sent = RefCell::new(Vec::new());
+    let accepted = Registers {
+        status: 0x50,
+        ..Registers::default()
+    };
+    let drive = ata(0xf400, |block| {
+        sent.borrow_mut().push(digits(block));
+        reply_with(accepted, false)
+    });
+    send_all(&Disk::behind(&drive).expect("ATA"));
+    drop(drive);
+    assert_eq!(
+        sent.into_inner(),
+        [
+            "85 07 20 00 12 00 10 42 72 00 45 00 6b 40 b4 00",
+            "85 07 20 00 12 00 00 42 72 00 45 00 6b 40 b4 00",
+            "85 07 20 00 11 00 10 43 70 00 79 00 72 40 b4 00",
+            "85 07 20 00 11 00 00 43 70 00 79 00 72 40 b4 00",
+            "85 07 20 00 14 00 11 00 00 57 00 4f 00 40 b4 00",
+            "85 07 20 00 14 00 01 00 00 57 00 4f 00 40 b4 00",
+            "85 07 20 00 00 00 01 00 00 00 00 00 00 40 b4 00",
+        ]
+    );
 }
 
 /// Of each kind of drive: what it reports, and the actions that it has then.
@@ -452,232 +505,309 @@ fn actions_are_those_that_the_drive_reports() {
         (0b001, &[CryptoErase][..]),
         (0b010, &[BlockErase]),
         (0b110, &[BlockErase, Overwrite]),
+        (0b111, &ACTIONS),
         (0xe000_0000, &[]),
     ] {
         let controller = Controller {
             capabilities,
             ..Controller::default()
         };
-        is_told(
-            &Subsystem::new(&controller, vec![1]),
-            expected,
-            "no Sanitize",
-        );
+        let subsystem = Subsystem::new(&controller, vec![1]);
+        is_told(&subsystem, expected, "no Sanitize");
     }
-    for (services, expected) in [(vec![1, 3], &[CryptoErase, Overwrite][..]), (vec![], &[])] {
-        let drive = Drive {
-            services,
-            ..Drive::default()
-        };
-        is_told(&LogicalUnit(&drive), expected, "no SANITIZE");
+    let others = "other logical units";
+    for (services, units, expected, without) in [
+        (&[1, 3][..], 0, &[CryptoErase, Overwrite][..], ""),
+        (&[1, 2, 3], 1, &ACTIONS, ""),
+        (&[], 0, &[], "no SANITIZE"),
+        (&[2], 2, &[], others),
+        (&[2], 3, &[], others),
+    ] {
+        let drive = model(|block, data| {
+            let [0xa3, 0x0c, 0b010, 0x48, 0, service, 0, 0, 0, 64, 0, 0] = *block else {
+                panic!("{block:02x?}");
+            };
+            let Data::In(data) = data else {
+                panic!("{data:?}");
+            };
+            let is_supported = services.contains(&service);
+            data[1] = units << 5 | if is_supported { 3 } else { 1 };
+            Reply::default()
+        });
+        is_told(&LogicalUnit(&drive), expected, without);
     }
     for (word59, expected) in [
         (0x9000, &[BlockErase][..]),
         (0x7000, &[CryptoErase, Overwrite]),
+        (0xf400, &ACTIONS),
         (0xe000, &[]),
         (0x1000, &[]),
         (0x0110, &[]),
     ] {
-        let disk = AtaDisk {
-            word59,
-            ..AtaDisk::default()
-        };
-        is_told(&Disk::behind(&disk).unwrap(), expected, "no ATA sanitize");
+        let drive = ata(word59, |_| Reply::default());
+        is_told(&Disk::behind(&drive).unwrap(), expected, "no ATA sanitize");
     }
+}
+
+/// A SCSI drive that is at work, or has failed, does not tell its actions. One that does not know the question has none.
+#[test]
+fn a_drive_that_does_not_tell_its_actions_may_have_all() {
+    for (key, code, qualifier) in [(2, 0x04, 0x1b), (3, 0x31, 0x03)] {
+        let drive = model(|_, _| refusal(key, code, qualifier));
+        let actions = LogicalUnit(&drive).actions().unwrap();
+        assert_eq!((&actions.all[..], actions.are_known), (&ACTIONS[..], false));
+    }
+    let drive = model(|_, _| refusal(5, 0x20, 0));
+    let why = LogicalUnit(&drive).actions().unwrap_err();
+    assert_eq!(why, "it does not report whether it has SANITIZE");
 }
 
 /// Behind an adapter, the kernel may show another name of an ATA drive.
 #[test]
 fn ata_drives_tell_their_own_names() {
-    let disk = AtaDisk::default();
-    let disk = Disk::behind(&disk).expect("ATA");
+    let drive = ata(0, |_| Reply::default());
+    let disk = Disk::behind(&drive).expect("ATA");
     assert_eq!(disk.own_name(), Ok(Some("ST00 ZC1A".into())));
-    let drive = Drive::default();
     assert_eq!(LogicalUnit(&drive).own_name(), Ok(None));
 }
 
-/// An ATA drive without sanitize aborts the question about its state as any command that it does not know. That is not
-/// the failure of an operation.
-#[test]
-fn a_drive_without_sanitize_has_not_failed() {
-    let disk = AtaDisk {
-        word59: 0,
-        ..AtaDisk::default()
-    };
-    let drive = Disk::behind(&disk).unwrap();
-    assert_eq!(drive.status().unwrap_err(), "it has no ATA sanitize");
-
-    // The control: one that has it, and failed in it.
-    let failed = AtaDisk::default();
-    failed.machine.borrow_mut().doing = Doing::Failure;
-    let state = Disk::behind(&failed).unwrap().status().unwrap().state;
-    assert_eq!(state, State::Failed { mode: None });
+fn idle(last: Option<Action>, succeeded: Option<bool>) -> State {
+    State::Idle { last, succeeded }
 }
 
-/// A SCSI drive tells which logical units the command affects (MLU).
+fn running(action: Option<Action>) -> State {
+    State::Running {
+        action,
+        progress: 0x1234,
+    }
+}
+
+fn failed(mode: Option<Mode>) -> State {
+    State::Failed { mode }
+}
+
+/// The state that `drive` tells, or why none is known.
+fn state(drive: &dyn Sanitizer) -> Result<State, String> {
+    drive.status().map(|status| status.state)
+}
+
 #[test]
-fn other_logical_units_are_not_erased() {
-    for (units, may) in [(0, true), (1, true), (2, false), (3, false)] {
-        let drive = Drive {
-            units,
-            ..Drive::default()
+fn a_log_of_nvme_tells_everything() {
+    for (status, word, expected) in [
+        (0, 0, idle(None, Some(false))),
+        (0x101, 0x0a, idle(Some(BlockErase), Some(true))),
+        (4, 0x0c, idle(Some(CryptoErase), Some(true))),
+        (2, 0x1b, running(Some(Overwrite))),
+        (3, 0x02, failed(Some(Restricted))),
+        (3, 0x0a, failed(Some(Unrestricted))),
+    ] {
+        let controller = Controller {
+            log: (0x1234, status, word),
+            ..Controller::default()
         };
-        match LogicalUnit(&drive).actions() {
-            Ok(_) => assert!(may, "{units}"),
-            Err(why) => assert!(!may && why.contains("other logical units"), "{why}"),
+        let subsystem = Subsystem::new(&controller, vec![1]);
+        assert_eq!(state(&subsystem), Ok(expected));
+        let hours = Duration::from_secs(Controller::SECONDS.into());
+        assert_eq!(subsystem.estimate(BlockErase), Some(hours));
+        assert_eq!(subsystem.estimate(Overwrite), None);
+    }
+}
+
+/// In sense data of both formats. Some drives tell it only to TEST UNIT READY.
+#[test]
+fn sense_data_tell_what_a_scsi_drive_does() {
+    const FAILED: &[u8] = &[0x72, 3, 0x31, 0x03, 0, 0, 0, 0];
+    const RESET: &[u8] = &[0x72, 6, 0x29, 0, 0, 0, 0, 0];
+    for (sense, expected) in [
+        (&[0x70; 18][..0], Ok(idle(None, None))),
+        (BUSY[0], Ok(running(None))),
+        (BUSY[1], Ok(running(None))),
+        (FAILED, Ok(failed(None))),
+        (RESET, Err("sense 6/29/00".to_owned())),
+    ] {
+        for is_quiet in [false, true] {
+            let drive = model(|block, data| match (block, data) {
+                ([0x03, 0, 0, 0, 252, 0], Data::In(data)) => {
+                    data[0] = 0x72;
+                    if !is_quiet {
+                        data[..sense.len()].copy_from_slice(sense);
+                    }
+                    Reply::default()
+                }
+                ([0, 0, 0, 0, 0, 0], Data::None) => Reply {
+                    status: if sense.is_empty() { 0 } else { 2 },
+                    sense: Sense::read(sense),
+                    ..Reply::default()
+                },
+                (block, _) => panic!("{block:02x?}"),
+            });
+            assert_eq!(state(&LogicalUnit(&drive)), expected);
         }
     }
 }
 
-/// Some firmware freezes the commands until the power is off. An antifreeze lock only prevents that.
+/// An ATA drive without sanitize aborts the question as any command that it does not know: that is not the failure of an
+/// operation. Some firmware freezes the commands until the power is off; an antifreeze lock only prevents that.
+#[test]
+fn registers_tell_what_an_ata_drive_does() {
+    let registers = |status, count, lba| Registers {
+        status,
+        count,
+        lba,
+        ..Registers::default()
+    };
+    let (succeeded, not) = (idle(None, Some(true)), idle(None, Some(false)));
+    for (word59, registers, expected) in [
+        (0xf400, registers(0x50, 1 << 15, 0xffff), Ok(succeeded)),
+        (0xf400, registers(0x50, 1 << 12, 0xffff), Ok(not)),
+        (0xf400, registers(0x50, 1 << 14, 0x1234), Ok(running(None))),
+        (0xf400, registers(0x50, 1 << 13, 0xffff), Ok(State::Frozen)),
+        (0xf400, registers(0x51, 0, 0), Ok(failed(None))),
+        (0xf400, registers(0x51, 0, 1), Ok(failed(None))),
+        (0xf400, registers(0x51, 0, 3), Ok(State::Frozen)),
+        (0, registers(0x51, 0, 0), Err("it has no ATA sanitize")),
+    ] {
+        // After an error, some translations have the fixed format, in which not all of the registers fit.
+        for is_fixed in [false, true] {
+            let drive = ata(word59, |block| {
+                assert_eq!(block[..7], [0x85, 7, 0x20, 0, 0, 0, 0]);
+                reply_with(registers, is_fixed)
+            });
+            let expected = match is_fixed && !registers.is_error() {
+                true => Err("the adapter passes on only a part of its registers"),
+                false => expected,
+            };
+            let disk = Disk::behind(&drive).expect("ATA");
+            assert_eq!(state(&disk), expected.map_err(str::to_owned));
+        }
+    }
+    // Without the registers nobody knows how far the drive is.
+    let drive = ata(0xf400, |_| Reply::default());
+    let disk = Disk::behind(&drive).expect("ATA");
+    contains(&state(&disk).unwrap_err(), "without the drive's registers");
+    let end = ends(&disk, &World::new(), BlockErase, false);
+    assert!(matches!(end, End::Stuck(_)), "{end:?}");
+}
+
+/// A drive that was reset tells that first. It is asked again, and not forever.
+#[test]
+fn a_reset_drive_is_asked_again() {
+    let resets = Cell::new(0);
+    let drive = model(|_, _| match resets.take() {
+        0 => Reply::default(),
+        left => {
+            resets.set(left - 1);
+            refusal(6, 0x29, 0)
+        }
+    });
+    for (number, expected) in [(3, Ok(())), (4, Err("sense 6/29/00".to_owned()))] {
+        resets.set(number);
+        let sent = LogicalUnit(&drive).start(BlockErase, Unrestricted);
+        assert_eq!(sent.result, expected);
+    }
+}
+
+/// Some firmware freezes the commands.
 #[test]
 fn frozen_drives_are_refused_until_they_lose_power() {
-    let disk = AtaDisk {
-        antifreeze: true,
-        ..AtaDisk::default()
-    };
-    let drive = Disk::behind(&disk).unwrap();
-    disk.machine.borrow_mut().doing = Doing::Frozen;
-    assert_eq!(drive.status().unwrap().state, State::Frozen);
-    let End::Failed(why) = ends(&drive, &World::new(), BlockErase) else {
-        panic!("it is frozen");
-    };
-    contains(&why, "frozen until it is powered off");
-    assert!(disk.machine.borrow().begun.is_empty());
-    disk.machine.borrow_mut().doing = Doing::Nothing;
-    assert_eq!(ends(&drive, &World::new(), BlockErase), End::Done);
-}
-
-/// Without the registers nobody knows how far the drive is.
-#[test]
-fn adapters_that_hide_the_registers_are_refused() {
-    for passes_on in [PassesOn::None, PassesOn::Some] {
-        let disk = AtaDisk {
-            passes_on,
-            ..AtaDisk::default()
+    each(|drive| {
+        drive.machine.borrow_mut().doing = Doing::Frozen;
+        let End::Failed(why) = ends(drive, &World::new(), BlockErase, false) else {
+            panic!("it is frozen");
         };
-        let drive = Disk::behind(&disk).unwrap();
-        contains(&drive.status().unwrap_err(), "registers");
-        let end = ends(&drive, &World::new(), BlockErase);
-        assert!(matches!(end, End::Stuck(_)), "{end:?}");
-        assert!(disk.machine.borrow().begun.is_empty());
-    }
+        contains(&why, "frozen until it is powered off");
+        assert!(drive.machine.borrow().begun.is_empty());
+    });
 }
 
 #[test]
-fn each_action_is_sent_once_and_waited_for() {
-    for action in ACTIONS {
-        each(|drive, machine| {
-            assert_eq!(drive.actions().unwrap().all, ACTIONS);
-            let world = World::new();
-            assert_eq!(ends(drive, &world, action), End::Done);
-            assert_eq!(machine.borrow().begun, [(action, true)]);
-            assert_eq!(world.under_way.get(), Some(false));
-            let progress = world.progress.borrow();
-            assert!(progress.len() > 2 && progress[0] == 0 && progress.is_sorted());
-            // The state before, the command, and the state after.
-            assert_eq!(world.records.borrow().len(), 3);
-        });
-    }
+fn an_action_is_sent_once_and_waited_for() {
+    each(|drive| {
+        let world = World::new();
+        assert_eq!(ends(drive, &world, Overwrite, false), End::Done);
+        let begun = &drive.machine.borrow().begun;
+        assert_eq!(begun[..], [(Overwrite, Unrestricted)]);
+        assert_eq!(world.under_way.get(), Some(false));
+        let progress = world.progress.borrow();
+        assert!(progress.len() > 2 && progress[0] == 0 && progress.is_sorted());
+        // The state before, the command, and the state after.
+        assert_eq!(world.records.borrow().len(), 3);
+    });
 }
 
 /// A run is killed, or the power fails; the next run waits for the operation.
 #[test]
 fn an_operation_goes_on_alone() {
-    each(|drive, machine| {
-        machine.borrow_mut().step = 0x1000;
-        let end = ends(drive, &World::impatient(2), BlockErase);
+    each(|drive| {
+        drive.machine.borrow_mut().step = 0x1000;
+        let end = ends(drive, &World::impatient(2), BlockErase, false);
         assert_eq!(end, End::Interrupted);
         let resumed = World::new();
-        let end = ends_after_it_was_begun(drive, &resumed, BlockErase);
-        assert_eq!((end, machine.borrow().begun.len()), (End::Done, 1));
+        let end = ends(drive, &resumed, BlockErase, true);
+        assert_eq!((end, drive.machine.borrow().begun.len()), (End::Done, 1));
         // It is still the one that the first run began.
         assert_eq!(resumed.under_way.get(), None);
         assert!(resumed.progress.borrow()[0] > 0x1000);
-
-        // The control: to send the command again, without a look at the state, fails.
-        machine.borrow_mut().step = 1;
-        let begin = || drive.start(BlockErase, Mode::Unrestricted).result;
-        begin().expect("nothing is under way");
-        begin().expect_err("one is under way");
-        assert_eq!(machine.borrow().begun.len(), 2);
-    });
-}
-
-#[test]
-fn an_operation_that_ended_meanwhile_is_done() {
-    each(|drive, machine| {
-        let end = ends(drive, &World::impatient(1), CryptoErase);
-        assert_eq!(end, End::Interrupted);
-        machine.borrow_mut().step = 0xffff;
-        (0..3).for_each(|_| machine.borrow_mut().go_on());
-        let end = ends_after_it_was_begun(drive, &World::new(), CryptoErase);
-        assert_eq!((end, machine.borrow().begun.len()), (End::Done, 1));
+        // It has ended meanwhile.
+        let end = ends(drive, &World::new(), BlockErase, true);
+        assert_eq!((end, drive.machine.borrow().begun.len()), (End::Done, 1));
     });
 }
 
 /// Somebody else has started it. It is waited for, and counts if it is not known to be of another kind.
 #[test]
 fn an_operation_under_way_is_waited_for() {
-    let begin = |machine: &RefCell<Machine>| {
-        let begun = machine.borrow_mut().begin(Overwrite, false);
+    let other = (Overwrite, Restricted);
+    each(|drive| {
+        let begun = drive.machine.borrow_mut().begin(other.0, other.1);
         begun.expect("nothing is under way");
-    };
-    each(|drive, machine| {
-        begin(machine);
         let world = World::new();
-        assert_eq!(ends(drive, &world, Overwrite), End::Done);
-        assert_eq!(machine.borrow().begun, [(Overwrite, false)]);
-        assert_eq!(world.under_way.get(), Some(true));
+        assert_eq!(ends(drive, &world, CryptoErase, false), End::Done);
+        let is_known = drive.tells == Tells::All;
+        let ours = is_known.then_some((CryptoErase, Unrestricted));
+        let expected: Vec<_> = [other].into_iter().chain(ours).collect();
+        assert_eq!(drive.machine.borrow().begun, expected);
+        // The last one was found, or begun.
+        assert_eq!(world.under_way.get(), Some(!is_known));
     });
-    let controller = Controller::default();
-    begin(&controller.machine);
-    let world = World::new();
-    let end = ends(&Subsystem::new(&controller, vec![1]), &world, CryptoErase);
-    assert_eq!(end, End::Done);
-    let begun = &controller.machine.borrow().begun;
-    assert_eq!(begun[..], [(Overwrite, false), (CryptoErase, true)]);
-    assert_eq!(world.under_way.get(), Some(false), "the last one was begun");
 }
 
 #[test]
 fn a_failed_operation_is_left_so_that_the_drive_can_be_overwritten() {
-    each(|drive, machine| {
-        machine.borrow_mut().fate = Fate::Fails;
+    each(|drive| {
+        drive.machine.borrow_mut().fate = Fate::Fails;
         let world = World::new();
-        let End::Failed(why) = ends(drive, &world, BlockErase) else {
+        let End::Failed(why) = ends(drive, &world, BlockErase, false) else {
             panic!("it fails");
         };
         contains(&why, "its sanitize operation failed");
-        assert_eq!(machine.borrow().doing, Doing::Nothing);
+        assert_eq!(drive.machine.borrow().doing, Doing::Nothing);
         assert_eq!(world.records.borrow().len(), 4);
 
         // The next one succeeds.
-        machine.borrow_mut().fate = Fate::Succeeds;
-        assert_eq!(ends(drive, &World::new(), BlockErase), End::Done);
+        drive.machine.borrow_mut().fate = Fate::Succeeds;
+        let end = ends(drive, &World::new(), BlockErase, false);
+        assert_eq!(end, End::Done);
     });
 }
 
 /// After a restricted operation has failed, only another restricted one is accepted.
 #[test]
 fn a_restricted_failure_has_one_way_out() {
-    each(|drive, machine| {
+    each(|drive| {
         for fate in [Fate::Succeeds, Fate::Fails] {
-            *machine.borrow_mut() = Machine {
-                doing: Doing::Failure,
-                last: Some((BlockErase, false)),
+            *drive.machine.borrow_mut() = Machine {
                 fate,
-                ..Machine::default()
+                ..Machine::failed(BlockErase, Restricted)
             };
-            let state = drive.status().unwrap().state;
-            assert!(matches!(state, State::Failed { .. }), "{state:?}");
-            let end = ends(drive, &World::new(), CryptoErase);
-            assert_eq!(machine.borrow().begun, [(CryptoErase, false)]);
+            let end = ends(drive, &World::new(), CryptoErase, false);
+            let machine = drive.machine.borrow();
+            assert_eq!(machine.begun, [(CryptoErase, Restricted)]);
             match end {
                 End::Done => assert_eq!(fate, Fate::Succeeds),
                 End::Locked(why) => {
                     contains(&why, "until another one succeeds");
-                    assert_eq!(machine.borrow().doing, Doing::Failure);
+                    assert_eq!(machine.doing, Doing::Failure);
                 }
                 end => panic!("{end:?}"),
             }
@@ -685,112 +815,45 @@ fn a_restricted_failure_has_one_way_out() {
     });
 }
 
+/// Unless the drive itself tells that it takes longer.
 #[test]
 fn an_operation_without_progress_is_given_up() {
-    each(|drive, machine| {
-        machine.borrow_mut().fate = Fate::Stalls;
+    let hour = Duration::from_secs(3600);
+    for (estimate, limit) in [(None, NO_PROGRESS), (Some(10 * hour), 20 * hour)] {
+        let drive = Drive {
+            estimate,
+            ..Drive::new(Tells::All)
+        };
+        drive.machine.borrow_mut().fate = Fate::Stalls;
         let world = World::new();
-        let End::Stuck(why) = ends(drive, &world, Overwrite) else {
+        let End::Stuck(why) = ends(&drive, &world, Overwrite, false) else {
             panic!("it stalls");
         };
-        contains(&why, "no progress for 3 hours, at 0 %: power it off and on");
-        assert_eq!(world.now(), NO_PROGRESS);
+        let hours = limit.as_secs() / 3600;
+        let words = format!("no progress for {hours} hours, at 0 %: power it off and on");
+        contains(&why, &words);
+        assert_eq!(world.now(), limit);
 
         // The control: one that moves is waited for, however long it takes.
-        *machine.borrow_mut() = Machine {
+        *drive.machine.borrow_mut() = Machine {
             step: 1,
             ..Machine::default()
         };
         let world = World::new();
-        assert_eq!(ends(drive, &world, Overwrite), End::Done);
+        assert_eq!(ends(&drive, &world, Overwrite, false), End::Done);
         assert!(world.now() > NO_PROGRESS);
-    });
-}
-
-/// A drive that was reset tells that first. It is asked again, and not forever.
-#[test]
-fn a_reset_drive_is_asked_again() {
-    let drive = Drive::default();
-    let unit = LogicalUnit(&drive);
-    drive.attentions.set(3);
-    assert_eq!(unit.actions().unwrap().all, ACTIONS);
-    drive.attentions.set(3);
-    unit.start(BlockErase, Mode::Unrestricted).result.unwrap();
-    assert_eq!(drive.machine.borrow().begun.len(), 1);
-    drive.attentions.set(3);
-    let state = unit.status().unwrap().state;
-    assert!(matches!(state, State::Running { .. }), "{state:?}");
-    drive.attentions.set(u32::MAX);
-    assert_eq!(unit.status().unwrap_err(), "sense 6/29/00");
-}
-
-/// A drive may tell that it takes longer.
-#[test]
-fn the_drives_own_estimate_counts() {
-    let controller = Controller {
-        estimate: 10 * 3600,
-        ..Controller::default()
-    };
-    controller.machine.borrow_mut().fate = Fate::Stalls;
-    let world = World::new();
-    let end = ends(&Subsystem::new(&controller, vec![1]), &world, BlockErase);
-    assert!(matches!(end, End::Stuck(_)), "{end:?}");
-    assert_eq!(world.now(), Duration::from_secs(20 * 3600));
-}
-
-/// A drive that stops to answer after it has accepted the command.
-struct Silent<'a> {
-    world: &'a World,
-    /// Whether it is gone, too.
-    is_gone: bool,
-    answers: Cell<u32>,
-}
-
-impl Sanitizer for Silent<'_> {
-    fn actions(&self) -> Result<Actions, String> {
-        Ok(Actions::known(ACTIONS.into()))
-    }
-
-    fn status(&self) -> Result<Status, String> {
-        self.answers.set(self.answers.get() + 1);
-        if self.answers.get() > 1 {
-            self.world.is_attached.set(!self.is_gone);
-            return Err("Input/output error".into());
-        }
-        Ok(Status {
-            state: State::Idle {
-                last: None,
-                succeeded: None,
-            },
-            answer: self.start(BlockErase, Mode::Restricted).answer,
-        })
-    }
-
-    fn start(&self, _: Action, _: Mode) -> Attempt {
-        Attempt {
-            answer: Exchange {
-                sent: "a command".into(),
-                answered: "an answer".into(),
-            },
-            result: Ok(()),
-        }
-    }
-
-    fn leave_failure(&self) -> Attempt {
-        unreachable!("it does not tell that it has failed")
     }
 }
 
+/// It stops to answer after it has accepted the command.
 #[test]
 fn a_drive_that_does_not_answer_is_given_up() {
     for is_gone in [false, true] {
+        let drive = Drive::new(Tells::All);
+        drive.answers.set(1);
         let world = World::new();
-        let drive = Silent {
-            world: &world,
-            is_gone,
-            answers: Cell::default(),
-        };
-        match ends(&drive, &world, BlockErase) {
+        world.is_attached.set(!is_gone);
+        match ends(&drive, &world, BlockErase, false) {
             End::Vanished => assert!(is_gone),
             End::Stuck(why) => {
                 let said = "not told its sanitize state for 10 minutes: Input/output error";
@@ -799,5 +862,6 @@ fn a_drive_that_does_not_answer_is_given_up() {
             }
             end => panic!("{end:?}"),
         }
+        assert_eq!(drive.machine.borrow().begun.len(), 1);
     }
 }

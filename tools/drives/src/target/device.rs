@@ -10,8 +10,10 @@ use crate::printable::printable_bytes;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Number {
-    major: u32,
-    minor: u32,
+    /// Belongs to the driver.
+    pub major: u32,
+    /// The driver gives it to the device.
+    pub minor: u32,
 }
 
 impl Number {
@@ -21,16 +23,6 @@ impl Number {
             major: rustix::fs::major(number),
             minor: rustix::fs::minor(number),
         }
-    }
-
-    /// The major number, which belongs to the driver.
-    pub fn major(self) -> u32 {
-        self.major
-    }
-
-    /// The minor number, which the driver gives to the device.
-    pub fn minor(self) -> u32 {
-        self.minor
     }
 
     /// Whether it is the number of a file system that has no device to itself.
@@ -189,7 +181,7 @@ mod tests {
         assert_eq!(number.to_string(), "259:1048575");
         let made = rustix::fs::makedev(259, 1_048_575);
         assert_eq!(Number::new(made), number);
-        assert_eq!((number.major(), number.minor()), (259, 1_048_575));
+        assert_eq!((number.major, number.minor), (259, 1_048_575));
         assert_eq!(Number::new(0xfd01).to_string(), "253:1");
         assert_eq!(Number::new(0x1230_fd45).to_string(), "253:74565");
         for wrong in ["", "8", "8:", ":1", "8:1:2", "8:x"] {

@@ -83,8 +83,8 @@ impl Answer {
             Contents::Uniform(BlockKind::Same(byte)) => (Verdict::Byte, Some(byte), None),
             Contents::Uniform(BlockKind::Random) => (Verdict::Random, None, None),
             Contents::Uniform(BlockKind::Data) => (Verdict::Data, None, Some(0)),
-            Contents::Mixed(_, first) => (Verdict::Mixed, None, Some(first)),
-            Contents::Data(_, first) => (Verdict::Data, None, Some(first)),
+            Contents::Mixed(first) => (Verdict::Mixed, None, Some(first)),
+            Contents::Data(first) => (Verdict::Data, None, Some(first)),
         };
         Answer {
             format: FORMAT,
@@ -103,13 +103,12 @@ impl Answer {
         }
     }
 
-    /// The answer about `given`, which is missing or cannot be opened, as the message `why` says.
-    pub fn missing(given: &Path, target: Option<Identity>, why: &str) -> Answer {
+    /// The answer about `given`, of which nothing is known, as the message `why` says.
+    pub fn unread(given: &Path, target: Option<Identity>, why: &str) -> Answer {
         let named = target.as_ref().map_or(given, |target| &target.path);
         let reason = why.strip_prefix(&format!("{}: ", shown(named)));
-        let reason = Some(reason.unwrap_or(why).to_owned());
         Answer {
-            reason,
+            reason: Some(reason.unwrap_or(why).to_owned()),
             ..Answer::new(given, target, Contents::Unknown, Vec::new())
         }
     }

@@ -52,10 +52,10 @@ pub enum Contents {
     /// The same everywhere.
     Uniform(BlockKind),
     /// From this offset on it no longer is what it is at the beginning, but no data was seen.
-    Mixed(BlockKind, u64),
+    Mixed(u64),
     /// Data was seen. The offset is that of the first byte that is not as at the beginning; the beginning if
     /// that is data.
-    Data(BlockKind, u64),
+    Data(u64),
 }
 
 impl Surface {
@@ -100,10 +100,8 @@ impl Surface {
         match firsts[..] {
             [] => Contents::Unknown,
             [(BlockKind::Data, first), ..] => match first.start {
-                (byte, count @ LEAST..) => {
-                    Contents::Data(BlockKind::Same(byte), first.offset + count)
-                }
-                _ => Contents::Data(BlockKind::Data, first.offset),
+                (_, count @ LEAST..) => Contents::Data(first.offset + count),
+                _ => Contents::Data(first.offset),
             },
             [(kind, _)] => Contents::Uniform(*kind),
             [(kind, _), (_, change), ..] => {
@@ -114,8 +112,8 @@ impl Surface {
                 };
                 let at = change.offset + kept;
                 match self.has_data() {
-                    true => Contents::Data(*kind, at),
-                    false => Contents::Mixed(*kind, at),
+                    true => Contents::Data(at),
+                    false => Contents::Mixed(at),
                 }
             }
         }
@@ -240,19 +238,18 @@ mod tests {
     /// To the byte, if it is not random before.
     #[test]
     fn the_first_place_that_differs_is_found() {
-        let zeros = BlockKind::Same(0);
         for at in [16, 511, 4096, MIB, 2 * MIB + 4097] {
             let found = contents(&[&vec![0; at], b"PK", &vec![0; MIB]]);
-            assert_eq!(found, Contents::Data(zeros, at as u64));
+            assert_eq!(found, Contents::Data(at as u64));
         }
         let text = "Some text, which is data. ".repeat(100_000);
         let found = contents(&[&vec![0; 2 * MIB], text.as_bytes(), &random(MIB)]);
-        assert_eq!(found, Contents::Data(zeros, 2 * MIB as u64));
+        assert_eq!(found, Contents::Data(2 * MIB as u64));
         let found = contents(&[&random(MIB), text.as_bytes()]);
-        assert_eq!(found, Contents::Data(BlockKind::Random, MIB as u64));
+        assert_eq!(found, Contents::Data(MIB as u64));
         for start in [text.as_bytes(), b"\0\0PK"] {
             let found = contents(&[start, &vec![0; MIB]]);
-            assert_eq!(found, Contents::Data(BlockKind::Data, 0));
+            assert_eq!(found, Contents::Data(0));
         }
     }
 
@@ -260,9 +257,9 @@ mod tests {
     #[test]
     fn a_change_without_data_is_no_data() {
         let found = contents(&[&random(2 * MIB), &vec![0; MIB]]);
-        assert_eq!(found, Contents::Mixed(BlockKind::Random, 2 * MIB as u64));
+        assert_eq!(found, Contents::Mixed(2 * MIB as u64));
         let found = contents(&[&vec![0; MIB], &vec![0xff; MIB]]);
-        assert_eq!(found, Contents::Mixed(BlockKind::Same(0), MIB as u64));
+        assert_eq!(found, Contents::Mixed(MIB as u64));
     }
 
     #[test]

@@ -196,32 +196,3 @@ impl Surroundings for Begun<'_> {
         self.worker.events.send(EventKind::Purging { done, total });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An operation that was found under way is recorded as asked for only if the drive tells which it is.
-    #[test]
-    fn nothing_is_recorded_that_the_drive_does_not_tell() {
-        let nvme = EraseMethod::NvmeSanitizeBlock;
-        for (asked, found) in [
-            (EraseMethod::ScsiSanitizeBlock, EraseMethod::ScsiSanitize),
-            (EraseMethod::AtaSanitizeCrypto, EraseMethod::AtaSanitize),
-            (nvme, nvme),
-        ] {
-            for (found_under_way, expected) in [(true, found), (false, asked)] {
-                let sanitize = Sanitize {
-                    found_under_way,
-                    ..Sanitize::default()
-                };
-                let mut purge = Purge {
-                    sanitize: Some(sanitize),
-                    ..Purge::asked(asked)
-                };
-                assert_eq!(end(&mut purge, &None), expected);
-                assert_eq!(purge.done(), Some(expected));
-            }
-        }
-    }
-}

@@ -180,25 +180,20 @@ mod tests {
             drive.purge = Some(Purge { means, ..purge });
             assert_eq!(Level::reached_by(&drive), Some(Level::Purge), "{means:?}");
         }
+        // What it hides was neither overwritten nor read back, whatever it says of its own erase.
+        for (hpa, dco) in [(512, None), (0, Some(512))] {
+            let hidden = Some(Hidden { hpa, dco });
+            let hiding = Drive {
+                hidden,
+                ..drive.clone()
+            };
+            assert_eq!(Level::reached_by(&hiding), None, "{hidden:?}");
+        }
         drive.outcome = Some(Outcome::Overwritten);
         assert_eq!(Level::reached_by(&drive), None, "nothing was read back");
         drive.outcome = Some(Outcome::Verified);
         drive.target.kind = Kind::Partition;
         assert_eq!(Level::reached_by(&drive), None);
-    }
-
-    /// What a drive hides was neither overwritten nor read back, whatever it says of its own erase.
-    #[test]
-    fn drives_that_hide_sectors_reach_no_level() {
-        let mut drive = fixture::job().drives[0].clone();
-        for purge in [None, Some(fixture::sanitized())] {
-            drive.purge = purge;
-            for (hpa, dco) in [(0, None), (512, None), (0, Some(512))] {
-                drive.hidden = Some(Hidden { hpa, dco });
-                let hides_nothing = (hpa, dco) == (0, None);
-                assert_eq!(Level::reached_by(&drive).is_some(), hides_nothing);
-            }
-        }
     }
 
     /// A drive with two passes, after the first of which `found` was found, and nothing after the second.

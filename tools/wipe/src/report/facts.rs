@@ -100,7 +100,7 @@ pub fn verification(drive: &Drive) -> Vec<Fact> {
         ("Unreadable", bytes(found.unreadable_bytes())),
         ("Began", timestamp(found.began)),
         ("Ended", found.ended.map_or("not ended".into(), timestamp)),
-        ("Took", took(found.seconds)),
+        ("Took", text::duration(found.seconds)),
     ]
 }
 
@@ -191,17 +191,5 @@ fn bytes(count: u64) -> String {
             let rounded = units::volume(count).replace(' ', "\u{a0}");
             format!("{exact}\u{a0}bytes ({rounded})")
         }
-    }
-}
-
-pub fn took(seconds: f64) -> String {
-    match seconds as u64 {
-        ..60 => units::time(seconds * 1e9),
-        whole => format!(
-            "{}:{:02}:{:02} h",
-            whole / 3600,
-            whole / 60 % 60,
-            whole % 60
-        ),
     }
 }

@@ -9,7 +9,7 @@ use squall_drives::{Health, Hidden, Kind};
 use squall_tools::report::{Cell, Column, Document, Kind as Of, Part, Section, Table, Verdict};
 use squall_tools::units;
 
-use super::facts::{self, Fact, timestamp, took};
+use super::facts::{self, Fact, timestamp};
 use super::verdict;
 use crate::advice::Advice;
 use crate::content;
@@ -259,7 +259,7 @@ fn passes(drive: &Drive) -> Option<Part> {
             pass.content.to_string(),
             time(pass.began),
             pass.ended.map_or("not ended".into(), time),
-            took(pass.seconds),
+            text::duration(pass.seconds),
             rate.unwrap_or("–".into()),
         ];
         row.extend(are_verified.then(|| found.map_or("–".into(), facts::read_back)));

@@ -354,7 +354,6 @@ fn a_verdict_counts_what_was_found_after_any_pass() {
     assert_says(&html(&job, 0), &["512 of the bytes that were read back"]);
 }
 
-/// A sample that matched does not make everything verified.
 #[test]
 fn pages_say_who_for_whom_and_with_what() {
     let job = fixture::job();

@@ -128,31 +128,4 @@ mod tests {
         assert!(text.contains("--resume"), "{text}");
         assert!(text.contains("the report is on standard output"), "{text}");
     }
-
-    /// Every drive is done, and its report cannot be written: the journal stays, and writes it the next time.
-    #[test]
-    fn a_lost_report_can_be_written_later() {
-        let mut job = fixture::job();
-        job.drives.truncate(1);
-        let directory = tempfile::tempdir().unwrap();
-        let journal = Journal::create(directory.path(), job);
-        let place = journal.report_path(0);
-        fs::create_dir(&place).unwrap();
-        let text = finish(&journal, OutputStyle::Json)
-            .result
-            .expect_err("there is no report")
-            .into_text();
-        let advice = format!("squall wipe --resume {}", journal.path().display());
-        assert!(text.ends_with(&advice), "{text}");
-
-        fs::remove_dir(&place).unwrap();
-        let journal = Journal::open(journal.path()).expect("it was kept");
-        finish(&journal, OutputStyle::Json)
-            .result
-            .expect("it can be written now");
-        assert!(place.exists() && !journal.path().exists());
-        // A job that is over is not resumed.
-        let refused = Journal::open(&place).err().expect("a report");
-        assert!(refused.into_text().contains("there is nothing to resume"));
-    }
 }

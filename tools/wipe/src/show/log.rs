@@ -1,6 +1,7 @@
 //! Lines with times, for logs: every event, and now and then the progress of each drive and the totals.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -127,31 +128,20 @@ fn progress(row: &Row) -> String {
 /// The most lines of a kind for a drive. The drive's report has all.
 const MOST: u32 = 20;
 
-/// The kinds of lines that are limited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Unwritten,
-    Unreadable,
-    Differing,
-    Note,
-}
-
-/// How many lines of each kind each drive has had.
+/// How many lines about each kind of event each drive has had, of those that are limited.
 #[derive(Debug, Default)]
 pub struct Words {
-    said: BTreeMap<(usize, Kind), u32>,
+    said: HashMap<(usize, Discriminant<EventKind>), u32>,
 }
 
 impl Words {
     /// The line about `what`, without the drive's name; `None` for no line, or past the limit.
     pub fn line(&mut self, row: &Row, what: &EventKind) -> Option<String> {
-        let (kind, line) = match what {
-            EventKind::Unwritten(extent) => {
-                (Kind::Unwritten, place(extent, "could not be overwritten"))
-            }
-            EventKind::Unreadable(extent) => (Kind::Unreadable, place(extent, "could not be read")),
-            EventKind::Differing(extent) => (Kind::Differing, place(extent, "not as written")),
-            EventKind::Note { text } => (Kind::Note, in_a_line(text)),
+        let line = match what {
+            EventKind::Unwritten(extent) => place(extent, "could not be overwritten"),
+            EventKind::Unreadable(extent) => place(extent, "could not be read"),
+            EventKind::Differing(extent) => place(extent, "not as written"),
+            EventKind::Note { text } => in_a_line(text),
             EventKind::Attached { identity } => {
                 return Some(format!("plugged in, {}", units::volume(identity.size)));
             }
@@ -172,7 +162,8 @@ impl Words {
             | EventKind::Verification { .. }
             | EventKind::Checkpoint { .. } => return None,
         };
-        let said = self.said.entry((row.number, kind)).or_default();
+        let said = self.said.entry((row.number, discriminant(what)));
+        let said = said.or_default();
         *said = said.saturating_add(1);
         match *said {
             ..MOST => Some(line),

@@ -235,6 +235,10 @@ mod tests {
         update(&mut row, 0, Phase::Writing(2), (0, size), 0);
         update(&mut row, 10, Phase::Writing(2), (size / 2, size), size / 2);
         assert_eq!(row.left(), Left::Seconds(50.0));
+        assert!(row.now().is_some());
+        row.outcome = Some(Outcome::Vanished);
+        assert_eq!((row.now(), row.left()), (None, Left::Unknown), "it ended");
+        row.outcome = None;
         update(&mut row, 10, Phase::Verifying(3), (0, size), size / 2);
         assert_eq!(row.bytes_left(), size);
         assert_eq!(row.left(), Left::Unknown, "a phase begins anew");
@@ -254,24 +258,6 @@ mod tests {
         update(&mut row, 0, Phase::Verifying(2), (0, size), 0);
         assert_eq!(row.bytes_left(), 3 * size);
         assert_eq!(row.phase(), "verify 2/3");
-    }
-
-    #[test]
-    fn what_ended_has_no_rate() {
-        let job = job();
-        let size = job.drives[0].target.size;
-        let mut row = Row::new(&job, 0, Snapshot::default());
-        update(&mut row, 0, Phase::Verifying(1), (0, size), 0);
-        update(
-            &mut row,
-            10,
-            Phase::Verifying(1),
-            (size / 2, size),
-            size / 2,
-        );
-        assert!(row.now().is_some());
-        row.outcome = Some(Outcome::Vanished);
-        assert_eq!((row.now(), row.left()), (None, Left::Unknown));
     }
 
     /// While a drive sanitizes itself, no bytes are moved, and that is no stall.

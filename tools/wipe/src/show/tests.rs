@@ -390,17 +390,6 @@ fn lines_of_a_kind_are_counted() {
 }
 
 #[test]
-fn a_drive_that_sanitizes_itself_has_a_bar() {
-    let text = RefCell::default();
-    let (mut show, progress) = begin(log(&text));
-    progress[0].begin(Phase::Purging, 0x6000, 0x1_0000);
-    show.run.update(Duration::from_secs(60));
-    let lines = screen(&show.run, 24, 80);
-    let bar = "━━━┄┄┄┄┄┄┄  sdb      37 %  erases itself";
-    assert!(lines[0].starts_with(bar), "{lines:?}");
-}
-
-#[test]
 fn a_log_says_how_far_a_drive_has_sanitized_itself() {
     let text = RefCell::default();
     let (mut show, progress) = begin(log(&text));

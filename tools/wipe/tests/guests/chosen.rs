@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use squall_guests::Bus;
 use squall_guests::needs::{C_COMPILER, GUESTS};
+use squall_testing::runs::FinishedRun;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::guests::workspace::{GuestSession, MIB, RunResult, Workspace, id};
+use crate::guests::workspace::{GuestSession, MIB, Workspace, id};
 
 pub const TESTS: &[Test] = tests![
     only_drives_that_nobody_uses_are_chosen: [GUESTS, C_COMPILER],
@@ -68,13 +69,13 @@ fn the_list_has_all(session: &mut GuestSession) {
 }
 
 /// A dry run of `--all`.
-fn plan(session: &mut GuestSession, options: &str) -> RunResult {
+fn plan(session: &mut GuestSession, options: &str) -> FinishedRun {
     let running = session.squall("plan", &format!("wipe --all --dry-run {options}"));
     session.end(running)
 }
 
 /// The serial numbers of the drives that would be wiped.
-fn chosen(ran: &RunResult) -> BTreeSet<String> {
+fn chosen(ran: &FinishedRun) -> BTreeSet<String> {
     let drives = ran.events("plan")[0]["drives"].as_array().expect("drives");
     let serial = |drive: &Value| drive["serial"].as_str().expect("a serial").to_owned();
     drives.iter().map(serial).collect()
@@ -85,7 +86,7 @@ fn names<'a>(serials: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
 }
 
 fn the_plan_tells_why(session: &mut GuestSession) {
-    let ran = plan(session, "").success();
+    let ran = plan(session, "").succeeded();
     assert_eq!(chosen(&ran), names(FREE.map(|(serial, _)| serial)));
     let skipped = ran.events("choice")[0]["skipped"].clone();
     let skipped = skipped.as_array().expect("drives");
@@ -105,15 +106,15 @@ fn buses_and_exceptions(session: &mut GuestSession) {
         ("nvme", &["FREE-NVME"]),
         ("sata", &["FREE-SATA"]),
     ] {
-        let ran = plan(session, &format!("--bus {bus}")).success();
+        let ran = plan(session, &format!("--bus {bus}")).succeeded();
         assert_eq!(chosen(&ran), names(expected.iter().copied()), "{bus}");
     }
-    let ran = plan(session, "--bus nvme --bus sata").success();
+    let ran = plan(session, "--bus nvme --bus sata").succeeded();
     assert_eq!(chosen(&ran), names(["FREE-NVME", "FREE-SATA"]));
     // By a stable name, by the kernel's name, by a serial number.
     let kernels = session.ok(&format!("readlink -f {}", id("FREE-BLK")));
     let options = format!("--except {} {} FREE-SATA", id("FREE-NVME"), kernels.trim());
-    let ran = plan(session, &options).success();
+    let ran = plan(session, &options).succeeded();
     assert_eq!(chosen(&ran), names(["FREE-SCSI"]));
     plan(session, "--except FREE-NONE").refused("no drive has this name or serial number");
     plan(session, "--bus scsi").refused("every drive is in use or excluded");
@@ -161,7 +162,7 @@ fn one_question(workspace: &Workspace, session: &mut GuestSession) {
 fn a_script(workspace: &Workspace, session: &mut GuestSession) {
     let options = "wipe --all --yes --bus sata --count 1 --report /tmp/script";
     let running = session.squall("script", options);
-    let ran = session.end(running).success();
+    let ran = session.end(running).succeeded();
     assert_eq!(ran.outcome(0), "verified");
     assert!(!workspace.is_old("FREE-SATA"));
 }
@@ -214,7 +215,7 @@ fn by_a_script(workspace: &Workspace, session: &mut GuestSession) {
     session.ok("umount /mnt");
 
     session.ok("kill -s TERM $(pidof squall)");
-    let ran = session.end(running).success();
+    let ran = session.end(running).succeeded();
     assert_eq!([ran.outcome(0), ran.outcome(1)], ["verified", "verified"]);
     for (drive, serial) in ["PRESENT", "LATER"].into_iter().enumerate() {
         let written = session.keystream("watch", drive, SIZE);
@@ -331,7 +332,7 @@ fn a_drive_that_cannot_be_recorded_shifts_no_other() {
     }
     session.ok("kill -s TERM $(pidof squall)");
     let ran = session.end(running);
-    let ran = ran.failure("plugged in and not wiped, for the reasons above: 1 drive");
+    let ran = ran.failed("plugged in and not wiped, for the reasons above: 1 drive");
     let ended = ran.events("end")[0]["drives"].as_array().expect("drives");
     let serials: Vec<_> = ended.iter().map(|drive| &drive["serial"]).collect();
     assert_eq!(serials, ["PRESENT", "NEXT"]);

@@ -42,7 +42,7 @@ fn a_job_continues_after_a_power_cut() {
         "mount -t ext4 -o ro {reports} /mnt && cp -a /mnt/cut /tmp"
     ));
     missing_files_are_reported(&mut session);
-    let ran = session.resume("cut", "").success();
+    let ran = session.resume("cut", "").succeeded();
     let passes = ran.events("pass");
     for (drive, serial) in DRIVES.into_iter().enumerate() {
         let pass = passes.iter().find(|pass| pass["drive"] == drive);
@@ -69,9 +69,9 @@ fn missing_files_are_reported(session: &mut GuestSession) {
         let again = session.squall("aside", &format!("wipe --yes --resume {journal}"));
         let refused = session.end(again).refused(complaint);
         assert!(refused.events.is_empty());
-        let lines = refused.errors.lines();
+        let lines = refused.stderr.lines();
         let ours = lines.filter(|line| line.starts_with("squall: "));
-        assert_eq!(ours.count(), 1, "{}", refused.errors);
+        assert_eq!(ours.count(), 1, "{}", refused.stderr);
         session.ok("mv /tmp/aside/* /tmp/cut && rmdir /tmp/aside");
     }
 }

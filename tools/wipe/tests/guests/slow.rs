@@ -62,7 +62,7 @@ fn transfers_overlap(session: &mut GuestSession, names: &[&str; 4]) {
         for (drive, below, _) in &devices {
             session.remap(below, &linear(drive));
         }
-        session.end(running).success();
+        session.end(running).succeeded();
     }
     for (_, below, slow) in devices {
         session.ok(&format!("dmsetup remove {slow} {below}"));
@@ -85,9 +85,9 @@ fn a_hung_drive_delays_no_other(workspace: &Workspace, session: &mut GuestSessio
     );
 
     session.ok("dmsetup resume stuck");
-    let ran = session.end(running).failure("squall wipe --resume");
+    let ran = session.end(running).failed("squall wipe --resume");
     assert_eq!(ran.outcome(0), "interrupted");
-    let ran = session.resume("hung", "").success();
+    let ran = session.resume("hung", "").succeeded();
     assert_eq!([ran.outcome(0), ran.outcome(2)], ["verified", "verified"]);
     assert!(workspace.medium("ONE") == session.keystream("hung", 0, SIZE as usize));
     let written = session.keystream("hung", 2, 3 * SIZE as usize);
@@ -103,9 +103,9 @@ fn a_second_signal(workspace: &Workspace, session: &mut GuestSession) {
     session.wait_until_ok("! pidof squall");
     session.ok("dmsetup resume stuck");
     let ran = session.end(running);
-    assert_eq!(ran.status, 1);
+    assert_eq!(ran.code, Some(1));
     assert!(ran.events("end").is_empty());
-    session.resume("killed", "").success();
+    session.resume("killed", "").succeeded();
     assert!(workspace.medium("ONE") == session.keystream("killed", 0, SIZE as usize));
 }
 
@@ -163,7 +163,7 @@ fn a_drive_that_becomes_slow_or_stalls_is_noted() {
 
     session.remap("slows", &zero);
     session.ok("dmsetup resume stalls");
-    let ran = session.end(running).success();
+    let ran = session.end(running).succeeded();
     for drive in 0..3 {
         assert_eq!(ran.outcome(drive), "overwritten");
     }
@@ -196,7 +196,7 @@ fn under_way(session: &mut GuestSession, name: &str, options: &str) -> Running {
 
 /// Waits for the end of a run that gives drive 0 up, while it does not answer.
 fn is_given_up(session: &mut GuestSession, running: Running, name: &str) {
-    let ran = session.end(running).failure("squall wipe --resume");
+    let ran = session.end(running).failed("squall wipe --resume");
     assert_eq!([ran.outcome(0), ran.outcome(1)], ["failed", "verified"]);
     let report = session.report(name, 0);
     let reason = report["outcome"]["reason"].as_str().expect("a reason");
@@ -211,7 +211,7 @@ fn is_given_up(session: &mut GuestSession, running: Running, name: &str) {
 /// Once the drive answers again, the job can be resumed.
 fn can_be_resumed(workspace: &Workspace, session: &mut GuestSession, name: &str) {
     session.wait_until_ok("! pidof squall");
-    let ran = session.resume(name, "").success();
+    let ran = session.resume(name, "").succeeded();
     assert_eq!(ran.outcome(0), "verified");
     assert!(workspace.medium("ONE") == session.keystream(name, 0, SIZE as usize));
 }
@@ -273,7 +273,7 @@ fn skipped_by_keys(workspace: &Workspace, session: &mut GuestSession) {
 /// Verifies and reads a drive that stops answering. The control, without `--stall`, waits for it.
 fn reading_hangs(session: &mut GuestSession) {
     let drives = ["stuck", "little"];
-    session.wipe("read", "--pass zero", &drives).success();
+    session.wipe("read", "--pass zero", &drives).succeeded();
     let job = session.ok("ls /tmp/read/*-job.json");
     let blank = drives.map(id).join(" ");
     for (name, what) in [("verify", job.trim()), ("blank", &blank)] {
@@ -284,7 +284,7 @@ fn reading_hangs(session: &mut GuestSession) {
         let command = format!("{name} {report} --rate-limit 256KiB {what}");
         let running = hanging(session, name, &format!("{command} --stall 15s"));
         let ran = session.end(running);
-        assert_eq!(ran.status, 1, "{}", ran.errors);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
         let is_end = |event: &&Value| name == "blank" || event["event"] == "ended";
         let ends: Vec<_> = ran.events.iter().filter(is_end).collect();
         let reason = ends[1]["reason"].as_str().expect("a reason");
@@ -303,13 +303,13 @@ fn reading_hangs(session: &mut GuestSession) {
                 "squall: 1 of 2 drives could not be read\n"
             }
         };
-        assert!(ran.errors.ends_with(told), "{}", ran.errors);
+        assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
         session.ok("dmsetup resume stuck");
         session.wait_until_ok("! pidof squall");
 
         let running = hanging(session, &format!("{name}-waiting"), &command);
         session.ok("sleep 30; pidof squall; dmsetup resume stuck");
-        assert_eq!(session.end(running).status, 0);
+        assert_eq!(session.end(running).code, Some(0));
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use squall_guests::fixture::{self, TIMEOUT};
 use squall_guests::{Bus, Drive, Guest, Job, Setup, c_program};
+use squall_testing::runs::{FinishedRun, events};
 use squall_tools::Failure;
 
 pub const MIB: u64 = 1 << 20;
@@ -112,13 +113,6 @@ pub struct GuestSession<'w> {
 pub struct Running {
     job: Job,
     name: String,
-}
-
-/// The result of a run.
-pub struct RunResult {
-    pub status: i32,
-    pub errors: String,
-    pub events: Vec<Value>,
 }
 
 impl GuestSession<'_> {
@@ -252,24 +246,24 @@ impl GuestSession<'_> {
     }
 
     /// Runs `squall wipe` to its end.
-    pub fn wipe(&mut self, name: &str, options: &str, drives: &[&str]) -> RunResult {
+    pub fn wipe(&mut self, name: &str, options: &str, drives: &[&str]) -> FinishedRun {
         let running = self.start(name, options, drives);
         self.end(running)
     }
 
     /// Runs `squall wipe --resume` to its end.
-    pub fn resume(&mut self, name: &str, options: &str) -> RunResult {
+    pub fn resume(&mut self, name: &str, options: &str) -> FinishedRun {
         let running = self.restart(name, options);
         self.end(running)
     }
 
     /// Waits for the end of a run.
     #[track_caller]
-    pub fn end(&mut self, running: Running) -> RunResult {
+    pub fn end(&mut self, running: Running) -> FinishedRun {
         let Running { job, name } = running;
-        RunResult {
-            status: self.wait(job, &name),
-            errors: self.errors(&name).expect("a file"),
+        FinishedRun {
+            code: Some(self.wait(job, &name)),
+            stderr: self.errors(&name).expect("a file"),
             events: self.events_of(&name),
         }
     }
@@ -278,7 +272,7 @@ impl GuestSession<'_> {
     #[track_caller]
     pub fn kill(&mut self, running: Running) {
         self.ok("kill -KILL $(pidof squall)");
-        assert_eq!(self.end(running).status, 128 + 9);
+        assert_eq!(self.end(running).code, Some(128 + 9));
     }
 
     /// What a run has printed as errors so far. Fails if it has not begun.
@@ -294,11 +288,7 @@ impl GuestSession<'_> {
 
     fn events_of(&mut self, name: &str) -> Vec<Value> {
         let text = self.guest.read_file(&format!("/tmp/{name}.events"));
-        let text = text.unwrap_or_default();
-        let whole = text.split_inclusive(|byte| *byte == b'\n');
-        let whole = whole.filter(|line| line.ends_with(b"\n"));
-        let event = |line| serde_json::from_slice(line).expect("one JSON object per line");
-        whole.map(event).collect()
+        events(&text.unwrap_or_default())
     }
 
     /// Waits for an event of this drive.
@@ -410,47 +400,5 @@ impl GuestSession<'_> {
         let filled = squall::Stream::new(&key).fill(&mut written);
         filled.expect("a short stream");
         written
-    }
-}
-
-impl RunResult {
-    /// Fails unless the run succeeded.
-    #[track_caller]
-    pub fn success(self) -> RunResult {
-        assert_eq!(self.status, 0, "{}", self.errors);
-        self
-    }
-
-    /// Fails unless the run failed (status 1) with a message that has `words`.
-    #[track_caller]
-    pub fn failure(self, words: &str) -> RunResult {
-        self.ended(1, words)
-    }
-
-    /// Fails unless the run was refused (status 2) with a message that has `words`.
-    #[track_caller]
-    pub fn refused(self, words: &str) -> RunResult {
-        self.ended(2, words)
-    }
-
-    #[track_caller]
-    fn ended(self, status: i32, words: &str) -> RunResult {
-        assert_eq!(self.status, status, "{}", self.errors);
-        assert!(self.errors.contains(words), "{words:?}: {}", self.errors);
-        self
-    }
-
-    /// The events with this name.
-    pub fn events(&self, name: &str) -> Vec<&Value> {
-        let events = self.events.iter();
-        events.filter(|event| event["event"] == name).collect()
-    }
-
-    /// The outcome of a drive.
-    #[track_caller]
-    pub fn outcome(&self, drive: u64) -> &str {
-        let ended = self.events("ended");
-        let ended = ended.into_iter().find(|event| event["drive"] == drive);
-        ended.expect("an end")["outcome"].as_str().expect("a word")
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{KEPT, REACHED, SIZE, SLOWLY, cut_power, program, restore};
+use super::{REACHED, SIZE, SLOWLY, program};
 use squall_guests::Bus;
 
 use crate::guests::workspace::{GuestSession, MIB, OLD, Workspace, id};
@@ -40,30 +40,6 @@ pub fn an_nvme_drive_sanitizes_itself() {
     advised_with_all_of_its_namespaces(&mut session);
     goes_on_alone(&mut session);
     a_failure_is_left(&mut session);
-}
-
-/// The power fails while the drive is at work. It goes on, and the resumed job waits for it.
-pub fn an_nvme_drive_goes_on_after_a_power_cut() {
-    let workspace = Workspace::emulated();
-    let kept = vec![workspace.drive(Bus::VirtioBlk, KEPT, 512, 3 * SIZE)];
-    let mut session = workspace.boot(&["nvme_tcp", "ext4"], kept.clone());
-    connect(&workspace, &mut session);
-    session.ok("touch /tmp/subsystem/hold");
-    let running = session.start("cut", "--purge=crypto", &BOTH);
-    session.until(&running, 0, is_half);
-    cut_power(session, "subsystem cut");
-
-    let mut session = workspace.boot(&["nvme_tcp", "ext4"], kept);
-    restore(&mut session);
-    connect(&workspace, &mut session);
-    let resumed = session.restart("cut", "");
-    session.until(&resumed, 0, is_half);
-    session.ok("rm /tmp/subsystem/hold");
-    let ran = session.end(resumed).success();
-    for drive in [0, 1] {
-        assert_eq!(ran.outcome(drive), "verified");
-    }
-    assert_eq!(commands(&mut session), ["0000000c"]);
 }
 
 fn connect(workspace: &Workspace, session: &mut GuestSession) {
@@ -113,14 +89,14 @@ fn advised_with_all_of_its_namespaces(session: &mut GuestSession) {
     let command = format!("`squall wipe --purge {one_path} {two_path}`");
     assert_eq!(plan.matches("`squall wipe --purge").count(), 1, "{plan}");
     assert!(plan.contains(&command), "{plan}");
-    session.wipe("both", "", &BOTH).success();
+    session.wipe("both", "", &BOTH).succeeded();
     for drive in [0, 1] {
         let told = &session.report("both", drive)["own_erase"];
         assert_eq!(told["targets"], json!([one_path, two_path]), "{told}");
         assert_eq!(told["means"], "nvme-sanitize-block", "{told}");
     }
 
-    session.wipe("one", "", &["SPACE-1"]).success();
+    session.wipe("one", "", &["SPACE-1"]).succeeded();
     let told = session.report("one", 0)["own_erase"]["reason"].to_string();
     assert!(told.contains("these were not named: 2"), "{told}");
     let plan = session.ok(&format!("squall wipe --yes --dry-run {one}"));
@@ -152,7 +128,7 @@ fn goes_on_alone(session: &mut GuestSession) {
     for namespace in [1, 2] {
         assert!(rest(session, namespace).iter().all(|byte| *byte == 0));
     }
-    let ran = session.resume("killed", "").success();
+    let ran = session.resume("killed", "").succeeded();
     assert!(ran.events("purge").is_empty());
     assert!(commands(session).is_empty());
     let sent = session.report("killed", 0)["purge"]["sanitize"]["exchanges"].to_string();
@@ -166,7 +142,7 @@ fn goes_on_alone(session: &mut GuestSession) {
 fn a_failure_is_left(session: &mut GuestSession) {
     session.ok("touch /tmp/subsystem/fail");
     let ran = session.wipe("failing", "--purge=block", &BOTH);
-    let ran = ran.failure("2 of 2 drives not wiped as asked");
+    let ran = ran.failed("2 of 2 drives not wiped as asked");
     session.ok("rm /tmp/subsystem/fail");
     assert_eq!(commands(session), [BEGIN, LEAVE_FAILURE]);
     for drive in [0, 1] {
@@ -175,7 +151,7 @@ fn a_failure_is_left(session: &mut GuestSession) {
         assert_eq!(report["verification"]["differing_bytes"], 0);
     }
     // The log still tells of the failure, which has been left.
-    session.wipe("again", "", &["SPACE-1"]).success();
+    session.wipe("again", "", &["SPACE-1"]).succeeded();
 }
 
 /// The control is the same without `--purge`.
@@ -229,7 +205,7 @@ fn erases_itself(workspace: &Workspace, session: &mut GuestSession, serial: &str
     assert!(left.iter().all(|byte| *byte == 0), "{serial}");
 
     // The erase is not repeated; the drive is then overwritten and verified as usual.
-    let ran = session.resume(serial, "").success();
+    let ran = session.resume(serial, "").succeeded();
     assert_eq!(ran.outcome(0), "verified");
     assert!(ran.events("purge").is_empty() && ran.events("purged").is_empty());
     let report = session.report(serial, 0);
