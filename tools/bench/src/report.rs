@@ -4,6 +4,7 @@ pub mod compare;
 pub mod document;
 pub mod model;
 mod plots;
+pub mod published;
 
 use serde_json::json;
 use squall_tools::reports::Line;

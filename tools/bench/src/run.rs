@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use squall_tools::reports::Reports;
-use squall_tools::{Failure, Interrupt, output};
+use squall_tools::{Failure, Interrupt, output, units};
 
 use crate::args::BenchArguments;
 use crate::candidates::Candidates;
@@ -14,7 +14,7 @@ use crate::child::{Child, Unopened, Work};
 use crate::machine::{self, View, Watch};
 use crate::report::document::document;
 use crate::report::model::{Report, SCHEMA, Workload};
-use crate::report::{compare, lines};
+use crate::report::{compare, lines, published};
 use crate::session::{Effort, Session};
 use crate::sources::{self, Entry, Opened, RunsIn};
 use crate::workloads::{self, Kind, pipe, processes};
@@ -194,10 +194,23 @@ fn explain(entry: &Entry) -> String {
             "it is a program, measured in workloads that start programs".to_owned()
         }
     };
-    format!(
-        "{} ({})\n\n{}.\n\nSecurity: {fitness}{caveat}.\nOn this machine: {there}.\n{METHOD}\n",
+    let mut text = format!(
+        "{} ({})\n\n{}.\n\nSecurity: {fitness}{caveat}.\nOn this machine: {there}.\n{METHOD}",
         entry.title, entry.name, entry.explained
-    )
+    );
+    let published = published::FIGURES.iter();
+    for figure in published.filter(|figure| figure.source == entry.name) {
+        let (rate, document) = (units::rate(figure.rate), figure.document);
+        let label = figure.label.map(|label| format!("{label}, "));
+        text += &format!(
+            "\nPublished: {}{rate} ({}, {})",
+            label.unwrap_or_default(),
+            document.title,
+            document.year
+        );
+    }
+    text.push('\n');
+    text
 }
 
 const METHOD: &str = "

@@ -45,8 +45,10 @@ pub enum Part {
     Advice(String),
     /// A paragraph.
     Note(String),
-    /// Sentences in a list.
-    Items(Vec<String>),
+    /// Sentences, each with the number of the source that it comes from, if any.
+    Items(Vec<(String, Option<usize>)>),
+    /// The sources that items name, from number 1 on.
+    Sources(Vec<String>),
     /// Facts by their names.
     Facts(Vec<(String, String)>),
     /// A line to copy, which is never wrapped, after its purpose.
@@ -178,6 +180,14 @@ impl Cell {
     }
 }
 
+impl Part {
+    /// Sentences without sources.
+    pub fn items(sentences: impl IntoIterator<Item = String>) -> Part {
+        let without = |sentence| (sentence, None);
+        Part::Items(sentences.into_iter().map(without).collect())
+    }
+}
+
 impl Document {
     /// The text for a terminal of this width; `None` wraps nothing. Only lines to copy and long names are wider.
     pub fn text(&self, width: Option<usize>) -> String {
@@ -249,6 +259,7 @@ mod tests {
     }
 
     fn every_part() -> Vec<Part> {
+        let item = ("others".to_owned(), Some(1));
         let verdict = Verdict {
             grade: Grade::Doubtful,
             word: "Stopped".into(),
@@ -266,8 +277,11 @@ mod tests {
                 vec![Part::Note("A note.".into()), Part::Table(table())],
             ),
             Part::Warning("Emulated", "slow".into()),
-            Part::OnPage(vec![Part::Items(vec!["others".to_owned()])]),
-            Part::OnTerminal(vec![Part::Items(vec!["it broke".to_owned()])]),
+            Part::OnPage(vec![
+                Part::Items(vec![item]),
+                Part::Sources(vec!["a book".into()]),
+            ]),
+            Part::OnTerminal(vec![Part::items(["it broke".to_owned()])]),
             Part::Folded("More", vec![Part::Note("more".into())]),
             Part::Copy("Run".into(), "squall".into()),
             Part::Signature(Some("A. Name".into())),
@@ -341,7 +355,8 @@ mod tests {
              </span><span class=\"hidden\">best: </span>5 ns<small>2 ×</small></td>",
             "<th scope=\"row\">two<small class=\"doubt\">insecure</small></th><td class=\"number\">10 ns",
             "<strong>Emulated. </strong>slow",
-            "<li>others</li>",
+            "<li>others <a href=\"#source-1\">[1]</a></li>",
+            "<li id=\"source-1\">a book</li>",
             "<details><summary>More</summary>",
             "<p class=\"copy\">Run:</p><pre tabindex=\"0\"><code>squall</code></pre>",
             "<div><dt>Name</dt><dd>A. Name</dd></div><div><dt>Date</dt><dd></dd></div>",
@@ -381,15 +396,17 @@ mod tests {
 
     #[test]
     fn plots_have_legends_labels_and_axes() {
-        let curve = |name: &str| Curve {
+        let curve = |name: &str, colour, is_dashed| Curve {
             name: name.into(),
+            colour,
+            is_dashed,
             points: vec![(1.0, 10.0), (64.0, 1000.0)],
         };
         let curves = Plot::Curves(Curves {
             name: "bytes",
             across: |value| format!("{value:.0} B"),
             up: |value| format!("{value:.0} ns"),
-            curves: vec![curve("ours"), curve("theirs")],
+            curves: vec![curve("ours", 0, false), curve("theirs", 1, true)],
         });
         let empty = Plot::Bars(Bars {
             axis: "none",
@@ -400,8 +417,8 @@ mod tests {
         for part in [
             "<h3>Speed</h3>",
             "<span class=\"marker c0\" aria-hidden=\"true\">●</span><span>ours</span>",
-            "<span class=\"marker c1\" aria-hidden=\"true\">▲</span><span>theirs</span>",
-            "aria-label=\"Speed, a plot of ours, theirs\"",
+            "<span class=\"marker c1\" aria-hidden=\"true\">╌○╌</span><span>theirs</span>",
+            "aria-label=\"Speed, a plot of ours\"",
             "<summary>The others</summary>",
             "aria-label=\"Speed, a plot of aes\"",
             "<span>write</span>",
@@ -423,7 +440,7 @@ mod tests {
         parts.extend([
             Section::part("x", HOSTILE, vec![Part::Note(text()), Part::Advice(text())]),
             Part::Facts(vec![(text(), text())]),
-            Part::Items(vec![text()]),
+            Part::items([text()]),
             Part::Copy(text(), text()),
         ]);
         let mut hostile = table();

@@ -5,6 +5,7 @@ use squall_tools::units;
 
 use super::model::{Group, Machine, Point, Report, SourceReport, State, Workload, workload};
 use super::plots;
+use super::published::{self, DOCUMENTS, Published};
 
 /// Stands where nothing was measured.
 const NONE: &str = "–";
@@ -50,7 +51,7 @@ pub fn document(report: &Report) -> Document {
     let mut parts = vec![machine_section(report), overview(report)];
     let plots = plots::figures(report);
     if !plots.is_empty() {
-        let note = "Both axes are logarithmic.";
+        let note = "Both axes are logarithmic. Dashed: published figures, of other machines.";
         let plots = vec![Part::Note(note.into()), Part::Plots(plots)];
         parts.push(Part::OnPage(vec![Section::part("plots", "Plots", plots)]));
     }
@@ -61,7 +62,7 @@ pub fn document(report: &Report) -> Document {
             .into_iter()
             .filter_map(|state| left_out(report, state)),
     );
-    parts.push(Part::OnPage(vec![method(report)]));
+    parts.push(Part::OnPage(method(report)));
     Document {
         title: format!("Sources of randomness on {}", machine.cpu),
         command: "squall bench",
@@ -330,9 +331,15 @@ fn section(report: &Report, workload: &Workload) -> Part {
         Part::OnPage(vec![Part::Note(quantity(workload))]),
         Part::Table(table(report, &places, &last, false)),
     ];
+    let published = published_of(report, workload);
+    if !published.is_empty() {
+        let note = "Figures that others published, of other machines:".to_owned();
+        let published = vec![Part::Note(note), Part::Items(published)];
+        parts.push(Part::OnPage(published));
+    }
     if !workload.failures.is_empty() {
         parts.push(Part::Note("What failed:".into()));
-        parts.push(Part::Items(workload.failures.clone()));
+        parts.push(Part::items(workload.failures.clone()));
     }
     // The table of all lengths is wide, and its plots are above.
     if workload.name == workload::FILL {
@@ -352,6 +359,38 @@ fn quantity(workload: &Workload) -> String {
     }
 }
 
+/// A line for each source of `workload` of which others published something, with the number of the document.
+fn published_of(report: &Report, workload: &Workload) -> Vec<(String, Option<usize>)> {
+    let line = |source: &str| {
+        let figures: Vec<_> = published::figures_of(&workload.name, source).collect();
+        let first = figures.first()?;
+        let between = if first.at.is_some() { ", " } else { " to " };
+        let texts: Vec<_> = figures
+            .iter()
+            .map(|it| published_figure(workload, it))
+            .collect();
+        let number = DOCUMENTS.iter().position(|it| *it == first.document)? + 1;
+        let label = first.label.map(|label| format!(" ({label})"));
+        let text = format!(
+            "{}: {}{}",
+            report.title(source),
+            texts.join(between),
+            label.unwrap_or_default()
+        );
+        Some((text, Some(number)))
+    };
+    let sources = workload.series.iter().map(|series| series.source.as_str());
+    sources.filter_map(line).collect()
+}
+
+fn published_figure(workload: &Workload, figure: &Published) -> String {
+    let rate = units::rate(figure.rate);
+    match figure.at {
+        Some(at) => format!("{}: {rate}", workload.place(at)),
+        None => rate,
+    }
+}
+
 /// Sources without figures, and why.
 fn left_out(report: &Report, (state, heading, note): (State, &str, &str)) -> Option<Part> {
     let sources = report.sources.iter().filter(|source| source.state == state);
@@ -361,13 +400,13 @@ fn left_out(report: &Report, (state, heading, note): (State, &str, &str)) -> Opt
     };
     let lines: Vec<String> = sources.map(line).collect();
     (!lines.is_empty()).then(|| {
-        let parts = vec![Part::Note(note.into()), Part::Items(lines)];
+        let parts = vec![Part::Note(note.into()), Part::items(lines)];
         Section::part(&heading.to_lowercase(), heading, parts)
     })
 }
 
-/// How it was measured, and how to measure it again.
-fn method(report: &Report) -> Part {
+/// How it was measured, who else has figures, and how to measure it again.
+fn method(report: &Report) -> Vec<Part> {
     let machine = &report.machine;
     let bound = if machine.pinned {
         "The thread that measures was bound to one CPU, but for threads, pipes and Go."
@@ -393,8 +432,13 @@ fn method(report: &Report) -> Part {
     let quick = report.effort.choose(" --quick", "");
     let command = format!("squall bench{quick} --export-html bench.html");
     let parts = vec![
-        Part::Items(items.into()),
+        Part::items(items),
         Part::Copy("The same on another machine".into(), command),
     ];
-    Section::part("method", "How it was measured", parts)
+    let source = |document: &&published::Document| format!("{}, {}", document.title, document.year);
+    let sources = vec![Part::Sources(DOCUMENTS.iter().map(source).collect())];
+    vec![
+        Section::part("method", "How it was measured", parts),
+        Section::part("published", "Published figures", sources),
+    ]
 }

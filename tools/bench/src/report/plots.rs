@@ -4,6 +4,7 @@ use squall_tools::report::plots::{Curve, Curves, Figure, MOST_CURVES, Plot};
 use squall_tools::units;
 
 use super::model::{Group, Report, Series, SourceReport, State, Workload, workload};
+use super::published;
 
 /// What is drawn over the places of a workload.
 #[derive(Clone, Copy)]
@@ -37,12 +38,32 @@ pub fn figures(report: &Report) -> Vec<Figure> {
     PLOTS.into_iter().filter_map(figure).collect()
 }
 
-/// A curve for each of `series`.
+/// A curve for each of `series`, and for what others published of it.
 fn curves(report: &Report, workload: &Workload, quantity: Quantity, series: &[&Series]) -> Curves {
-    let curve = |series: &&Series| Curve {
-        name: report.title(&series.source).into(),
-        points: measured(quantity, series),
-    };
+    let mut curves = Vec::new();
+    for (colour, series) in series.iter().enumerate() {
+        let title = report.title(&series.source);
+        curves.push(Curve {
+            name: title.into(),
+            colour,
+            is_dashed: false,
+            points: measured(quantity, series),
+        });
+        let published = published::figures_of(&workload.name, &series.source);
+        let published: Vec<_> = published.filter(|figure| figure.at.is_some()).collect();
+        if let Some(first) = published.first() {
+            let document = first.document;
+            let published = published
+                .iter()
+                .filter_map(|figure| published_point(quantity, figure));
+            curves.push(Curve {
+                name: format!("{title}, published: {} ({})", document.title, document.year),
+                colour,
+                is_dashed: true,
+                points: published.collect(),
+            });
+        }
+    }
     let is_of_lengths = workload.name == workload::FILL;
     Curves {
         name: if is_of_lengths {
@@ -59,7 +80,7 @@ fn curves(report: &Report, workload: &Workload, quantity: Quantity, series: &[&S
             Quantity::Time => |ns| whole(units::time(ns)),
             Quantity::Rate => |rate| whole(units::rate(rate)),
         },
-        curves: series.iter().map(curve).collect(),
+        curves,
     }
 }
 
@@ -79,13 +100,22 @@ fn measured(quantity: Quantity, series: &Series) -> Vec<(f64, f64)> {
     points.collect()
 }
 
+fn published_point(quantity: Quantity, figure: &published::Published) -> Option<(f64, f64)> {
+    let at = figure.at?;
+    let value = match quantity {
+        Quantity::Time => at as f64 / figure.rate * 1e9,
+        Quantity::Rate => figure.rate,
+    };
+    Some((at as f64, value))
+}
+
 /// Most ways to the kernel's generator in a plot, and most libraries.
 const KERNEL: usize = 3;
 const LIBRARIES: usize = 2;
 
 /// The sources of a workload, in groups of [`MOST_CURVES`] at most, because more curves in a plot are hard to tell
-/// apart. The first group has squall, the fastest of the kernel's ways and of libraries, and where there is room the
-/// fastest of all others.
+/// apart. The first group has squall, the fastest of the kernel's ways and of libraries, those of which figures are
+/// published, and where there is room the fastest of all others.
 fn groups<'a>(report: &Report, workload: &'a Workload) -> Vec<Vec<&'a Series>> {
     let measured: Vec<(&Series, &SourceReport)> = workload
         .series
@@ -105,12 +135,16 @@ fn groups<'a>(report: &Report, workload: &'a Workload) -> Vec<Vec<&'a Series>> {
         let room = MOST_CURVES - first.len();
         first.extend(wanted.into_iter().take(most.min(room)));
     };
+    let is_published = |series: &Series| {
+        published::figures_of(&workload.name, &series.source).any(|figure| figure.at.is_some())
+    };
     take(1, &|series, _| series.source == "squall");
     take(1, &|series, _| {
         workload.kernel.as_ref() == Some(&series.source)
     });
     take(KERNEL - 1, &|_, source| source.group == Group::Kernel);
     take(LIBRARIES, &|_, source| source.group == Group::Library);
+    take(MOST_CURVES, &|series, _| is_published(series));
     take(MOST_CURVES, &|_, source| {
         !matches!(source.group, Group::Squall | Group::Variant)
     });

@@ -63,7 +63,23 @@ fn part(id: &str, part: &Part) -> Markup {
         Part::Advice(sentence) => html! { p.advice { (sentence) } },
         Part::Note(sentence) => html! { p.note { (sentence) } },
         Part::Items(items) => html! {
-            ul.note { @for item in items { li { (item) } } }
+            ul.note {
+                @for (item, source) in items {
+                    li {
+                        (item)
+                        @if let Some(number) = source {
+                            " " a href={ "#source-" (number) } { "[" (number) "]" }
+                        }
+                    }
+                }
+            }
+        },
+        Part::Sources(sources) => html! {
+            ol.note {
+                @for (number, source) in (1..).zip(sources) {
+                    li id=(format!("source-{number}")) { (source) }
+                }
+            }
         },
         Part::Facts(facts) => html! {
             dl.facts { @for (name, fact) in facts { div { dt { (name) } dd { (fact) } } } }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKeyPoints};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+use plotters::series::DashedLineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::figures::{CURVES, MESH, TEXT};
@@ -41,13 +42,17 @@ pub struct Curves {
     pub across: fn(f64) -> String,
     /// Makes the labels of the vertical axis, at powers of ten.
     pub up: fn(f64) -> String,
-    /// The curves, [`MOST_CURVES`] at most, the most important first; it is drawn on top of the others.
+    /// The curves, most important first; it is drawn on top of the others.
     pub curves: Vec<Curve>,
 }
 
 /// A curve.
 pub struct Curve {
     pub name: String,
+    /// The index of its colour in `CURVES`.
+    pub colour: usize,
+    /// Whether it is dashed with hollow markers, for values that were not measured here.
+    pub is_dashed: bool,
     /// The points, in the order of the horizontal axis; all values are above 0.
     pub points: Vec<(f64, f64)>,
 }
@@ -66,21 +71,33 @@ impl Plot {
     /// The names of what is drawn.
     pub(super) fn names(&self) -> Vec<&str> {
         match self {
-            Plot::Curves(plot) => plot.curves.iter().map(|curve| &*curve.name).collect(),
+            Plot::Curves(plot) => {
+                let measured = plot.curves.iter().filter(|curve| !curve.is_dashed);
+                measured.map(|curve| curve.name.as_str()).collect()
+            }
             Plot::Bars(plot) => plot.rows.iter().map(|(name, _)| name.as_str()).collect(),
         }
     }
 
     /// The legend: colours with their markers and names.
     pub(super) fn legend(&self) -> Vec<(usize, &'static str, &str)> {
-        let names = match self {
-            Plot::Curves(_) => self.names(),
-            Plot::Bars(plot) => plot.bars.clone(),
-        };
-        let names = names.into_iter().enumerate();
-        names
-            .map(|(colour, name)| (colour, marker(colour), name))
-            .collect()
+        match self {
+            Plot::Curves(plot) => {
+                let line = |curve: &'_ Curve| match curve.is_dashed {
+                    true => (curve.colour, "╌○╌"),
+                    false => (curve.colour, marker(curve.colour)),
+                };
+                let lines = plot.curves.iter().map(|curve| (line(curve), &*curve.name));
+                lines
+                    .map(|((colour, marker), name)| (colour, marker, name))
+                    .collect()
+            }
+            Plot::Bars(plot) => {
+                let bars = plot.bars.iter().enumerate();
+                bars.map(|(colour, name)| (colour, marker(colour), *name))
+                    .collect()
+            }
+        }
     }
 
     /// The plot as SVG; `None` if there is nothing to draw.
@@ -118,11 +135,16 @@ impl Curves {
             .x_label_formatter(&|value| (self.across)(*value))
             .y_label_formatter(&|value| (self.up)(*value))
             .draw()?;
-        for (colour, curve) in self.curves.iter().enumerate().rev() {
+        for curve in self.curves.iter().rev() {
             let points = || curve.points.iter().copied();
-            let style = CURVES[colour].0.stroke_width(2);
-            context.draw_series(LineSeries::new(points(), style))?;
-            mark(&mut context, colour, points())?;
+            let style = CURVES[curve.colour].0.stroke_width(2);
+            if curve.is_dashed {
+                context.draw_series(DashedLineSeries::new(points(), 5, 4, style))?;
+                context.draw_series(points().map(|at| Circle::new(at, 4, style)))?;
+            } else {
+                context.draw_series(LineSeries::new(points(), style))?;
+                mark(&mut context, curve.colour, points())?;
+            }
         }
         Ok(())
     }

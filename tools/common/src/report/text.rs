@@ -54,7 +54,12 @@ impl Writer<'_> {
             }
             Part::Warning(word, sentence) => self.warning(word, sentence),
             Part::Advice(sentence) | Part::Note(sentence) => self.paragraph(sentence),
-            Part::Items(items) => items.iter().for_each(|item| self.item(item)),
+            Part::Items(items) => items.iter().for_each(|(item, _)| self.item("-", item)),
+            Part::Sources(sources) => {
+                for (number, source) in (1..).zip(sources) {
+                    self.item(&format!("[{number}]"), source);
+                }
+            }
             Part::Facts(facts) => {
                 let facts = facts.iter().map(|(name, fact)| format!("{name}: {fact}"));
                 self.paragraph(&facts.collect::<Vec<_>>().join("; "));
@@ -76,8 +81,8 @@ impl Writer<'_> {
         self.paragraph(&format!("{}: {sentence}", word.to_uppercase()));
     }
 
-    fn item(&mut self, item: &str) {
-        *self.text += &hanging(&format!("- {item}"), 2, self.width);
+    fn item(&mut self, mark: &str, item: &str) {
+        *self.text += &hanging(&format!("{mark} {item}"), mark.len() + 1, self.width);
     }
 }
 

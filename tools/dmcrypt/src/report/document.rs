@@ -43,7 +43,7 @@ pub fn document(bench: &Bench) -> Document {
     if !bench.failures.is_empty() {
         let failures = bench.failures.iter();
         let failures = failures.map(|failed| format!("{}: {}", failed.name, failed.reason));
-        let failures = vec![Part::Items(failures.collect())];
+        let failures = vec![Part::items(failures)];
         parts.push(Section::part(
             "failures",
             "What could not be measured",
@@ -135,7 +135,7 @@ fn recommendation(bench: &Bench) -> Part {
         ("Open it at boot, in /etc/crypttab", &found.luks_crypttab),
     ];
     parts.extend(to_copy.map(|(what, line)| Part::Copy(what.into(), line.clone())));
-    parts.push(Part::Items(found.notes.clone()));
+    parts.push(Part::items(found.notes.clone()));
     Section::part("recommendation", "Recommendation", parts)
 }
 
@@ -239,7 +239,7 @@ fn measured(
     let mut parts = vec![Part::Note(note.into()), rates(bench, measured, below)];
     let more: Vec<String> = more.into_iter().collect();
     if !more.is_empty() {
-        parts.push(Part::Items(more));
+        parts.push(Part::items(more));
     }
     let note = "Seconds of CPU time of the whole machine for each GB; below them the latency of a transfer in \
                 microseconds, p50 and p99.";
@@ -461,7 +461,7 @@ fn method(bench: &Bench) -> Part {
     );
     let again = "The same on another machine, for what is secure there";
     let parts = vec![
-        Part::Items(items.map(str::to_owned).into()),
+        Part::items(items.map(str::to_owned)),
         Part::Copy(again.into(), command),
     ];
     Section::part("method", "How it was measured", parts)

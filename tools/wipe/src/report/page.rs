@@ -44,7 +44,7 @@ pub fn html(job: &Job, drive: usize) -> String {
     if !drive.notes.is_empty() {
         let notes = drive.notes.iter();
         let notes = notes.map(|note| format!("{}: {}", timestamp(note.at), note.text));
-        parts.push(section("Notes", vec![Part::Items(notes.collect())]));
+        parts.push(section("Notes", vec![Part::items(notes)]));
     }
     parts.push(section("What overwriting cannot reach", limits(drive)));
     parts.extend(end(
