@@ -220,9 +220,8 @@ const PERIOD: Duration = Duration::from_secs(10);
 /// will not call again. The thread does not keep the process alive.
 #[napi]
 pub fn watch_clones(listener: Function<Option<String>, ()>) -> Result<(), Error> {
-    let unavailable = |error: &dyn Display| {
-        Error::new("ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", error.to_string())
-    };
+    let unavailable =
+        |error: &dyn Display| Error::new("ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", error.to_string());
     let mut watch = squall::clones::Watch::new().map_err(|error| unavailable(&error))?;
     let listener = listener.build_threadsafe_function().weak::<true>().build();
     let listener = listener.map_err(|error| unavailable(&error))?;
@@ -241,7 +240,9 @@ pub fn watch_clones(listener: Function<Option<String>, ()>) -> Result<(), Error>
         }
     };
     let thread = thread::Builder::new().name("squall-clones".into());
-    thread.spawn(watching).map_err(|error| unavailable(&error))?;
+    thread
+        .spawn(watching)
+        .map_err(|error| unavailable(&error))?;
     Ok(())
 }
 
