@@ -12,9 +12,10 @@ use squall_tools::failure::at;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Directories of the repository, what the guest needs of them, and where: below /sandbox.
-const FILES: [(&str, &[&str], &str); 3] = [
+const FILES: [(&str, &[&str], &str); 4] = [
     ("research/lab/programs", &["py", "js"], ""),
     ("python/squall", &["py"], "python/squall/"),
+    ("python/squall_startup", &["py"], "python/squall_startup/"),
     ("bindings/node", &["js", "json"], "node/"),
 ];
 
