@@ -3,7 +3,7 @@
 //! A guest is booted from a kernel and an initramfs, or resumed from a snapshot, and shares memory with
 //! the lab. It ends when its value is dropped, and with the lab, however the lab ends. For guests that run unmodified
 //! programs the initramfs has a userland with nginx and OpenSSL, squall's preload library and provider, a C program,
-//! and their configuration.
+//! and their configuration; or ([`Sandbox`]) one with interpreters and squall's packages for them.
 
 mod guest;
 mod memory;
