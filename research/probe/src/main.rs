@@ -7,8 +7,8 @@
 //! lab, draws until the lab stops it, and switches the machine off.
 //!
 //! In [`Mode::Go`] and [`Mode::GoBursts`] it starts programs that draw, describes the machine, and watches. In
-//! [`Mode::Programs`] and [`Mode::Sandbox`] it starts programs and asks them for what they draw. In [`Mode::Stops`] it only reads
-//! the cycle counter.
+//! [`Mode::Programs`] and [`Mode::Sandbox`] it starts programs and asks them for what they draw. In [`Mode::Stops`] it
+//! only reads the cycle counter.
 //!
 //! Failures are written to the shared memory for the lab. Only a failure to map that memory goes to the
 //! console.

@@ -1,7 +1,8 @@
 //! Interpreters in the small userland of the scenario `sandbox`: Python and Node.js, as they are and with squall.
 //!
-//! Each runs a script that answers a letter with 64 bytes of a generator, as the C program of [`programs`](crate::programs)
-//! does. Python with squall also answers with its clone generation, which is recorded in place of the kernel's.
+//! Each runs a script that answers a letter with 64 bytes of a generator, as the C program of
+//! [`programs`](crate::programs) does. Python with squall also answers with its clone generation, which is recorded in
+//! place of the kernel's.
 
 use squall_probe::Source;
 
