@@ -22,7 +22,9 @@ use squall_tools::{Failure, Interrupt};
 use tempfile::NamedTempFile;
 
 use crate::analysis::{Campaign, Experiment, Setup, Validity, markdown};
-use crate::vm::{self, Accelerator, Contents, Cpu, Host, Page, Platform, Programs, Signals, Spec};
+use crate::vm::{
+    self, Accelerator, Contents, Cpu, Host, Page, Platform, Programs, Sandbox, Signals, Spec,
+};
 use args::LabArguments;
 
 pub use args::{BootArguments, HostArguments, ResetArguments, Scenario};
@@ -69,6 +71,8 @@ struct Lab<'a> {
     go: Option<PathBuf>,
     /// Unmodified programs and squall's libraries for them. None unless a scenario uses them.
     programs: Option<Programs>,
+    /// Interpreters with squall's packages. None unless a scenario uses them.
+    sandbox: Option<Sandbox>,
 }
 
 impl<'a> Lab<'a> {
@@ -99,6 +103,7 @@ impl<'a> Lab<'a> {
             .collect::<Result<Vec<_>, _>>()?;
         let host = &platforms[0].host;
         let (go, programs) = (go_probe(host, scenarios), programs(host, &cache, scenarios));
+        let sandbox = sandbox(&cache, scenarios);
         // Ctrl-C on the terminal also ends the compilers.
         interrupt.check()?;
         Ok(Lab {
@@ -107,6 +112,7 @@ impl<'a> Lab<'a> {
             platforms,
             go: go?,
             programs: programs?,
+            sandbox: sandbox?,
         })
     }
 
@@ -168,6 +174,7 @@ impl<'a> Lab<'a> {
             probe: &platform.probe,
             go: self.go.as_deref().filter(|_| mode.is_go()),
             programs: self.programs.as_ref().filter(|_| mode == Mode::Programs),
+            sandbox: self.sandbox.as_ref().filter(|_| mode == Mode::Sandbox),
             modules: &modules,
         };
         vm::initramfs(&initramfs, &contents)?;
@@ -238,9 +245,14 @@ impl<'a> Lab<'a> {
             ("qemu", Some(self.platforms[0].qemu.version.as_str())),
             ("squall", Some(env!("CARGO_PKG_VERSION"))),
         ];
-        let known = known.into_iter();
+        let known = known
+            .into_iter()
+            .filter_map(|(name, version)| Some((name, version?)));
+        let interpreters = self.sandbox.iter().flat_map(Sandbox::versions);
+        let interpreters = interpreters.map(|(name, version)| (*name, version.as_str()));
         known
-            .filter_map(|(name, version)| Some((name.into(), version?.into())))
+            .chain(interpreters)
+            .map(|(name, version)| (name.into(), version.into()))
             .collect()
     }
 
@@ -347,6 +359,15 @@ fn programs(
 ) -> Result<Option<Programs>, Failure> {
     if any_scenario(scenarios, |mode| mode == Mode::Programs) {
         Programs::build(host, cache.nginx()?).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+/// Prepares the interpreters if a scenario uses them.
+fn sandbox(cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Sandbox>, Failure> {
+    if any_scenario(scenarios, |mode| mode == Mode::Sandbox) {
+        Sandbox::build(cache.interpreters()?).map(Some)
     } else {
         Ok(None)
     }

@@ -43,6 +43,7 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
         probe: &platform.probe,
         go: None,
         programs: None,
+        sandbox: None,
         modules: &[],
     };
     vm::initramfs(&initramfs, &contents)?;

@@ -3,10 +3,11 @@
 //! A guest is booted from a kernel and an initramfs, or resumed from a snapshot, and shares memory with
 //! the lab. It ends when its value is dropped, and with the lab, however the lab ends. For guests that run unmodified
 //! programs the initramfs has a userland with nginx and OpenSSL, squall's preload library and provider, a C program,
-//! and their configuration.
+//! and their configuration; or ([`Sandbox`]) one with interpreters and squall's packages for them.
 
 mod guest;
 mod memory;
+mod sandbox;
 mod spec;
 
 use std::fs;
@@ -20,6 +21,7 @@ use squall_tools::{Failure, Interrupt};
 
 pub use guest::{Guest, Snapshot};
 pub use memory::{Counts, Name, Resets, SharedMemory, Trace};
+pub use sandbox::Sandbox;
 pub use spec::{Accelerator, Cpu, Page, Signals, Spec};
 pub use squall_guests::emulator::Host;
 
@@ -120,10 +122,7 @@ impl Programs {
 
     /// Adds all files to an initramfs.
     fn add(&self, initramfs: &mut Initramfs) -> Result<(), Failure> {
-        for link in LINKS {
-            initramfs.link(link, &Path::new("usr").join(link));
-        }
-        initramfs.tree("usr", &self.nginx.directory().join("usr"))?;
+        add_userland(initramfs, self.nginx.directory())?;
         for (name, contents) in &self.files {
             initramfs.contents(&format!("{DIRECTORY}/{name}"), contents.clone());
         }
@@ -142,6 +141,14 @@ impl Programs {
     }
 }
 
+/// Adds a tree of Debian's to an initramfs.
+fn add_userland(initramfs: &mut Initramfs, tree: &Path) -> Result<(), Failure> {
+    for link in LINKS {
+        initramfs.link(link, &Path::new("usr").join(link));
+    }
+    initramfs.tree("usr", &tree.join("usr"))
+}
+
 /// The files in a guest's initramfs.
 #[derive(Debug)]
 pub struct Contents<'a> {
@@ -151,6 +158,8 @@ pub struct Contents<'a> {
     pub go: Option<&'a Path>,
     /// The unmodified programs that the probe asks, if any.
     pub programs: Option<&'a Programs>,
+    /// The interpreters that the probe asks, if any.
+    pub sandbox: Option<&'a Sandbox>,
     /// Kernel modules, in the order in which they are loaded.
     pub modules: &'a [PathBuf],
 }
@@ -164,6 +173,9 @@ pub fn initramfs(path: &Path, contents: &Contents) -> Result<(), Failure> {
     }
     if let Some(programs) = contents.programs {
         programs.add(&mut initramfs)?;
+    }
+    if let Some(sandbox) = contents.sandbox {
+        sandbox.add(&mut initramfs)?;
     }
     initramfs.directory("modules");
     for (number, module) in contents.modules.iter().enumerate() {

@@ -38,6 +38,7 @@ impl Workspace {
             probe: &probe().unwrap(),
             go: None,
             programs: None,
+            sandbox: None,
             modules: &[],
         };
         initramfs(&path, &contents).unwrap();

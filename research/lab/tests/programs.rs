@@ -1,11 +1,11 @@
-//! Runs `squall-lab reset` with the scenarios go and programs: clones of a Go program, and of unmodified programs, on
-//! a real machine.
+//! Runs `squall-lab reset` with the scenarios go, programs and sandbox: clones of a Go program, of unmodified
+//! programs, and of interpreters, on a real machine.
 
 use std::process::Command;
 
 use serde_json::Value;
 use squall_guests::emulator::library;
-use squall_guests::needs::{C_COMPILER, MACHINES, NGINX};
+use squall_guests::needs::{C_COMPILER, INTERPRETERS, MACHINES, NGINX};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
@@ -14,6 +14,7 @@ use crate::common::{Workspace, source, turn};
 pub const TESTS: &[Test] = tests![
     clones_of_a_go_program_repeat_only_what_it_buffers: [GO_MODULE, MACHINES],
     clones_of_programs_repeat_only_output_that_squall_did_not_serve: [C_COMPILER, NGINX, MACHINES],
+    clones_of_interpreters_repeat_only_their_own_generators: [INTERPRETERS, MACHINES],
 ];
 
 /// A Go that is recent enough for the program.
@@ -100,4 +101,34 @@ fn clones_of_programs_repeat_only_output_that_squall_did_not_serve() {
     source(&report, "libc_kernel", 1000);
 
     workspace.has_written("reset-programs", &printed, "| nginx_squall ");
+}
+
+fn clones_of_interpreters_repeat_only_their_own_generators() {
+    let _turn = turn();
+    let workspace = Workspace::new();
+    for package in ["squall-python", "squall-node"] {
+        library(package).expect("squall's packages");
+    }
+    let (printed, report) =
+        workspace.report("reset --scenario sandbox --machine 6.12+vmgenid --runs 2");
+    assert_eq!(report["experiments"][0]["mode"], "sandbox");
+    for (stock, with_squall) in [
+        ("python_random", "python_random_squall"),
+        ("numpy_random", "numpy_random_squall"),
+        ("numpy_default_rng", "numpy_default_rng_squall"),
+        ("node_random_uuid", "node_random_uuid_squall"),
+        ("node_random_bytes", "node_random_bytes_squall"),
+        ("node_math_random", "node_math_random_squall"),
+    ] {
+        let repeats = &source(&report, stock, 800)["repeats"];
+        assert_eq!(repeats["machines_with_repeats"], 2, "{repeats}");
+        let repeats = &source(&report, with_squall, 800)["repeats"];
+        assert_eq!(repeats["repeated_words"], 0, "{repeats}");
+    }
+    // Its generation is the clone generation that Python sees.
+    let uuids = source(&report, "python_uuid4_squall", 800);
+    assert_eq!(uuids["repeats"]["repeated_words"], 0, "{uuids}");
+    assert_eq!(uuids["window"]["clones_without_notice"], 0, "{uuids}");
+
+    workspace.has_written("reset-sandbox", &printed, "| node_random_uuid ");
 }

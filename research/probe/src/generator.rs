@@ -84,8 +84,8 @@ pub fn words(bytes: &[u8; LEN]) -> Bits {
 pub struct Drawer {
     writer: Writer,
     generator: Box<dyn Generator>,
-    /// Whether the generator sees the machine's generations.
-    sees_generations: bool,
+    /// The kernel's and vmclock's generations, as the generator sees them.
+    generations: Box<dyn FnMut() -> (u64, u64) + Send>,
 }
 
 impl Drawer {
@@ -96,14 +96,27 @@ impl Drawer {
         instance: u64,
         generator: impl Generator + 'static,
     ) -> Drawer {
+        // Without the comparison of generations, squall sees a generation that never changes.
+        let sees_generations = !matches!(
+            source,
+            Source::SquallUnguarded | Source::SquallBursts | Source::SquallEndlessBursts
+        );
         Drawer {
             writer: channels.writer(source, instance),
             generator: Box::new(generator),
-            // Without the comparison of generations, squall sees a generation that never changes.
-            sees_generations: !matches!(
-                source,
-                Source::SquallUnguarded | Source::SquallBursts | Source::SquallEndlessBursts
-            ),
+            generations: match sees_generations {
+                true => Box::new(generations_for_testing),
+                false => Box::new(|| (0, 0)),
+            },
+        }
+    }
+
+    /// Records what `generation` returns in place of the machine's generations.
+    pub fn with_generation(self, mut generation: impl FnMut() -> u64 + Send + 'static) -> Drawer {
+        let generations = Box::new(move || (generation(), 0));
+        Drawer {
+            generations,
+            ..self
         }
     }
 
@@ -122,11 +135,7 @@ impl Drawer {
             return false;
         };
         let given_at = ThisMachine.cycles();
-        let (generation, vm_generation) = if self.sees_generations {
-            generations_for_testing()
-        } else {
-            (0, 0)
-        };
+        let (generation, vm_generation) = (self.generations)();
         self.writer.write(&Output {
             asked_at,
             given_at,

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 use squall_probe::{Channel, LEN, Mode, RECORDS, Source, WORD};
 
 use crate::memory::{Memory, Writer};
+use crate::sandbox::INTERPRETERS;
 
 /// Number of Whirlwind's inputs that are recorded.
 const INPUTS: usize = 60_000;
@@ -153,6 +154,13 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Capacity)> {
             ]
             .map(|source| (source, 1)),
         ),
+        Mode::Sandbox => {
+            let sources = INTERPRETERS
+                .iter()
+                .flat_map(|interpreter| interpreter.sources);
+            let sources: Vec<_> = sources.map(|&(source, _)| (source, 1)).collect();
+            threads(&[], &sources)
+        }
         Mode::Bursts => threads(&[Source::Getrandom, Source::Naive], &BURSTS),
         Mode::Stops => vec![(Source::CycleCounter, 0, Capacity::Share(1))],
     }

@@ -116,6 +116,8 @@ source::named! {
         /// Unmodified programs, one in C and nginx, whose sources draw every 500 µs or as often as they
         /// can.
         Programs => "programs",
+        /// Interpreters, with squall and without, whose sources draw every 500 µs or as often as they can.
+        Sandbox => "sandbox",
         /// Threads draw without pause, on a machine with the random instruction, so that squall serves
         /// them in bursts.
         Bursts => "bursts",
@@ -133,6 +135,7 @@ impl Mode {
             Mode::Ticks | Mode::Threads | Mode::Forks => Source::Squall,
             Mode::Go => Source::GoSquall,
             Mode::Programs => Source::PreloadedGetrandom,
+            Mode::Sandbox => Source::PythonRandomSquall,
             Mode::Bursts => Source::SquallBursts,
             Mode::GoBursts => Source::GoSquallBursts,
             Mode::Stops => Source::CycleCounter,
@@ -161,6 +164,14 @@ impl Mode {
             Mode::Ticks | Mode::Threads | Mode::Forks => &[Source::Naive, Source::SquallUnguarded],
             Mode::Go => &[Source::GoNaive],
             Mode::Programs => &[Source::PreloadedNaive, Source::NginxOpenssl],
+            Mode::Sandbox => &[
+                Source::PythonRandom,
+                Source::NumpyRandom,
+                Source::NumpyDefaultRng,
+                Source::NodeRandomUuid,
+                Source::NodeRandomBytes,
+                Source::NodeMathRandom,
+            ],
             Mode::Bursts => &[Source::Naive, Source::SquallEndlessBursts],
             Mode::GoBursts => &[Source::GoNaive, Source::GoSquallEndlessBursts],
             Mode::Stops => &[],

@@ -7,8 +7,8 @@
 //! lab, draws until the lab stops it, and switches the machine off.
 //!
 //! In [`Mode::Go`] and [`Mode::GoBursts`] it starts programs that draw, describes the machine, and watches. In
-//! [`Mode::Programs`] it starts programs and asks them for what they draw. In [`Mode::Stops`] it only reads
-//! the cycle counter.
+//! [`Mode::Programs`] and [`Mode::Sandbox`] it starts programs and asks them for what they draw. In [`Mode::Stops`] it
+//! only reads the cycle counter.
 //!
 //! Failures are written to the shared memory for the lab. Only a failure to map that memory goes to the
 //! console.
@@ -24,6 +24,7 @@ mod layout;
 mod memory;
 mod process;
 mod programs;
+mod sandbox;
 mod schedule;
 mod system;
 mod tick;
@@ -68,7 +69,7 @@ fn probe(memory: Memory) -> Result<()> {
     let channels = Channels::lay_out(memory, mode);
     match mode {
         Mode::Go | Mode::GoBursts => watch_programs(&channels, mode),
-        Mode::Programs => ask_programs(&channels),
+        Mode::Programs | Mode::Sandbox => ask_programs(&channels, mode),
         Mode::Stops => read_counter(&channels),
         _ => draw(&channels, mode),
     }
@@ -84,12 +85,15 @@ fn watch_programs(channels: &Channels, mode: Mode) -> Result<()> {
 }
 
 /// Starts unmodified programs and asks them for what they draw.
-fn ask_programs(channels: &Channels) -> Result<()> {
+fn ask_programs(channels: &Channels, mode: Mode) -> Result<()> {
     generator::wait_for_kernel();
     let status = system::status();
-    let mut programs = programs::start(channels)?;
-    let served = programs.warm_up()?;
-    describe(channels.memory, Mode::Programs, status, served)?;
+    let mut programs = match mode {
+        Mode::Sandbox => sandbox::start(channels)?,
+        _ => programs::start(channels)?,
+    };
+    programs.warm_up();
+    describe(channels.memory, mode, status, programs.served()?)?;
     programs.run();
     channels.memory.set_ready();
     process::watch(channels.memory)

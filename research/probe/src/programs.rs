@@ -60,20 +60,18 @@ pub fn start(channels: &Channels) -> Result<Programs> {
     let guarded = Nginx::start("squall", &[PROVIDER, (counters::VARIABLE, COUNTERS)])?;
     let guarded = Served::new(guarded, Interface::Openssl, COUNTERS);
     let own = Nginx::start("openssl", &[NO_PROVIDER])?;
-    Ok(Programs {
-        memory: channels.memory,
-        drawers_by_program: vec![
-            preloaded(channels)?,
-            vec![plain(channels)?],
-            vec![drawer(channels, Source::NginxSquall, guarded)],
-            vec![drawer(channels, Source::NginxOpenssl, own)],
-        ],
-    })
+    let drawers = vec![
+        preloaded(channels)?,
+        vec![plain(channels)?],
+        vec![drawer(channels, Source::NginxSquall, guarded)],
+        vec![drawer(channels, Source::NginxOpenssl, own)],
+    ];
+    Ok(Programs::new(channels.memory, drawers))
 }
 
 /// The C program with the preload library. It also has a buffer of its own.
 fn preloaded(channels: &Channels) -> Result<Vec<Drawer>> {
-    let program = Program::start(&[PRELOAD, (counters::VARIABLE, COUNTERS)])?;
+    let program = Program::start(&[DRAWS], &[PRELOAD, (counters::VARIABLE, COUNTERS)])?;
     let interface = |(source, letter, interface)| {
         let served = Served::new(program.source(letter), interface, COUNTERS);
         drawer(channels, source, served)
@@ -89,19 +87,35 @@ fn preloaded(channels: &Channels) -> Result<Vec<Drawer>> {
 
 /// The C program without squall.
 fn plain(channels: &Channels) -> Result<Drawer> {
-    let program = Program::start(&[])?;
+    let program = Program::start(&[DRAWS], &[])?;
     Ok(drawer(channels, Source::LibcKernel, program.source(b'g')))
 }
 
-fn drawer(channels: &Channels, source: Source, generator: impl Generator + 'static) -> Drawer {
+/// The drawer of the only instance of `source`.
+pub fn drawer(channels: &Channels, source: Source, generator: impl Generator + 'static) -> Drawer {
     Drawer::new(channels, source, 0, generator)
 }
 
 impl Programs {
-    /// Asks every source once, and returns squall's counters.
-    pub fn warm_up(&mut self) -> Result<Value> {
+    /// Programs that are asked by these drawers.
+    pub fn new(memory: Memory, drawers_by_program: Vec<Vec<Drawer>>) -> Programs {
+        Programs {
+            memory,
+            drawers_by_program,
+        }
+    }
+
+    /// Asks every source once.
+    pub fn warm_up(&mut self) {
         for drawer in self.drawers_by_program.iter_mut().flatten() {
             drawer.draw();
+        }
+    }
+
+    /// squall's counters. Null if nothing is counted.
+    pub fn served(&self) -> Result<Value> {
+        if !Path::new(COUNTERS).exists() {
+            return Ok(Value::Null);
         }
         let totals = counters::read(Path::new(COUNTERS));
         let totals = totals.map_err(|error| format!("{COUNTERS}: {error}"))?;
@@ -125,50 +139,64 @@ impl Programs {
     }
 }
 
-/// The program's path in the initramfs.
-const PATH: &str = "/programs/draws";
+/// The C program's path in the initramfs.
+const DRAWS: &str = "/programs/draws";
 
-/// The running program, which ends with the last of its sources.
+/// A running program, which ends with the last of its sources.
 #[derive(Clone)]
 pub struct Program(Arc<Mutex<Pipes>>);
 
 struct Pipes {
+    /// The program's path.
+    path: String,
     requests: ChildStdin,
     answers: ChildStdout,
 }
 
 impl Program {
-    /// Starts the program with only these environment variables.
-    pub fn start(environment: &[(&str, &str)]) -> Result<Program> {
-        let mut program: Child = Command::new(PATH)
+    /// Starts the program of this command line with only these environment variables.
+    pub fn start(command: &[&str], environment: &[(&str, &str)]) -> Result<Program> {
+        let path = command[0].to_owned();
+        let mut program: Child = Command::new(&path)
+            .args(&command[1..])
             .env_clear()
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("{PATH}: {error}"))?;
+            .map_err(|error| format!("{path}: {error}"))?;
         let (requests, answers) = program
             .stdin
             .take()
             .zip(program.stdout.take())
             .expect("pipes");
-        Ok(Program(Arc::new(Mutex::new(Pipes { requests, answers }))))
+        let pipes = Pipes {
+            path,
+            requests,
+            answers,
+        };
+        Ok(Program(Arc::new(Mutex::new(pipes))))
     }
 
     /// The source for which this letter asks.
     pub fn source(&self, letter: u8) -> impl Generator + use<> {
         let program = self.clone();
-        move || {
-            let asked = program.ask(letter);
-            asked.unwrap_or_else(|error| panic!("{PATH}: {error}"))
-        }
+        move || program.ask(letter)
     }
 
-    fn ask(&self, letter: u8) -> io::Result<Bits> {
+    /// The program's answer to this letter.
+    pub fn ask(&self, letter: u8) -> Bits {
         let mut pipes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pipes.requests.write_all(&[letter])?;
+        let asked = pipes.ask(letter);
+        asked.unwrap_or_else(|error| panic!("{}: {error}", pipes.path))
+    }
+}
+
+impl Pipes {
+    fn ask(&mut self, letter: u8) -> io::Result<Bits> {
+        self.requests.write_all(&[letter])?;
         let mut bytes = [0; size_of::<Bits>()];
-        pipes.answers.read_exact(&mut bytes)?;
+        self.answers.read_exact(&mut bytes)?;
         Ok(words(&bytes))
     }
 }

@@ -94,6 +94,32 @@ named! {
         GoSquallBursts = 27 => "go_squall_bursts",
         /// In the Go program: bursts that never end, as [`Source::SquallEndlessBursts`]. The control.
         GoSquallEndlessBursts = 28 => "go_squall_endless_bursts",
+        /// In Python: the module `random`, seeded at its import.
+        PythonRandom = 29 => "python_random",
+        /// In Python: NumPy's global generator.
+        NumpyRandom = 30 => "numpy_random",
+        /// In Python: an object of NumPy's `default_rng()`.
+        NumpyDefaultRng = 31 => "numpy_default_rng",
+        /// In Python with squall installed: the module `random`.
+        PythonRandomSquall = 32 => "python_random_squall",
+        /// In Python with squall installed: NumPy's global generator.
+        NumpyRandomSquall = 33 => "numpy_random_squall",
+        /// In Python with squall installed: an object of NumPy's `default_rng()`.
+        NumpyDefaultRngSquall = 34 => "numpy_default_rng_squall",
+        /// In Python with squall installed: four `uuid.uuid4()`.
+        PythonUuid4Squall = 35 => "python_uuid4_squall",
+        /// In Node.js: four `crypto.randomUUID()`, which makes 128 in advance.
+        NodeRandomUuid = 36 => "node_random_uuid",
+        /// In Node.js: `crypto.randomBytes`, from OpenSSL's generator.
+        NodeRandomBytes = 37 => "node_random_bytes",
+        /// In Node.js: `Math.random`.
+        NodeMathRandom = 38 => "node_math_random",
+        /// In Node.js with squall: four `crypto.randomUUID()`.
+        NodeRandomUuidSquall = 39 => "node_random_uuid_squall",
+        /// In Node.js with squall: `crypto.randomBytes`.
+        NodeRandomBytesSquall = 40 => "node_random_bytes_squall",
+        /// In Node.js with squall: `Math.random`.
+        NodeMathRandomSquall = 41 => "node_math_random_squall",
     }
 }
 
@@ -122,6 +148,13 @@ impl Source {
                 | Source::SquallBursts
                 | Source::SquallU32
                 | Source::GoSquallBursts
+                | Source::PythonRandomSquall
+                | Source::NumpyRandomSquall
+                | Source::NumpyDefaultRngSquall
+                | Source::PythonUuid4Squall
+                | Source::NodeRandomUuidSquall
+                | Source::NodeRandomBytesSquall
+                | Source::NodeMathRandomSquall
         )
     }
 

@@ -117,6 +117,21 @@ impl Cache {
         })
     }
 
+    /// The cached interpreters for guests.
+    pub fn interpreters(&self) -> Result<Interpreters, Failure> {
+        let tree = self.tree("sandbox", "interpreters", "scripts/lab-deps.sh sandbox")?;
+        let version = |(name, package)| (name, tree.field(package));
+        let packages = [
+            ("nodejs", "nodejs"),
+            ("numpy", "python3-numpy"),
+            ("python", "python3.13"),
+        ];
+        Ok(Interpreters {
+            versions: packages.map(version),
+            directory: tree.place,
+        })
+    }
+
     /// The cached kernel `name`.
     pub fn kernel(&self, name: KernelName) -> Result<Kernel, Failure> {
         let what = format!("kernel {}", name.name());
@@ -336,6 +351,21 @@ impl Nginx {
                 .arg(key)
                 .env("OPENSSL_CONF", "/dev/null");
         })
+    }
+}
+
+/// Python with NumPy, and Node.js, in the cache.
+#[derive(Debug)]
+pub struct Interpreters {
+    directory: PathBuf,
+    /// Names and versions of the Debian packages.
+    pub versions: [(&'static str, String); 3],
+}
+
+impl Interpreters {
+    /// The tree, which is for the root directory of a guest.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 }
 

@@ -2,7 +2,7 @@
 //! `make test-all` has.
 
 use squall_testing::needs::TEST_ALL;
-use squall_testing::suite::{self, Need};
+use squall_testing::suite::{self, NOTHING, Need};
 use squall_tools::Failure;
 
 use crate::debian::{Cache, KernelName};
@@ -54,6 +54,12 @@ pub const MODULE: Need = Need {
 pub const NGINX: Need = Need {
     check: || in_cache(|cache| cache.nginx().map(drop)),
     required_by: LAB,
+};
+
+/// Interpreters for machines.
+pub const INTERPRETERS: Need = Need {
+    check: || in_cache(|cache| cache.interpreters().map(drop)),
+    required_by: NOTHING,
 };
 
 pub const C_COMPILER: Need = Need {

@@ -117,6 +117,9 @@ pub enum Scenario {
     Go,
     /// A program in C preloads squall, and nginx has it as OpenSSL's provider; needs a C compiler
     Programs,
+    /// Python and Node.js draw, with squall and without, warmed before the snapshot; needs
+    /// `scripts/lab-deps.sh sandbox`
+    Sandbox,
     /// Like threads, on a CPU with the random instruction: squall serves bursts, and only the machine's
     /// stop reveals clones
     Bursts,
@@ -133,13 +136,14 @@ impl Scenario {
             Scenario::Forks => Mode::Forks,
             Scenario::Go => Mode::Go,
             Scenario::Programs => Mode::Programs,
+            Scenario::Sandbox => Mode::Sandbox,
             Scenario::Bursts => Mode::Bursts,
             Scenario::GoBursts => Mode::GoBursts,
         }
     }
 
     /// Whether machines with these CPUs have the scenario. On arm64 squall serves no bursts, and the
-    /// lab has no nginx and no Go programs.
+    /// lab has no nginx, no interpreters and no Go programs.
     pub fn runs_on(self, architecture: Architecture) -> bool {
         let is_for_all = matches!(
             self,

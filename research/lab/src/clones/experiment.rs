@@ -124,7 +124,7 @@ fn batch_of_clones(
     }
     let requests = match spec.mode {
         Mode::Forks => REQUESTS_AFTER_RESET_WITH_FORKS,
-        Mode::Programs => REQUESTS_AFTER_RESET_OF_PROGRAMS,
+        Mode::Programs | Mode::Sandbox => REQUESTS_AFTER_RESET_OF_PROGRAMS,
         _ => REQUESTS_AFTER_RESET,
     };
     for guest in &mut guests {

@@ -128,9 +128,6 @@ pub(super) fn not_loaded(failure: Failure) -> Failure {
     }
 }
 
-/// Guest memory, in MiB.
-const MEMORY_MIB: usize = 256;
-
 /// Guest CPUs: one can serve requests while another is notified of a clone.
 const CPUS: usize = 2;
 
@@ -179,7 +176,7 @@ fn arguments(spec: &Spec, memory: &Path) -> Arguments {
         board: spec.cpu.board(),
         cpu: &spec.cpu(),
         cpus: CPUS,
-        memory_mib: MEMORY_MIB,
+        memory_mib: spec.memory_mib(),
         kernel: &spec.kernel,
         initramfs: &spec.initramfs,
         command_line: &spec.command_line(),

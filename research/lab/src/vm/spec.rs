@@ -147,6 +147,15 @@ impl Spec {
         }
     }
 
+    /// Memory, in MiB. Interpreters take more, and are in the initramfs, which is there twice while the kernel
+    /// unpacks it.
+    pub(super) fn memory_mib(&self) -> usize {
+        match self.mode {
+            Mode::Sandbox => 1024,
+            _ => 256,
+        }
+    }
+
     /// Parameters for the probe on the kernel's command line.
     pub(super) fn command_line(&self) -> String {
         format!("{}{}", Mode::PARAMETER, self.mode.name())

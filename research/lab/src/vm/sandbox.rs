@@ -1,0 +1,89 @@
+//! The userland of the scenario `sandbox`: interpreters of Debian, squall's packages for them, and their scripts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use squall_guests::debian::Interpreters;
+use squall_guests::emulator::{Initramfs, library};
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+/// The repository's root directory.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Directories of the repository, what the guest needs of them, and where: below /sandbox.
+const FILES: [(&str, &[&str], &str); 4] = [
+    ("research/lab/programs", &["py", "js"], ""),
+    ("python/squall", &["py"], "python/squall/"),
+    ("python/squall_startup", &["py"], "python/squall_startup/"),
+    ("bindings/node", &["js", "json"], "node/"),
+];
+
+/// Packages with native modules, and the modules' places.
+const MODULES: [(&str, &str); 2] = [
+    ("squall-python", "python/squall/_squall.abi3.so"),
+    ("squall-node", "node/squall.linux-x64.node"),
+];
+
+/// The tree of interpreters, and the files for the guest.
+#[derive(Debug)]
+pub struct Sandbox {
+    interpreters: Interpreters,
+    /// By their names in the guest. They are read once, so that every machine has the same even if something is
+    /// rebuilt.
+    files: Vec<(String, Vec<u8>)>,
+}
+
+impl Sandbox {
+    /// Builds squall's packages.
+    pub fn build(interpreters: Interpreters) -> Result<Sandbox, Failure> {
+        let mut paths = Vec::new();
+        for (directory, extensions, place) in FILES {
+            for name in names(&Path::new(ROOT).join(directory), extensions)? {
+                let path = Path::new(ROOT).join(directory).join(&name);
+                paths.push((format!("{place}{name}"), path));
+            }
+        }
+        for (package, place) in MODULES {
+            paths.push((place.to_owned(), library(package)?));
+        }
+        let read = |(name, path): (String, PathBuf)| {
+            let contents = fs::read(&path).map_err(at(&path))?;
+            Ok((format!("sandbox/{name}"), contents))
+        };
+        Ok(Sandbox {
+            interpreters,
+            files: paths
+                .into_iter()
+                .map(read)
+                .collect::<Result<_, Failure>>()?,
+        })
+    }
+
+    /// The interpreters' names and versions.
+    pub fn versions(&self) -> &[(&'static str, String)] {
+        &self.interpreters.versions
+    }
+
+    /// Adds all files to an initramfs.
+    pub(super) fn add(&self, initramfs: &mut Initramfs) -> Result<(), Failure> {
+        super::add_userland(initramfs, self.interpreters.directory())?;
+        for (name, contents) in &self.files {
+            initramfs.contents(name, contents.clone());
+        }
+        Ok(())
+    }
+}
+
+/// The names of the files in `directory` that have one of these extensions.
+fn names(directory: &Path, extensions: &[&str]) -> Result<Vec<String>, Failure> {
+    let entries =
+        fs::read_dir(directory).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+    let entries = entries.map_err(at(directory))?.into_iter();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_wanted = |name: &String| {
+        let extension = Path::new(name).extension();
+        extension.is_some_and(|extension| extensions.iter().any(|wanted| extension == *wanted))
+    };
+    Ok(names.filter(is_wanted).collect())
+}
