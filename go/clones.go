@@ -13,8 +13,8 @@ import (
 // session keys, cached tokens, leases.
 
 // ErrNoCloneSignal says that nothing on this machine shows that it was cloned, or that this process may not see it.
-var ErrNoCloneSignal = errors.New("squall: nothing on this machine shows that it was cloned: give the virtual machine " +
-	"a vmclock, or a vmgenid and Linux 6.10 or squall's kernel module")
+var ErrNoCloneSignal = errors.New("squall: nothing shows this process that its machine was cloned: give the virtual machine " +
+	"a vmgenid or a vmclock, and install squall's kernel module (squall-vmgenid-dkms) or let the process read /dev/kmsg (CAP_SYSLOG)")
 
 // foundClones looks for the signals of this machine once.
 var foundClones = sync.OnceValue(func() *guard.Clones {

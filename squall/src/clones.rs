@@ -141,7 +141,7 @@ fn find() -> Option<Signal> {
 pub fn generation() -> Option<NonZeroU64> {
     match FOUND.load(Ordering::Acquire) {
         VMCLOCK | VMGENID_PAGE => immediate(),
-        KERNEL_LOG => NonZeroU64::new(kernel_log::newest()),
+        KERNEL_LOG => NonZeroU64::new(kernel_log::generation()),
         NOTHING => None,
         _ => {
             signal()?;

@@ -6,47 +6,67 @@
 use core::ptr::null_mut;
 use std::ffi::CString;
 
-use jni_sys::{JNI_FALSE, JNI_TRUE, JNIEnv, jarray, jboolean, jbyteArray, jclass, jlong, jstring};
+use jni_sys::{JNI_FALSE, JNI_TRUE, JNIEnv, jboolean, jbyteArray, jclass, jint, jlong, jstring};
 use squall::clones::{self, Watch};
 use zeroize::Zeroize;
 
-/// Bytes that are made at once.
+/// Bytes of a short request, such as a UUID or a nonce.
+const SHORT: usize = 64;
+
+/// Bytes of a longer one that are made at once.
 const PART: usize = 4096;
 
-/// Fills an array; with `fresh`, from seeds of its own. False if there is no source of randomness.
+/// Fills an array of this length; with `fresh`, from seeds of its own. False if there is no source of randomness.
 ///
 /// # Safety
-/// Java calls it, with its environment and an array.
+/// Java calls it, with its environment, an array and its length.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn Java_org_squallrng_Native_fill(
     env: *mut JNIEnv,
     _: jclass,
     array: jbyteArray,
+    len: jint,
     fresh: jboolean,
 ) -> jboolean {
-    let mut bytes = [0; PART];
-    // SAFETY: Java's environment, and an array of bytes.
-    let len = unsafe { ((**env).v1_1.GetArrayLength)(env, array as jarray) };
+    let fill = match fresh {
+        JNI_FALSE => squall::try_fill,
+        _ => squall::try_fill_fresh,
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        match len as usize {
+            ..=SHORT => fill_by::<SHORT>(env, array, len, fill),
+            _ => fill_by::<PART>(env, array, len, fill),
+        }
+    }
+}
+
+/// Fills an array by so many bytes at a time.
+///
+/// # Safety
+/// Same as above.
+unsafe fn fill_by<const N: usize>(
+    env: *mut JNIEnv,
+    array: jbyteArray,
+    len: jint,
+    fill: impl Fn(&mut [u8]) -> Result<(), squall::Error>,
+) -> jboolean {
+    let mut bytes = [0; N];
     let mut at = 0;
-    let mut is_filled = true;
-    while at < len && is_filled {
-        let part = &mut bytes[..PART.min((len - at) as usize)];
-        is_filled = match fresh {
-            JNI_FALSE => squall::try_fill(part),
-            _ => squall::try_fill_fresh(part),
+    while at < len {
+        let part = &mut bytes[..N.min((len - at) as usize)];
+        if fill(part).is_err() {
+            return JNI_FALSE;
         }
-        .is_ok();
-        let part_len = part.len() as i32;
-        if is_filled {
-            // SAFETY: the part lies within the array.
-            unsafe {
-                ((**env).v1_1.SetByteArrayRegion)(env, array, at, part_len, part.as_ptr().cast())
-            };
-        }
+        let part_len = part.len() as jint;
+        // SAFETY: the part lies within the array.
+        unsafe {
+            ((**env).v1_1.SetByteArrayRegion)(env, array, at, part_len, part.as_ptr().cast())
+        };
         part.zeroize();
         at += part_len;
     }
-    is_filled.into()
+    JNI_TRUE
 }
 
 /// The status as JSON; null if there is no source of randomness.

@@ -1,9 +1,9 @@
 /* A library for Java whose generator always fails: what draws from it throws an exception. */
 
-unsigned char Java_org_squallrng_Native_fill(void *env, void *class, void *array, unsigned char fresh);
+unsigned char Java_org_squallrng_Native_fill(void *env, void *class, void *array, int length, unsigned char fresh);
 
-unsigned char Java_org_squallrng_Native_fill(void *env, void *class, void *array, unsigned char fresh)
+unsigned char Java_org_squallrng_Native_fill(void *env, void *class, void *array, int length, unsigned char fresh)
 {
-    (void)env, (void)class, (void)array, (void)fresh;
+    (void)env, (void)class, (void)array, (void)length, (void)fresh;
     return 0;
 }

@@ -22,8 +22,10 @@ import (
 
 // cloneMessages is what this process knows of clones by the kernel's log.
 type cloneMessages struct {
-	// newest is the number of the newest clone's message; 0 if none came.
+	// newest is the number of the newest clone's message plus 1; 0 if none came.
 	newest atomic.Uint64
+	// doubts is how often a message may have been missed.
+	doubts atomic.Uint64
 	// isLost is set if the log cannot be read any more.
 	isLost atomic.Bool
 	// settled is the generation of the kernel's RNG under which no message is awaited any more.
@@ -53,28 +55,37 @@ var processStart = time.Now()
 // sinceStart returns a time in nanoseconds; a test replaces it.
 var sinceStart = func() int64 { return int64(time.Since(processStart)) }
 
-// number returns the number of the newest clone's message; false if the log cannot be read any more.
+// number returns a number that changes with each clone's message, and with each doubt; false if the log cannot be read
+// any more.
 func (m *cloneMessages) number() (number uint64, known bool) {
 	if generation := mappedGeneration(); generation == 0 || generation != m.settled.Load() {
 		m.readPending(generation)
 	}
-	return m.newest.Load(), !m.isLost.Load()
+	return m.newest.Load() + m.doubts.Load()<<40, !m.isLost.Load() // no log has 2^40 records
 }
 
 // readPending reads what the log has got under the kernel's generation, or under any, if that cannot be seen.
 func (m *cloneMessages) readPending(generation uint64) {
 	before := m.newest.Load()
 	log := m.log.Load()
-	if log.process != os.Getpid() {
+	if log.process != os.Getpid() || !log.isOpen() {
 		// The parent may have read a message from the log of both.
 		if own := openKernelLog(); own == nil {
 			m.isLost.Store(true)
 		} else if m.log.CompareAndSwap(log, own) {
-			m.newest.Add(1)
+			if log.isOpen() {
+				unix.Close(log.descriptor)
+			}
+			m.doubts.Add(1)
+		} else {
+			unix.Close(own.descriptor)
 		}
 		return
 	}
-	_ = m.receive(log.descriptor)
+	if m.receive(log.descriptor) != nil {
+		m.isLost.Store(true)
+		return
+	}
 	now := sinceStart()
 	if m.awaited.Load() != generation {
 		// Stored first: whoever sees the generation must not see the time of the one before.
@@ -100,7 +111,7 @@ func (m *cloneMessages) receive(log int) error {
 			m.note(cloneNumber(string(record[:length])))
 		case errno == unix.EINTR, errno == unix.EINVAL:
 		case errno == unix.EPIPE:
-			m.newest.Add(1) // records were overwritten, and one may have been about a clone
+			m.doubts.Add(1) // records were overwritten, and one may have been about a clone
 		default:
 			return errno
 		}
@@ -146,11 +157,17 @@ func openKernelLog() *kernelLog {
 	if err != nil {
 		return nil
 	}
-	var status unix.Stat_t
-	if unix.Fstat(log, &status) != nil || !isKernelLog(&status) {
+	opened := &kernelLog{descriptor: log, process: os.Getpid()}
+	if !opened.isOpen() {
 		unix.Close(log)
 		return nil
 	}
 	_, _ = unix.Seek(log, 0, unix.SEEK_END) // fails for a test's pipe, which is empty
-	return &kernelLog{descriptor: log, process: os.Getpid()}
+	return opened
+}
+
+// isOpen reports whether the descriptor is the log: a program may have closed it, and opened something else.
+func (l *kernelLog) isOpen() bool {
+	var status unix.Stat_t
+	return unix.Fstat(l.descriptor, &status) == nil && isKernelLog(&status)
 }

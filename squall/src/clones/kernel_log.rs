@@ -2,7 +2,7 @@
 //!
 //! Linux writes "crng reseeded due to virtual machine fork" to its log after vmgenid's interrupt, when it has reseeded its
 //! RNG (`add_vmfork_randomness` in drivers/char/random.c; 5.18). So as long as the kernel's generation does not change,
-//! there is nothing to read: comparing it is all that [`newest`] does. The driver sends no uevent: the commit that added
+//! there is nothing to read: comparing it is all that a request does. The driver sends no uevent: the commit that added
 //! one was reverted in Linux 6.9.
 //!
 //! /dev/kmsg returns one record for each read, with a sequence number: that of the newest clone's message stands for the
@@ -18,8 +18,14 @@ use crate::file::{self, File};
 use crate::guard::clock;
 use crate::guard::{fork, freshness};
 
-/// The number of the newest clone's message that this process has seen, plus one; 1 if none.
+/// The number of the newest clone's message that this process has seen, plus two; 1 if none.
 static NEWEST: AtomicU64 = AtomicU64::new(1);
+
+/// How often a message may have been missed.
+static DOUBTS: AtomicU64 = AtomicU64::new(0);
+
+/// Whether this process may not read the log any more.
+static IS_LOST: AtomicBool = AtomicBool::new(false);
 
 /// The generation of the kernel's RNG under which no message is awaited any more.
 static SETTLED: AtomicU64 = AtomicU64::new(0);
@@ -31,26 +37,30 @@ static UNSETTLED_SINCE: AtomicU64 = AtomicU64::new(0);
 /// How many seconds a message may come after the reseed: the kernel writes it right after.
 const GRACE: u64 = 1;
 
-/// The log of [`newest`], and the process that opened it: a forked child shares its parent's position in the log.
+/// The log that is read, and the process that opened it: a forked child shares its parent's position in the log.
 static LOG: AtomicI32 = AtomicI32::new(-1);
 static OPENED_BY: AtomicU64 = AtomicU64::new(0);
 
 /// Taken by the thread that opens the log anew; others go on without.
 static IS_OPENING: AtomicBool = AtomicBool::new(false);
 
-/// Opens the log of [`newest`]; false if this process may not read it.
+/// Opens the log; false if this process may not read it.
 pub fn begin() -> bool {
     open_anew(freshness::mapped_generation())
 }
 
-/// The number of the newest clone's message; 0 if this process may not read the log any more.
+/// A number that changes with each clone's message, and with each doubt; 0 if this process may not read the log any more.
 #[inline]
-pub fn newest() -> u64 {
+pub fn generation() -> u64 {
     let generation = freshness::mapped_generation();
     if generation == 0 || generation != SETTLED.load(Ordering::Acquire) {
         read_pending(generation);
     }
-    NEWEST.load(Ordering::Acquire)
+    match IS_LOST.load(Ordering::Relaxed) {
+        true => 0,
+        // No log has 2^40 records.
+        false => NEWEST.load(Ordering::Acquire) + (DOUBTS.load(Ordering::Relaxed) << 40),
+    }
 }
 
 /// Reads what the log has got under the kernel's `generation`, or under any, if it cannot be seen.
@@ -61,14 +71,17 @@ fn read_pending(generation: u64) {
     // A program may close all descriptors.
     if OPENED_BY.load(Ordering::Relaxed) != fork::process() || !is_log(log) {
         // Messages may have been missed.
-        match open_anew(generation) {
-            true => NEWEST.fetch_add(1, Ordering::AcqRel),
-            false => NEWEST.swap(0, Ordering::AcqRel),
-        };
+        if open_anew(generation) {
+            DOUBTS.fetch_add(1, Ordering::Relaxed);
+        } else {
+            IS_LOST.store(true, Ordering::Relaxed);
+        }
         return;
     }
     let before = NEWEST.load(Ordering::Acquire);
-    let _ = read(log);
+    if read(log).is_err() {
+        return IS_LOST.store(true, Ordering::Relaxed);
+    }
     if generation == 0 {
         return;
     }
@@ -84,7 +97,7 @@ fn read_pending(generation: u64) {
     }
 }
 
-/// Opens the log of [`newest`] for this process: it gets the messages of reseeds after the kernel's `generation`.
+/// Opens the log anew for this process: it gets the messages of reseeds after the kernel's `generation`.
 fn open_anew(generation: u64) -> bool {
     if IS_OPENING.swap(true, Ordering::AcqRel) {
         return true;
@@ -138,7 +151,7 @@ impl KernelLog {
         self.0.descriptor()
     }
 
-    /// Reads all messages that have come, without waiting, for [`newest`].
+    /// Reads all messages that have come, without waiting.
     pub fn read(&self) -> io::Result<()> {
         read(self.descriptor())
     }
@@ -176,7 +189,7 @@ fn read(log: c_int) -> io::Result<()> {
             libc::EINTR | libc::EINVAL => {}
             // Records were overwritten; one may have been about a clone.
             libc::EPIPE => {
-                NEWEST.fetch_add(1, Ordering::AcqRel);
+                DOUBTS.fetch_add(1, Ordering::Relaxed);
             }
             error => return Err(io::Error::from_raw_os_error(error)),
         }

@@ -83,7 +83,7 @@ impl Log {
     /// Writes the message that there was a clone: as the kernel, or as a program.
     fn write(&self, news: News) {
         let priority = if news == News::Clone { 5 } else { 13 };
-        let number = self.number.replace(self.number.get() + 3);
+        let number = self.number.replace(self.number.get() + 1);
         let text = "random: crng reseeded due to virtual machine fork";
         let record = format!("{priority},{number},1,-;{text}\n");
         (&self.pipe).write_all(record.as_bytes()).expect("room");
@@ -150,6 +150,20 @@ pub fn child_is_told() -> Verdict {
             assert_ne!(generation(), before);
         },
     )
+}
+
+/// After a child has counted a message that it may have missed, the next one counts too.
+pub fn child_notices_the_next_clone() -> Verdict {
+    let log = Log::begin();
+    log.reseed(News::Clone);
+    let first = generation();
+    wait(fork(|| {
+        KernelRng::open().reseed();
+        let doubted = generation();
+        log.reseed(News::Clone);
+        assert!(first != doubted && doubted != generation());
+    }));
+    Verdict::Held
 }
 
 /// A child that may not read the log any more no longer says that there was no clone.

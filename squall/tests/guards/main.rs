@@ -483,6 +483,7 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("clone/generation/descriptor/control", || generation::descriptor_is_readable(News::Other), &[PretendVmgenid], Broken),
     case("clone/generation/fork", generation::child_is_told, &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED_SEEN),
     case("clone/generation/fork/control", generation::child_is_told, &[PretendVmgenid, SkipForkGuard], Broken).reseeds_kernel().needs(RESEED_SEEN),
+    case("clone/generation/fork/then-clone", generation::child_notices_the_next_clone, &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED_SEEN),
     case("clone/generation/fork/without-right", generation::child_without_the_right_does_not_deny, &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED_SEEN),
     case("clone/generation/fork/without-right/control", generation::child_without_the_right_does_not_deny, &[PretendVmgenid, SkipForkGuard], Broken).reseeds_kernel().needs(RESEED_SEEN),
     case("clone/generation/closed-descriptors", generation::descriptors_are_closed, &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED),

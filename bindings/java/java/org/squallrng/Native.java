@@ -61,8 +61,8 @@ final class Native {
         }
     }
 
-    /** Fills the array; with `fresh`, from seeds of its own. False if there is no source of randomness. */
-    static native boolean fill(byte[] bytes, boolean fresh);
+    /** Fills an array of this length; with `fresh`, from seeds of its own. False if there is no source of randomness. */
+    static native boolean fill(byte[] bytes, int length, boolean fresh);
 
     /** The status as JSON; null if there is no source of randomness. */
     static native String status();

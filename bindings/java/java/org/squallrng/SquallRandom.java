@@ -45,7 +45,7 @@ public final class SquallRandom extends SecureRandomSpi {
     }
 
     private void fill(byte[] bytes, boolean fresh) {
-        if (!Native.fill(bytes, fresh)) {
+        if (!Native.fill(bytes, bytes.length, fresh)) {
             throw new ProviderException("squall: no source of randomness: getrandom(2) and /dev/urandom were refused");
         }
     }
