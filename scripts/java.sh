@@ -64,8 +64,11 @@ echo 'Premain-Class: org.squallrng.Agent' > "$here/manifest"
 jar --create --file "$here/squall.jar" --manifest "$here/manifest" -C "$classes" .
 javac --release 11 -Xlint:all -Werror -cp "$here/squall.jar" -d "$tests" bindings/java/test/org/squallrng/*.java
 
-for home in /usr/lib/jvm/*/; do
-    [ ! -L "${home%/}" ] && [ -x "$home/bin/java" ] || continue
+# The JDK that compiles, and the others of Debian's packages.
+homes() { printf '%s\n' "$(command -v javac)" /usr/lib/jvm/*/bin/javac | xargs -n 1 readlink -e | sort -u; }
+
+for compiler in $(homes); do
+    home=${compiler%/bin/javac}
     java=("$home/bin/java" -cp "$tests:$here/squall.jar")
     "$home/bin/java" -version 2>&1 | head -n 1
     [ "$("$home/bin/java" -XshowSettings:properties -version 2>&1 | sed -n 's/ *java.specification.version = \([0-9]*\).*/\1/p')" -lt 24 ] \

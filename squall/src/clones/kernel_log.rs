@@ -41,12 +41,13 @@ const GRACE: u64 = 1;
 static LOG: AtomicI32 = AtomicI32::new(-1);
 static OPENED_BY: AtomicU64 = AtomicU64::new(0);
 
-/// Taken by the thread that opens the log anew; others go on without.
-static IS_OPENING: AtomicBool = AtomicBool::new(false);
+/// The process in which a thread opens the log, plus one; 0 if none does. Other threads of it go on without; a child
+/// that was forked meanwhile does not have that thread.
+static OPENING: AtomicU64 = AtomicU64::new(0);
 
 /// Opens the log; false if this process may not read it.
 pub fn begin() -> bool {
-    open_anew(freshness::mapped_generation())
+    open_for_this_process(freshness::mapped_generation()) != Opened::Refused
 }
 
 /// A number that changes with each clone's message, and with each doubt; 0 if this process may not read the log any more.
@@ -67,20 +68,17 @@ pub fn generation() -> u64 {
 #[cold]
 #[inline(never)]
 fn read_pending(generation: u64) {
+    let before = NEWEST.load(Ordering::Acquire);
     let log = LOG.load(Ordering::Acquire);
-    // A program may close all descriptors.
-    if OPENED_BY.load(Ordering::Relaxed) != fork::process() || !is_log(log) {
-        // Messages may have been missed.
-        if open_anew(generation) {
-            DOUBTS.fetch_add(1, Ordering::Relaxed);
-        } else {
-            IS_LOST.store(true, Ordering::Relaxed);
+    let is_read = is_own(log) && read(log).is_ok();
+    if !is_read {
+        match open_for_this_process(generation) {
+            // Messages may have been missed.
+            Opened::Now => _ = DOUBTS.fetch_add(1, Ordering::Relaxed),
+            Opened::Refused => IS_LOST.store(true, Ordering::Relaxed),
+            Opened::ByAnotherThread => {}
         }
         return;
-    }
-    let before = NEWEST.load(Ordering::Acquire);
-    if read(log).is_err() {
-        return IS_LOST.store(true, Ordering::Relaxed);
     }
     if generation == 0 {
         return;
@@ -97,25 +95,44 @@ fn read_pending(generation: u64) {
     }
 }
 
-/// Opens the log anew for this process: it gets the messages of reseeds after the kernel's `generation`.
-fn open_anew(generation: u64) -> bool {
-    if IS_OPENING.swap(true, Ordering::AcqRel) {
-        return true;
+/// Whether this is the log, and this process has opened it: a forked child shares its parent's position in it, and a
+/// program may close all descriptors.
+fn is_own(log: c_int) -> bool {
+    OPENED_BY.load(Ordering::Acquire) == fork::process() && is_log(log)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Opened {
+    Now,
+    ByAnotherThread,
+    Refused,
+}
+
+/// Opens the log for this process: it gets the messages of reseeds after the kernel's `generation`.
+fn open_for_this_process(generation: u64) -> Opened {
+    let this = fork::process() + 1;
+    let other = OPENING.load(Ordering::Acquire);
+    let take = || OPENING.compare_exchange(other, this, Ordering::AcqRel, Ordering::Relaxed);
+    if other == this || take().is_err() {
+        return Opened::ByAnotherThread;
     }
-    let opened = KernelLog::open();
-    let is_open = opened.is_some();
-    if let Some(log) = opened {
-        let old = LOG.load(Ordering::Acquire);
+    let old = LOG.load(Ordering::Acquire);
+    let opened = if is_own(old) {
+        Opened::ByAnotherThread
+    } else if let Some(log) = KernelLog::open() {
         if is_log(old) {
             // SAFETY: it is this process's copy of its parent's, which nobody else closes.
             unsafe { libc::syscall(libc::SYS_close, old) };
         }
-        OPENED_BY.store(fork::process(), Ordering::Relaxed);
         LOG.store(log.0.into_descriptor(), Ordering::Release);
+        OPENED_BY.store(this - 1, Ordering::Release);
         SETTLED.store(generation, Ordering::Release);
-    }
-    IS_OPENING.store(false, Ordering::Release);
-    is_open
+        Opened::Now
+    } else {
+        Opened::Refused
+    };
+    OPENING.store(0, Ordering::Release);
+    opened
 }
 
 /// Whether the descriptor is the kernel's log: in containers /dev/kmsg can be another device.
