@@ -3,6 +3,7 @@
 #
 #     scripts/java.sh
 #     scripts/java.sh bench    compares squall with the JDK's own generators instead
+#     scripts/java.sh jar      stops at the jar, and prints its path
 #
 # What cannot be built or run here is ignored with the reason.
 set -euo pipefail
@@ -62,6 +63,10 @@ cp -r bindings/java/java/META-INF "$classes"
 cp -L bindings/java/LICENSE-* "$classes/META-INF"
 echo 'Premain-Class: org.squallrng.Agent' > "$here/manifest"
 jar --create --file "$here/squall.jar" --manifest "$here/manifest" -C "$classes" .
+if [ "${1:-}" = jar ]; then
+    echo "$here/squall.jar"
+    exit
+fi
 javac --release 11 -Xlint:all -Werror -cp "$here/squall.jar" -d "$tests" bindings/java/test/org/squallrng/*.java
 
 # The JDK that compiles, and the others of Debian's packages.

@@ -7,7 +7,7 @@
 #     scripts/lab-deps.sh                       6.1, 6.12 and newest, and what runs them: a download of 360 MB, 800 MB
 #                                               in the cache, a minute
 #     scripts/lab-deps.sh 6.12-arm64 uml        these kernels, and what runs them; uml is user-mode Linux
-#     scripts/lab-deps.sh sandbox               interpreters for guests: a download of 60 MB, 190 MB in the cache
+#     scripts/lab-deps.sh sandbox               interpreters for guests: a download of 110 MB, 370 MB in the cache
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ declare -A kernels=(
     [newest-arm64]="trixie-backports linux-image-cloud-arm64"
     [newest-arm64-16k]="trixie-backports linux-image-arm64-16k"
     [uml]="sid user-mode-linux libc6 busybox-static"
-    [sandbox]="trixie python3-numpy nodejs"
+    [sandbox]="trixie python3-numpy nodejs openjdk-21-jre-headless"
 )
 [ $# -gt 0 ] || set -- 6.1 6.12 newest
 for kernel in "$@"; do
@@ -37,7 +37,8 @@ part=$cache/part
 libraries=usr/lib/x86_64-linux-gnu
 # Text encodings, vectors, names of hardware, link-time optimization: half of the size, and used by nothing.
 unused=("$libraries"/{gconv,libmvec.so.1} usr/lib/udev/hwdb.d usr/bin/x86_64-linux-gnu-lto-dump-{12,14}
-    usr/lib/gcc/x86_64-linux-gnu/12/lto1 usr/libexec/gcc/x86_64-linux-gnu/14/lto1)
+    usr/lib/gcc/x86_64-linux-gnu/12/lto1 usr/libexec/gcc/x86_64-linux-gnu/14/lto1
+    usr/lib/jvm/java-21-openjdk-amd64/lib/server/classes_nocoops.jsa)
 
 # archive SUITE CPU: sets `apt`, with the lists of a release and its backports. Releases do not mix: a package's
 # dependencies would come from another.
@@ -188,8 +189,8 @@ for kernel in "$@"; do
         tree uml "$suite" amd64 user_mode "" "" "$packages"
         ;;
     sandbox)
-        tree sandbox "$suite" amd64 programs "usr/bin/node usr/bin/python3.13 $libraries usr/lib64 usr/lib/python3.13 \
-usr/lib/python3/dist-packages/numpy usr/share/nodejs" "$packages"
+        tree sandbox "$suite" amd64 programs "etc/java-21-openjdk usr/bin/node usr/bin/python3.13 $libraries usr/lib64 \
+usr/lib/jvm usr/lib/python3.13 usr/lib/python3/dist-packages/numpy usr/share/nodejs" "$packages"
         ;;
     *-arm64*) tree "kernels/$kernel" "$suite" arm64 kernel "" "$packages" ;;
     *) tree "kernels/$kernel" "$suite" amd64 kernel "" "$packages" ;;

@@ -4,6 +4,7 @@ r  the module `random`
 n  NumPy's global generator
 d  an object of NumPy's default_rng()
 u  four of uuid.uuid4()
+o  OpenSSL's generator
 g  not random: eight times the clone generation of squall, or 0 if it is unknown
 
 With the argument `squall`, squall is installed. At the start, and with squall at each `g`, it fails unless a seed
@@ -12,6 +13,7 @@ gives the stock generators' numbers.
 
 import os
 import random
+import ssl
 import sys
 import uuid
 
@@ -44,6 +46,7 @@ ANSWERS = {
     b"n": lambda: numpy.random.bytes(64),
     b"d": lambda: rng.bytes(64),
     b"u": lambda: b"".join(uuid.uuid4().bytes for _ in range(4)),
+    b"o": lambda: ssl.RAND_bytes(64),
     b"g": generation,
 }
 while letter := os.read(0, 1):

@@ -126,8 +126,7 @@ impl Programs {
         for (name, contents) in &self.files {
             initramfs.contents(&format!("{DIRECTORY}/{name}"), contents.clone());
         }
-        let module = format!("/{DIRECTORY}/squall.so");
-        let openssl = FRAGMENT.replace(PROVIDER_PLACEHOLDER, &module);
+        let openssl = openssl_configuration(&format!("/{DIRECTORY}/squall.so"));
         for (name, text) in [
             (format!("{DIRECTORY}/openssl.cnf"), openssl.as_str()),
             (format!("{DIRECTORY}/nginx.conf"), CONFIGURATION),
@@ -139,6 +138,11 @@ impl Programs {
         initramfs.directory(BODIES_DIRECTORY);
         Ok(())
     }
+}
+
+/// OpenSSL's configuration with the provider at this path.
+fn openssl_configuration(module: &str) -> String {
+    FRAGMENT.replace(PROVIDER_PLACEHOLDER, module)
 }
 
 /// Adds a tree of Debian's to an initramfs.

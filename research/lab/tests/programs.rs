@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use squall_guests::emulator::library;
+use squall_guests::emulator::{jar, library};
 use squall_guests::needs::{C_COMPILER, INTERPRETERS, MACHINES, NGINX};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
@@ -106,7 +106,8 @@ fn clones_of_programs_repeat_only_output_that_squall_did_not_serve() {
 fn clones_of_interpreters_repeat_only_their_own_generators() {
     let _turn = turn();
     let workspace = Workspace::new();
-    for package in ["squall-python", "squall-node"] {
+    jar().expect("squall for Java");
+    for package in ["squall-python", "squall-node", "squall-openssl"] {
         library(package).expect("squall's packages");
     }
     let (printed, report) =
@@ -119,10 +120,16 @@ fn clones_of_interpreters_repeat_only_their_own_generators() {
         ("node_random_uuid", "node_random_uuid_squall"),
         ("node_random_bytes", "node_random_bytes_squall"),
         ("node_math_random", "node_math_random_squall"),
+        ("python_openssl", "python_openssl_squall"),
+        ("java_drbg", "java_drbg_squall"),
     ] {
         let repeats = &source(&report, stock, 800)["repeats"];
         assert_eq!(repeats["machines_with_repeats"], 2, "{repeats}");
         let repeats = &source(&report, with_squall, 800)["repeats"];
+        assert_eq!(repeats["repeated_words"], 0, "{repeats}");
+    }
+    for with_squall in ["java_secure_random_squall", "java_random_uuid_squall"] {
+        let repeats = &source(&report, with_squall, 200)["repeats"];
         assert_eq!(repeats["repeated_words"], 0, "{repeats}");
     }
     // Its generation is the clone generation that Python sees.

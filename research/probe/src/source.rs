@@ -120,6 +120,24 @@ named! {
         NodeRandomBytesSquall = 40 => "node_random_bytes_squall",
         /// In Node.js with squall: `Math.random`.
         NodeMathRandomSquall = 41 => "node_math_random_squall",
+        /// In Python: `ssl.RAND_bytes`, from OpenSSL's generator.
+        PythonOpenssl = 42 => "python_openssl",
+        /// In Python with squall's OpenSSL provider: `ssl.RAND_bytes`.
+        PythonOpensslSquall = 43 => "python_openssl_squall",
+        /// In Java: a `SecureRandom` object, which is a NativePRNG. It keeps the kernel's bytes for 100 ms.
+        JavaSecureRandom = 44 => "java_secure_random",
+        /// In Java: a `SecureRandom` object that was asked for as DRBG.
+        JavaDrbg = 45 => "java_drbg",
+        /// In Java: four `UUID.randomUUID()`, from a NativePRNG.
+        JavaRandomUuid = 46 => "java_random_uuid",
+        /// In Java: `Math.random`, which squall does not reach.
+        JavaMathRandom = 47 => "java_math_random",
+        /// In Java with squall's provider first: a `SecureRandom` object.
+        JavaSecureRandomSquall = 48 => "java_secure_random_squall",
+        /// In Java with squall's provider first: a `SecureRandom` object that was asked for as DRBG.
+        JavaDrbgSquall = 49 => "java_drbg_squall",
+        /// In Java with squall's provider first: four `UUID.randomUUID()`.
+        JavaRandomUuidSquall = 50 => "java_random_uuid_squall",
     }
 }
 
@@ -155,6 +173,10 @@ impl Source {
                 | Source::NodeRandomUuidSquall
                 | Source::NodeRandomBytesSquall
                 | Source::NodeMathRandomSquall
+                | Source::PythonOpensslSquall
+                | Source::JavaSecureRandomSquall
+                | Source::JavaDrbgSquall
+                | Source::JavaRandomUuidSquall
         )
     }
 

@@ -122,6 +122,7 @@ impl Cache {
         let tree = self.tree("sandbox", "interpreters", "scripts/lab-deps.sh sandbox")?;
         let version = |(name, package)| (name, tree.field(package));
         let packages = [
+            ("java", "openjdk-21-jre-headless"),
             ("nodejs", "nodejs"),
             ("numpy", "python3-numpy"),
             ("python", "python3.13"),
@@ -354,12 +355,12 @@ impl Nginx {
     }
 }
 
-/// Python with NumPy, and Node.js, in the cache.
+/// Python with NumPy, Node.js and Java, in the cache.
 #[derive(Debug)]
 pub struct Interpreters {
     directory: PathBuf,
     /// Names and versions of the Debian packages.
-    pub versions: [(&'static str, String); 3],
+    pub versions: [(&'static str, String); 4],
 }
 
 impl Interpreters {

@@ -10,7 +10,7 @@ mod qmp;
 pub use arguments::{Arguments, Board, Hardware, escaped};
 pub use build::{
     Artifact, c_program, c_program_for_arm64, compile_for_arm64, go_program, go_tests_for_arm64,
-    library, module, program, root_of_arm64,
+    jar, java_program, library, module, program, root_of_arm64,
 };
 pub use initramfs::Initramfs;
 pub use machine::{Host, Machine, PAUSE, Wait};

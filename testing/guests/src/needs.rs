@@ -56,9 +56,12 @@ pub const NGINX: Need = Need {
     required_by: LAB,
 };
 
-/// Interpreters for machines.
+/// Interpreters for machines, and what compiles for Java.
 pub const INTERPRETERS: Need = Need {
-    check: || in_cache(|cache| cache.interpreters().map(drop)),
+    check: || {
+        in_cache(|cache| cache.interpreters().map(drop))?;
+        suite::command("javac")
+    },
     required_by: NOTHING,
 };
 

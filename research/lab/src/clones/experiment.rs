@@ -24,6 +24,9 @@ const REQUESTS_AFTER_RESET_WITH_FORKS: usize = 500;
 /// Requests after a resume for programs that answer requests one after the other.
 const REQUESTS_AFTER_RESET_OF_PROGRAMS: usize = 800;
 
+/// Interpreters answer slowly, because QEMU translates them again in each clone.
+const REQUESTS_AFTER_RESET_OF_INTERPRETERS: usize = 200;
+
 /// Slow sources make fewer requests by this factor.
 const SLOW_SOURCE_FACTOR: usize = 4;
 
@@ -124,7 +127,8 @@ fn batch_of_clones(
     }
     let requests = match spec.mode {
         Mode::Forks => REQUESTS_AFTER_RESET_WITH_FORKS,
-        Mode::Programs | Mode::Sandbox => REQUESTS_AFTER_RESET_OF_PROGRAMS,
+        Mode::Programs => REQUESTS_AFTER_RESET_OF_PROGRAMS,
+        Mode::Sandbox => REQUESTS_AFTER_RESET_OF_INTERPRETERS,
         _ => REQUESTS_AFTER_RESET,
     };
     for guest in &mut guests {

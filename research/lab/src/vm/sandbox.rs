@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use squall_guests::debian::Interpreters;
-use squall_guests::emulator::{Initramfs, library};
+use squall_guests::emulator::{Initramfs, jar, java_program, library};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
@@ -20,9 +20,10 @@ const FILES: [(&str, &[&str], &str); 4] = [
 ];
 
 /// Packages with native modules, and the modules' places.
-const MODULES: [(&str, &str); 2] = [
+const MODULES: [(&str, &str); 3] = [
     ("squall-python", "python/squall/_squall.abi3.so"),
     ("squall-node", "node/squall.linux-x64.node"),
+    ("squall-openssl", "openssl/squall.so"),
 ];
 
 /// The tree of interpreters, and the files for the guest.
@@ -35,7 +36,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Builds squall's packages.
+    /// Builds squall's packages, and the program in Java.
     pub fn build(interpreters: Interpreters) -> Result<Sandbox, Failure> {
         let mut paths = Vec::new();
         for (directory, extensions, place) in FILES {
@@ -47,6 +48,10 @@ impl Sandbox {
         for (package, place) in MODULES {
             paths.push((place.to_owned(), library(package)?));
         }
+        paths.push(("squall.jar".into(), jar()?));
+        let classes = tempfile::tempdir().map_err(at(&std::env::temp_dir()))?;
+        let class = java_program("research/lab/programs/Draws.java", classes.path())?;
+        paths.push(("Draws.class".into(), class));
         let read = |(name, path): (String, PathBuf)| {
             let contents = fs::read(&path).map_err(at(&path))?;
             Ok((format!("sandbox/{name}"), contents))
@@ -67,7 +72,12 @@ impl Sandbox {
 
     /// Adds all files to an initramfs.
     pub(super) fn add(&self, initramfs: &mut Initramfs) -> Result<(), Failure> {
-        super::add_userland(initramfs, self.interpreters.directory())?;
+        let tree = self.interpreters.directory();
+        super::add_userland(initramfs, tree)?;
+        initramfs.directory("tmp");
+        initramfs.tree("etc", &tree.join("etc"))?;
+        let openssl = super::openssl_configuration("/sandbox/openssl/squall.so");
+        initramfs.contents("sandbox/openssl/openssl.cnf", openssl.into());
         for (name, contents) in &self.files {
             initramfs.contents(name, contents.clone());
         }

@@ -151,7 +151,7 @@ impl Spec {
     /// unpacks it.
     pub(super) fn memory_mib(&self) -> usize {
         match self.mode {
-            Mode::Sandbox => 1024,
+            Mode::Sandbox => 1536,
             _ => 256,
         }
     }

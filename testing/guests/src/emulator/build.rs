@@ -208,6 +208,28 @@ pub fn c_program(name: &str, path: &Path) -> Result<(), Failure> {
     run(name, &mut compiler).map(drop)
 }
 
+/// Compiles a Java program of the workspace into `directory`, and returns the path of its class.
+pub fn java_program(source: &str, directory: &Path) -> Result<PathBuf, Failure> {
+    let mut compiler = Command::new("javac");
+    compiler
+        .current_dir(ROOT)
+        .args(["--release", "11", "-d"])
+        .arg(directory)
+        .arg(source);
+    run(source, &mut compiler)?;
+    let name = Path::new(source).with_extension("class");
+    Ok(directory.join(name.file_name().unwrap_or_default()))
+}
+
+/// Builds squall for Java, and returns the jar's path.
+pub fn jar() -> Result<PathBuf, Failure> {
+    let mut script = Command::new(Path::new(ROOT).join("scripts/java.sh"));
+    let output = run("squall for Java", script.arg("jar"))?;
+    let path = output.lines().next_back().map(PathBuf::from);
+    let jar = path.filter(|path| path.is_file());
+    jar.ok_or_else(|| cannot("squall for Java", output.trim_end()))
+}
+
 /// The tag of builds in which tests can turn guards off.
 const SWITCHES: [&str; 2] = ["-tags", "squall_testing"];
 
