@@ -6,7 +6,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
-/** Compares squall with the JDK's generators: microseconds for a request, medians of rounds in which they take turns. */
+/**
+ * Compares squall with the JDK's generators: nanoseconds for a request, medians of rounds in which they take turns. A
+ * round has so many requests that the start of its threads, and the first request of each, do not matter.
+ */
 public final class Bench {
     private static final int ROUNDS = 15;
     private static final String[] NAMES = {"Squall", "NativePRNG", "DRBG"};
@@ -19,7 +22,8 @@ public final class Bench {
         System.out.println(System.getProperty("java.version") + ", " + Runtime.getRuntime().availableProcessors() + " CPUs; ns for a request");
         for (int threads : new int[] {1, 8}) {
             for (int length : new int[] {16, 256, 65536}) {
-                print("nextBytes(" + length + ")", threads, random -> random.nextBytes(new byte[length]), length > 1000 ? 500 : 20_000);
+                print("nextBytes(" + length + ")", threads, random -> random.nextBytes(new byte[length]),
+                    Math.max(500, 6_400_000 / length) / threads);
             }
         }
     }
@@ -50,7 +54,7 @@ public final class Bench {
         System.out.println(line);
     }
 
-    /** Nanoseconds for each request of all threads together. */
+    /** Nanoseconds for each request of all threads together, which make so many each. */
     private static double time(SecureRandom random, int threads, Draw draw, int draws) throws Exception {
         CountDownLatch start = new CountDownLatch(1);
         List<Thread> running = new ArrayList<>();
