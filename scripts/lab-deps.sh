@@ -163,11 +163,11 @@ case " $* " in *" 6.1 "* | *" 6.12 "* | *" newest "*)
         "usr/bin/qemu-system-x86_64 usr/lib usr/share/qemu usr/share/seabios" qemu-system-x86
     # The shell is not busybox's, because that prefers its own utilities. udev needs a package that creates users; the
     # one here is smaller than systemd. What is kept of util-linux needs no more packages.
-    kept=(usr/bin/{busybox,dash,kmod,sh,udevadm} "$libraries" usr/lib64
+    kept=(usr/bin/{busybox,dash,kmod,sh,ssh-keygen,udevadm} "$libraries" usr/lib64
         usr/lib/{cryptsetup,init,lsb,modprobe.d,systemd/systemd-udevd,udev}
         usr/sbin/{blkid,cryptdisks_{start,stop},cryptsetup,depmod,dmsetup,{ins,ls,rm}mod,mkswap,mod{info,probe}})
     tree tools trixie amd64 programs "${kept[*]}" "cryptsetup-bin busybox-static cryptsetup dash dmsetup kmod \
-systemd-standalone-sysusers sysvinit-utils udev" util-linux
+systemd-standalone-sysusers sysvinit-utils udev" "util-linux openssh-client"
     # libgcc is for squall's libraries.
     tree nginx trixie amd64 programs "usr/bin/openssl $libraries usr/lib64 usr/sbin/nginx" \
         "" "nginx libc6 libcrypt1 libgcc-s1 libpcre2-8-0 libssl3t64 libzstd1 openssl zlib1g"
