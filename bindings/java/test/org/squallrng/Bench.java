@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
-/** Compares squall with the JDK's generators: microseconds for a request, medians of rounds in which they take turns. */
+/** Compares squall with the JDK's generators: nanoseconds for a request, medians of rounds in which they take turns. */
 public final class Bench {
     private static final int ROUNDS = 15;
     private static final String[] NAMES = {"Squall", "NativePRNG", "DRBG"};
