@@ -125,7 +125,7 @@ fn clones_of_interpreters_repeat_only_their_own_generators() {
         let repeats = &source(&report, with_squall, 800)["repeats"];
         assert_eq!(repeats["repeated_words"], 0, "{repeats}");
     }
-    // Its generation is the clone generation that Python sees.
+    // Its records have Python's clone generation.
     let uuids = source(&report, "python_uuid4_squall", 800);
     assert_eq!(uuids["repeats"]["repeated_words"], 0, "{uuids}");
     assert_eq!(uuids["window"]["clones_without_notice"], 0, "{uuids}");

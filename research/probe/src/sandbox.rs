@@ -1,8 +1,8 @@
-//! Interpreters in the small userland of the scenario `sandbox`: Python and Node.js, as they are and with squall.
+//! Interpreters in the scenario `sandbox`: Python and Node.js, each without squall and with it.
 //!
 //! Each runs a script that answers a letter with 64 bytes of a generator, as the C program of
-//! [`programs`](crate::programs) does. Python with squall also answers with its clone generation, which is recorded in
-//! place of the kernel's.
+//! [`programs`](crate::programs) does. Python with squall also returns its clone generation, which is recorded in place of
+//! the kernel's.
 
 use squall_probe::Source;
 
@@ -58,7 +58,7 @@ pub const INTERPRETERS: [Interpreter; 4] = [
     },
 ];
 
-/// Where Python finds squall, and where Debian has NumPy's libraries before it links to them.
+/// Where Python finds squall, and where NumPy finds its libraries, which Debian's packages link only when installed.
 const ENVIRONMENT: [(&str, &str); 2] = [
     ("PYTHONPATH", "/sandbox/python"),
     (

@@ -117,7 +117,7 @@ pub enum Scenario {
     Go,
     /// A program in C preloads squall, and nginx has it as OpenSSL's provider; needs a C compiler
     Programs,
-    /// Python and Node.js draw, with squall and without, warmed before the snapshot; needs
+    /// Python and Node.js draw, with squall and without, and have drawn before the snapshot; needs
     /// `scripts/lab-deps.sh sandbox`
     Sandbox,
     /// Like threads, on a CPU with the random instruction: squall serves bursts, and only the machine's
