@@ -53,8 +53,8 @@ func CloneGeneration() (generation uint64, known bool) { return cloneDetector().
 // generation; a newer one replaces it. It is closed when the context ends. If squall cannot notice clones, the error is
 // [ErrNoCloneSignal].
 //
-// The generation is sent when [CloneGeneration] changes, or milliseconds later. A goroutine waits for the signal's device
-// or the kernel's log. If neither reports changes, it compares the generation every 0.1 seconds.
+// The generation is sent when [CloneGeneration] changes, or milliseconds later. A goroutine waits for the signal's
+// device or the kernel's log. If neither reports changes, it compares the generation every 0.1 seconds.
 func NotifyClones(ctx context.Context) (<-chan uint64, error) {
 	detector := cloneDetector()
 	if detector.Signal() == "" {

@@ -66,8 +66,8 @@ pub enum Signal {
     VmClock,
     /// vmgenid's page, which squall's kernel module shows.
     VmgenidPage,
-    /// The message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18). The process must be
-    /// able to read /dev/kmsg, which takes CAP_SYSLOG or kernel.dmesg_restrict=0.
+    /// The message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18). Reading the log
+    /// takes /dev/kmsg, and CAP_SYSLOG or kernel.dmesg_restrict=0.
     KernelLog,
 }
 
@@ -128,8 +128,9 @@ fn find_signal() -> Option<Signal> {
 /// machine was copied, not which copy this is.
 ///
 /// A call takes a nanosecond or two. With [`Signal::KernelLog`], it makes a system call during the second after each
-/// reseed of the kernel's RNG, which comes once a minute. Linux before 6.11 does not show its reseeds, so there each call
-/// makes one. With this signal the number also changes if the kernel has overwritten messages before squall read them.
+/// reseed of the kernel's RNG, which comes once a minute. Linux before 6.11 does not show its reseeds, so there each
+/// call makes one. With this signal the number also changes if the kernel has overwritten messages that squall has not
+/// read.
 ///
 /// # Forks
 /// A forked child begins with its parent's number. With [`Signal::KernelLog`], the child's number changes once more at

@@ -106,8 +106,8 @@ func (d *CloneDetector) Notify(ctx context.Context) <-chan uint64 {
 }
 
 // openForPoll opens a file that becomes readable after a clone: the signal's device, if its driver reports changes, or
-// else the kernel's log, which gets a message after vmgenid's page has changed. After receive, the file is readable again
-// only after the next clone. It returns nil if there is neither.
+// else the kernel's log, which gets a message after vmgenid's page has changed. After receive, the file is readable
+// again only after the next clone. It returns nil if there is neither.
 func (d *CloneDetector) openForPoll() (file *os.File, receive func(descriptor int) error) {
 	if device, ok := d.policy.signal.openForPoll(); ok {
 		return os.NewFile(uintptr(device), "device"), func(device int) error {

@@ -16,9 +16,9 @@ import (
 // The clone generation by the kernel's log, where the kernel reports that this VM was cloned.
 //
 // After vmgenid's interrupt, Linux reseeds its RNG and then writes the message to its log (add_vmfork_randomness in
-// drivers/char/random.c; 5.18). So a request only compares the kernel's generation, and reads the log if that has changed.
-// /dev/kmsg returns one record for each read, with a sequence number. That of the newest message about a clone is the
-// clone generation. Programs cannot write records in the kernel's name.
+// drivers/char/random.c; 5.18). So a request only compares the kernel's generation, and reads the log if that has
+// changed. /dev/kmsg returns one record for each read, with a sequence number. That of the newest message about a clone
+// is the clone generation. Programs cannot write records in the kernel's name.
 
 // cloneMessages is what this process has read in the kernel's log about clones.
 type cloneMessages struct {

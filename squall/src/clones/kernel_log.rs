@@ -1,9 +1,9 @@
 //! The clone generation by the kernel's log, where the kernel reports that this VM was cloned.
 //!
 //! After vmgenid's interrupt, Linux reseeds its RNG and then writes "crng reseeded due to virtual machine fork" to its
-//! log (`add_vmfork_randomness` in drivers/char/random.c; 5.18). So a request only compares the kernel's generation, and
-//! reads the log if that has changed. The vmgenid driver sends no uevent: the commit that added one was reverted in Linux
-//! 6.9.
+//! log (`add_vmfork_randomness` in drivers/char/random.c; 5.18). So a request only compares the kernel's generation,
+//! and reads the log if that has changed. The vmgenid driver sends no uevent: the commit that added one was reverted in
+//! Linux 6.9.
 //!
 //! /dev/kmsg returns one record for each read, with a sequence number. That of the newest message about a clone is the
 //! clone generation. Programs cannot write records in the kernel's name (Documentation/ABI/testing/dev-kmsg).
