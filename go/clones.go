@@ -9,33 +9,30 @@ import (
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
-// Whether this machine was cloned, for what a program must not share with its clones: identifiers of connections,
-// session keys, cached tokens, leases.
-
-// ErrNoCloneSignal says that nothing on this machine shows that it was cloned, or that this process may not see it.
-var ErrNoCloneSignal = errors.New("squall: nothing shows this process that its machine was cloned: give the virtual machine " +
+// ErrNoCloneSignal means that nothing on this machine shows clones, or nothing that this process may read.
+var ErrNoCloneSignal = errors.New("squall: this process cannot notice clones of its machine: give the virtual machine " +
 	"a vmgenid or a vmclock, and install squall's kernel module (squall-vmgenid-dkms) or let the process read /dev/kmsg (CAP_SYSLOG)")
 
-// foundClones looks for the signals of this machine once.
-var foundClones = sync.OnceValue(func() *guard.Clones {
-	generator.Word() // so that squall has made its decisions, and knows where the kernel's generation is
-	return guard.FindClones()
+// cloneDetector looks for the machine's signals once.
+var cloneDetector = sync.OnceValue(func() *guard.CloneDetector {
+	generator.Word() // finds the kernel's generation
+	return guard.NewCloneDetector()
 })
 
 // CloneSignal returns the signal of clones that [CloneGeneration] follows:
 //
-//   - "vmclock": vmclock's count of generations, which changes before a clone runs.
+//   - "vmclock": vmclock's generation counter, which changes before a clone runs.
 //   - "vmgenid-page": vmgenid's page, which squall's kernel module shows. It changes before a clone runs, too.
 //   - "kernel-log": the message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18),
 //     milliseconds after the clone begins to run. Reading /dev/kmsg takes CAP_SYSLOG, or kernel.dmesg_restrict=0.
-//   - "": nothing on this machine tells a restored snapshot from a pause, or this process may not see it. On other
-//     systems than Linux on AMD64 and arm64, and with the tag purego, squall does not look.
+//   - "": nothing on this machine distinguishes a restored snapshot from a pause, or nothing that this process may
+//     read. On systems other than Linux on AMD64 and arm64, and with the build tag purego, squall does not look.
 //
 // The first call looks for the signals, and opens /dev/kmsg if no page shows clones.
-func CloneSignal() string { return foundClones().Signal() }
+func CloneSignal() string { return cloneDetector().Signal() }
 
-// CloneGeneration returns a number that differs from earlier ones of this process once it may run in another copy of
-// its machine. If known is false, nothing shows clones: that means "unknown", not "no".
+// CloneGeneration returns a number that changes when this process may be running in a clone of its machine. If known is
+// false, squall cannot notice clones: there may have been some.
 //
 //	before, _ := squall.CloneGeneration()
 //	// …
@@ -46,22 +43,22 @@ func CloneSignal() string { return foundClones().Signal() }
 // Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
 // machine was copied, not which copy this is. Squall's own bytes need no such check: they differ in each clone.
 //
-// It takes nanoseconds. With "kernel-log" ([CloneSignal]) it takes a system call during the first second after each
-// reseed of the kernel's RNG, which comes once a minute, and on kernels that do not show their generation always.
-// A live migration does not change it, unless the hypervisor gives the moved machine a new vmgenid. Processes that are
-// restored by themselves (CRIU) are not noticed.
-func CloneGeneration() (generation uint64, known bool) { return foundClones().Generation() }
+// A call takes nanoseconds. With the signal "kernel-log" ([CloneSignal]) it makes a system call during the second after
+// each reseed of the kernel's RNG, which comes once a minute, and always before Linux 6.11, which does not show its
+// reseeds. A live migration does not change the number, unless the hypervisor gives the moved machine a new vmgenid. A
+// process that is restored without its machine (CRIU) is not noticed.
+func CloneGeneration() (generation uint64, known bool) { return cloneDetector().Generation() }
 
-// NotifyClones returns a channel that gets the new generation after each clone from now on. It has room for one, and a
-// newer one takes the place of one that nobody has received. It is closed when the context ends. Where nothing shows
-// clones, the error is [ErrNoCloneSignal].
+// NotifyClones returns a channel that receives the new generation after each clone from now on. The channel holds one
+// generation; a newer one replaces it. It is closed when the context ends. If squall cannot notice clones, the error is
+// [ErrNoCloneSignal].
 //
-// It comes when [CloneGeneration] changes, or milliseconds later. A goroutine waits for the signal's device or for
-// the kernel's log. Only if it can wait for neither, it looks each 0.1 seconds.
+// The generation is sent when [CloneGeneration] changes, or milliseconds later. A goroutine waits for the signal's
+// device or the kernel's log. If neither reports changes, it compares the generation every 0.1 seconds.
 func NotifyClones(ctx context.Context) (<-chan uint64, error) {
-	clones := foundClones()
-	if clones.Signal() == "" {
+	detector := cloneDetector()
+	if detector.Signal() == "" {
 		return nil, ErrNoCloneSignal
 	}
-	return clones.Notify(ctx), nil
+	return detector.Notify(ctx), nil
 }

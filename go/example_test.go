@@ -101,15 +101,15 @@ func ExampleStatus() {
 	// Output: true
 }
 
-// A server that replaces what it must not share with clones of its machine.
+// A server can replace here what it must not share with clones of its machine.
 func ExampleNotifyClones() {
-	news, err := squall.NotifyClones(context.Background())
+	generations, err := squall.NotifyClones(context.Background())
 	if err != nil {
 		fmt.Println(err) // squall.ErrNoCloneSignal: clones of this machine are not noticed
 		return
 	}
 	go func() {
-		for generation := range news {
+		for generation := range generations {
 			fmt.Println("cloned:", generation)
 		}
 	}()

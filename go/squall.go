@@ -18,7 +18,7 @@
 //   - Numbers for simulations, sampling, jitter, by the million: rand.New([SimulationSource]{}). It is the
 //     fastest source, but a VM clone may repeat its numbers: do not use it for keys, tokens, nonces or passwords.
 //   - Repeatable simulations: math/rand/v2 with a seed of your own; squall cannot be seeded.
-//   - Noticing that the virtual machine was cloned: [CloneGeneration] for each request, [NotifyClones] for a message.
+//   - Noticing that the virtual machine was cloned: [CloneGeneration] to compare on each request, [NotifyClones] to wait.
 //   - On systems other than Linux on AMD64 and arm64, on CPUs without AES instructions, without memory that a
 //     fork empties, and with the build tag purego, all functions use crypto/rand, at its speed.
 //

@@ -48,23 +48,23 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Where clones are known, the channel opens and closes; elsewhere that is said.
+// With a signal, there is a channel, which closes when the context ends; without one, an error.
 func TestCloneGeneration(t *testing.T) {
 	running, end := context.WithCancel(t.Context())
-	news, err := squall.NotifyClones(running)
+	generations, err := squall.NotifyClones(running)
 	generation, known := squall.CloneGeneration()
 	t.Logf("%q: %d, %t", squall.CloneSignal(), generation, known)
 	if isNone := squall.CloneSignal() == ""; isNone == known || isNone != errors.Is(err, squall.ErrNoCloneSignal) {
 		t.Errorf("known: %t, and the channel: %v", known, err)
 	}
 	end()
-	if news != nil {
-		for range news {
+	if generations != nil {
+		for range generations {
 		}
 	}
 }
 
-// It waits first until no message of the last reseed is awaited, which would take a system call.
+// It waits until no message of the last reseed can come. Before that, each call makes a system call.
 func BenchmarkCloneGeneration(b *testing.B) {
 	if _, known := squall.CloneGeneration(); !known {
 		b.Skip("nothing on this machine shows clones")

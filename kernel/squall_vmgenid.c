@@ -155,8 +155,9 @@ static const char *fault_of(phys_addr_t address)
 	return NULL;
 }
 
-/* Clones that the kernel was notified of, and who waits for the next. */
+/* Number of clones that the kernel has noticed. */
 static atomic_long_t clones;
+/* Callers of poll that wait for the next one. */
 static DECLARE_WAIT_QUEUE_HEAD(waiters);
 
 static int notice_clone(struct notifier_block *block, unsigned long action,
@@ -169,8 +170,8 @@ static int notice_clone(struct notifier_block *block, unsigned long action,
 
 static struct notifier_block notifier = { .notifier_call = notice_clone };
 
-/* A file's private data is the number of clones that it has seen. */
-static void see_clones(struct file *file)
+/* Keeps the number of clones at the last open or read as the file's data. */
+static void remember_clones(struct file *file)
 {
 	file->private_data = (void *)atomic_long_read(&clones);
 }
@@ -188,7 +189,7 @@ static ssize_t read_head(struct file *file, char __user *buffer, size_t count,
 {
 	struct head head = { .offset = offset };
 
-	see_clones(file);
+	remember_clones(file);
 	memcpy(head.id, page + offset, ID_LEN);
 	return simple_read_from_buffer(buffer, count, position, &head,
 				       sizeof(head));
@@ -220,7 +221,7 @@ static int open_to_read(struct inode *inode, struct file *file)
 {
 	if (file->f_mode & FMODE_WRITE)
 		return -EACCES;
-	see_clones(file);
+	remember_clones(file);
 	return 0;
 }
 

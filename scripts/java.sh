@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds target/java/squall.jar, with native libraries for x86-64 and aarch64, and tests it with each JDK that is found:
+# Builds target/java/squall.jar, with native libraries for x86-64 and aarch64, and tests it with each JDK that it finds:
 #
 #     scripts/java.sh
-#     scripts/java.sh bench    compares squall with the JDK's own generators instead
+#     scripts/java.sh bench    compares the speed with the JDK's own generators instead
 #     scripts/java.sh jar      stops at the jar, and prints its path
 #
 # What cannot be built or run here is ignored with the reason.
@@ -32,7 +32,7 @@ classes=$here/classes tests=$here/tests
 rm -rf "$here"
 mkdir -p "$classes" "$tests"
 
-# build CPU JAVA_NAME COMPILER [RUN...]: the library for a CPU, with Java's name of it, built by RUN.
+# build CPU OS_ARCH COMPILER [RUN...]: builds the library for a CPU, which Java's os.arch calls OS_ARCH, by RUN.
 build() {
     local module=$classes/org/squallrng/linux-$2/libsquall_java.so
     build_native squall-java "$module" "$1" "${@:3}"
@@ -69,10 +69,10 @@ if [ "${1:-}" = jar ]; then
 fi
 javac --release 11 -Xlint:all -Werror -cp "$here/squall.jar" -d "$tests" bindings/java/test/org/squallrng/*.java
 
-# The JDK that compiles, and the others of Debian's packages.
-homes() { printf '%s\n' "$(command -v javac)" /usr/lib/jvm/*/bin/javac | xargs -n 1 readlink -e | sort -u; }
+# The compilers of the JDK in PATH and of Debian's packages.
+compilers() { printf '%s\n' "$(command -v javac)" /usr/lib/jvm/*/bin/javac | xargs -n 1 readlink -e | sort -u; }
 
-for compiler in $(homes); do
+for compiler in $(compilers); do
     home=${compiler%/bin/javac}
     java=("$home/bin/java" -cp "$tests:$here/squall.jar")
     "$home/bin/java" -version 2>&1 | head -n 1
@@ -81,8 +81,8 @@ for compiler in $(homes); do
     if [ "${1:-}" = bench ]; then
         "${java[@]}" org.squallrng.Bench
     elif command -v cc > /dev/null; then
-        cc -shared -fPIC -o "$here/libfailing.so" bindings/java/test/failing.c
-        "${java[@]}" org.squallrng.SquallTest "$here/squall.jar" "$tests" "$here/libfailing.so"
+        cc -shared -fPIC -o "$here/libfailing_generator.so" bindings/java/test/failing_generator.c
+        "${java[@]}" org.squallrng.SquallTest "$here/squall.jar" "$tests" "$here/libfailing_generator.so"
     else
         missing "squall for Java" "there is no C compiler"
     fi

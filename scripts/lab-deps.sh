@@ -7,7 +7,7 @@
 #     scripts/lab-deps.sh                       6.1, 6.12 and newest, and what runs them: a download of 360 MB, 800 MB
 #                                               in the cache, a minute
 #     scripts/lab-deps.sh 6.12-arm64 uml        these kernels, and what runs them; uml is user-mode Linux
-#     scripts/lab-deps.sh sandbox               interpreters for guests: a download of 110 MB, 370 MB in the cache
+#     scripts/lab-deps.sh sandbox               Python, Node.js and Java: a download of 110 MB, 370 MB in the cache
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

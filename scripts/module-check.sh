@@ -1,7 +1,7 @@
-# For scripts that check native modules built by wheel-build.sh; they have a function `fail`.
+# For scripts that check native modules of wheel-build.sh. They define a function `fail`.
 
-# check_module MODULE: whether it runs with glibc 2.17, unwinds with the library with which glibc ends threads, is
-# stripped, and does not tell where it was built.
+# check_module MODULE: fails unless the module runs with glibc 2.17, unwinds with libgcc_s, with which glibc ends threads,
+# is stripped, and contains no path of this machine.
 check_module() {
     local module=$1 newest
     newest=$(readelf --version-info --wide "$module" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests squall for Node.js: builds the npm package with modules for x64 and arm64, target/node/squall-VERSION.tgz,
-# installs it in an empty folder, without a compiler and offline, and runs bindings/node/test with what was installed.
+# Tests squall for Node.js: builds the npm package target/node/squall-VERSION.tgz with modules for x64 and arm64,
+# installs it in an empty folder, without a compiler and offline, and runs bindings/node/test with that.
 # What cannot be built or run here is ignored with the reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -28,7 +28,7 @@ package=$here/package installed=$here/installed
 rm -rf "$here"
 mkdir -p "$package" "$installed/test"
 
-# build CPU NAME COMPILER [RUN...]: the module for a CPU, with Node's name of it, built by RUN.
+# build CPU ARCH COMPILER [RUN...]: builds the module for a CPU, which process.arch calls ARCH, by RUN.
 build() {
     local module=$package/squall.linux-$2.node
     build_native squall-node "$module" "$1" "${@:3}"
@@ -45,7 +45,7 @@ aarch64) build aarch64 arm64 cc ;;
 esac
 if [ "$(uname -m)" = x86_64 ]; then
     if [ "$(id -u)" -ne 0 ] || ! scripts/arm64-root.sh --made > /dev/null 2>&1; then
-        ignored "the module of Node.js for arm64" "it is built in a root directory that make test-arm64 makes, as root"
+        ignored "the module for Node.js on arm64" "it is built in a root directory that make test-arm64 makes, as root"
     else
         cargo fetch --quiet --locked
         PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH \

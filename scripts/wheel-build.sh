@@ -26,13 +26,13 @@ build_wheel() {
         "${build[@]}" --target "$(uname -m)-unknown-linux-gnu" "$@"
 }
 
-# build_native CRATE FILE CPU COMPILER [RUN...]: the library of a crate for a CPU, linked as a wheel's module, built by
-# RUN. It can never be unloaded.
+# build_native CRATE FILE CPU COMPILER [RUN...]: builds the library of a crate for a CPU by RUN, links it as a wheel's
+# module is linked, and checks that it stays loaded.
 build_native() {
     local crate=$1 file=$2 cpu=$3 compiler=$4 folder=$target linker variable
     shift 4
     linker=$target/link-$crate-$cpu
-    # As maturin has cargo link.
+    # The linker that maturin gives cargo.
     printf '#!/bin/sh\nexec maturin zig cc -- -target %s-linux-gnu.2.17 "$@"\n' "$cpu" > "$linker"
     chmod +x "$linker"
     [ $# -eq 0 ] || folder=$target/arm64

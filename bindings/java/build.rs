@@ -1,4 +1,4 @@
-//! Keeps the library loaded: each thread that drew calls into it when it ends.
+//! Keeps the library loaded, because each thread that has drawn calls it when it ends.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");

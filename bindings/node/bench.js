@@ -1,4 +1,4 @@
-// Compares the speed of squall with that of Node's own functions: nanoseconds of a call, the median of rounds in turns.
+// Compares squall with Node's own functions: nanoseconds of a call, medians of rounds in which they take turns.
 //
 //     node bench.js [ROUNDS]
 'use strict';

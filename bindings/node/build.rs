@@ -1,4 +1,4 @@
-//! Keeps the module loaded: Node.js unloads it when a worker ends, but each thread that drew calls into it when it ends.
+//! Keeps the module loaded. Node.js unloads it when a worker ends, but each thread that has drawn calls it when it ends.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");

@@ -12,36 +12,37 @@ export const randomUUIDv7: typeof crypto.randomUUID;
 /** Fills an array of integers of at most 65,536 bytes, as `crypto.getRandomValues` of the Web Crypto API does. */
 export const getRandomValues: typeof crypto.webcrypto.getRandomValues;
 
-/** A number from 0 to below 1, as `Math.random` gives, but unpredictable and with 53 random bits. */
+/** Returns a number from 0 to below 1, like `Math.random`, but unpredictable and with 53 random bits. */
 export function random(): number;
 
 /**
- * A key as 2^64 reproducible bytes: AES-256 in counter mode from counter 0. They are the bytes of `squall stream
- * --seed`, and of `openssl enc -aes-256-ctr -K KEY -iv 0` over zeros. Clones of a machine go on with the same bytes.
+ * Expands a key to 2^64 reproducible bytes: AES-256 in counter mode from counter 0. They are the bytes of `squall
+ * stream --seed`, and of `openssl enc -aes-256-ctr -K KEY -iv 0` over zeros. Clones of a machine continue with the same
+ * bytes.
  */
 export class Stream {
-  /** The key: 32 bytes, or 64 hexadecimal digits. Who knows it knows all the bytes. */
+  /** Takes a key of 32 bytes, or 64 hexadecimal digits. Whoever knows the key can compute all bytes. */
   constructor(key: Uint8Array | string);
-  /** The next `size` bytes, always all of them. Throws at the end of the stream. */
+  /** Returns the next `size` bytes, never fewer. Throws if fewer are left. */
   read(size: number): Buffer;
-  /** Fills all of a buffer with the next bytes, and returns it. */
+  /** Fills the whole buffer with the next bytes, and returns it. */
   fill<T extends ArrayBufferLike | ArrayBufferView>(buffer: T): T;
   /** Moves to the byte `offset`, from 0 to below 2^64. */
   seek(offset: number | bigint): void;
 }
 
-/** The protections of this process and the work of its generator, with the keys of `squall status --json`. */
+/** Returns the protections of this process and counters of its generator, with the keys of `squall status --json`. */
 export function status(): { version: string; engine: string; clone_guard: string; [key: string]: unknown };
 
 /**
- * A number that differs from the one before once this process may run in another copy of its machine; null if nothing
- * on this machine shows that. Compare it with earlier numbers of the same process only.
+ * Returns a number that changes when this process may be running in a clone of its machine; null if the process cannot
+ * notice clones. Compare it with earlier numbers of the same process only.
  */
 export function cloneGeneration(): bigint | null;
 
 /**
- * Emits 'clone' with the new generation each time that the machine may have been cloned, and 'error' if it cannot tell
- * any more. The first listener of 'clone' begins the watch, and is refused with an error where nothing shows clones
+ * Emits 'clone' with the new generation whenever the machine may have been cloned, and 'error' if the watch fails. The
+ * first listener of 'clone' starts the watch. Adding it throws an error if the process cannot notice clones
  * (`cloneGeneration()` is null). Listeners do not keep the process alive.
  */
 export const clones: EventEmitter<{ clone: [generation: bigint | null]; error: [Error] }>;

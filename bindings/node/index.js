@@ -1,9 +1,9 @@
 // squall for Node.js: the random functions of node:crypto and of the Web Crypto API, with the same arguments, results
 // and errors, a seeded stream, the status of the generator, and notifications of clones of the machine.
 //
-// Every call draws from squall, which makes sure that its state is still unique: no random byte is kept for a later
-// call. Arguments that Node.js refuses are passed on to Node's own function, which throws its own error; what that
-// might return is never returned.
+// Every call draws from squall, which checks that its state is still unique. No random byte is kept for a later call.
+// Arguments that squall does not accept are passed to Node's own function, which throws its error. If Node's function
+// returns instead, squall throws.
 'use strict';
 
 const crypto = require('node:crypto');
@@ -12,39 +12,39 @@ const { setImmediate } = require('node:timers');
 const { isAnyArrayBuffer, isUint8Array } = require('node:util').types;
 const native = require('./native.js');
 
-// As they are before `squall/register` replaces them.
+// Node's own functions, before `squall/register` replaces them.
 const stock = {
   randomBytes: crypto.randomBytes,
   randomFill: crypto.randomFill,
   randomFillSync: crypto.randomFillSync,
   randomInt: crypto.randomInt,
   randomUUID: crypto.randomUUID,
-  // Of Node.js 24; before, the same errors.
+  // New in Node.js 24. Before, `randomUUID` throws the same errors.
   randomUUIDv7: crypto.randomUUIDv7 ?? crypto.randomUUID,
   getRandomValues: crypto.webcrypto.getRandomValues.bind(crypto.webcrypto),
 };
 
-// Of node:crypto: the longest request, and the largest range of a random integer.
+// Limits of node:crypto: the longest request, and the largest range of a random integer.
 const MAX_LENGTH = 2 ** 31 - 1;
 const MAX_RANGE = 2 ** 48 - 1;
-// Of the Web Crypto API.
+// The longest request of the Web Crypto API, in bytes.
 const MAX_QUOTA = 65536;
-// Bytes that a request with a callback generates in a turn of the event loop, in about 0.1 ms.
-const PIECE = 2 ** 20;
+// Bytes that a request with a callback generates in one turn of the event loop. It takes about 0.1 ms.
+const BYTES_PER_TURN = 2 ** 20;
 
 // Short results go through this memory, which is zero between calls.
 const scratch = new Uint8Array(new ArrayBuffer(native.SCRATCH_LENGTH));
 const words = new Uint32Array(scratch.buffer, 0, 2);
-const draw = native.drawer(scratch);
+const fillScratch = native.scratchFiller(scratch);
 
 const isFunction = (value) => typeof value === 'function';
 const isFunctionOrAbsent = (value) => value === undefined || isFunction(value);
 
-// Throws Node's own error for these arguments. Should Node.js take them, it gets no callback of the caller's to call.
+// Throws Node's own error for these arguments. Node's function gets callbacks without effect in place of the caller's.
 function refuse(name, ...args) {
-  const harmless = (arg) => (isFunction(arg) ? Object.defineProperty(() => {}, 'name', { value: arg.name }) : arg);
-  stock[name](...args.map(harmless));
-  throw new TypeError(`squall does not know these arguments of ${name}`);
+  const withoutEffect = (arg) => (isFunction(arg) ? Object.defineProperty(() => {}, 'name', { value: arg.name }) : arg);
+  stock[name](...args.map(withoutEffect));
+  throw new TypeError(`squall does not accept these arguments of ${name}`);
 }
 
 // The memory of an ArrayBuffer or a view; undefined if `buffer` is neither.
@@ -54,29 +54,29 @@ function bytesOf(buffer) {
   return isAnyArrayBuffer(buffer) ? new Uint8Array(buffer) : undefined;
 }
 
-// A count of elements as bytes, at most `most`; NaN if Node.js refuses it.
-function inBytes(count, buffer, most) {
+// Converts a count of elements to bytes. Returns NaN if it is more than `most`, or if Node.js refuses it.
+function toByteCount(count, buffer, most) {
   const bytes = typeof count === 'number' ? count * (buffer.BYTES_PER_ELEMENT || 1) : NaN;
   return bytes >= 0 && bytes <= Math.min(most, MAX_LENGTH) ? Math.floor(bytes) : NaN;
 }
 
-// What to fill: memory, first byte and length in bytes; undefined if Node.js refuses it.
+// Returns what to fill: the memory, the first byte and the length in bytes; undefined if Node.js refuses the arguments.
 function rangeOf(buffer, offset, size) {
   const bytes = bytesOf(buffer);
   if (bytes === undefined) return undefined;
-  const start = inBytes(offset, buffer, bytes.length);
+  const start = toByteCount(offset, buffer, bytes.length);
   const left = bytes.length - start;
-  const length = size === undefined ? left : inBytes(size, buffer, left);
+  const length = size === undefined ? left : toByteCount(size, buffer, left);
   return length >= 0 ? [bytes, start, length] : undefined;
 }
 
-// Fills `length` bytes from number `start` on.
+// Fills `length` bytes, beginning at index `start`.
 function fill(bytes, start, length) {
   if (length > scratch.length) {
     native.fill(bytes, start, length);
     return;
   }
-  draw(length);
+  fillScratch(length);
   for (let i = 0; i < length; i++) {
     bytes[start + i] = scratch[i];
     scratch[i] = 0;
@@ -88,7 +88,7 @@ function fill(bytes, start, length) {
 function below(range) {
   if (range > 2 ** 21) return native.below(range);
   for (;;) {
-    draw(4);
+    fillScratch(4);
     const product = words[0] * range;
     words[0] = 0;
     const low = product >>> 0;
@@ -96,17 +96,17 @@ function below(range) {
   }
 }
 
-// Fills in later turns of the event loop, and calls `done` then, with an error or null.
-function fillLater(bytes, start, length, done) {
+// Fills in later turns of the event loop, and then calls `done` with an error or null.
+function fillInLaterTurns(bytes, start, length, done) {
   setImmediate(() => {
-    const now = Math.min(length, PIECE);
+    const now = Math.min(length, BYTES_PER_TURN);
     try {
       fill(bytes, start, now);
     } catch (error) {
       done(error);
       return;
     }
-    if (now < length) fillLater(bytes, start + now, length - now, done);
+    if (now < length) fillInLaterTurns(bytes, start + now, length - now, done);
     else done(null);
   });
 }
@@ -116,13 +116,13 @@ function randomBytes(size, callback) {
     refuse('randomBytes', size, callback);
   }
   size = Math.floor(size);
-  // Never from a pool: `randomBytes(8).buffer` has to be these bytes and no others.
+  // Not from a pool, because `randomBytes(8).buffer` must have these 8 bytes and no others.
   const buffer = size > scratch.length ? Buffer.allocUnsafeSlow(size) : Buffer.alloc(size);
   if (callback === undefined) {
     fill(buffer, 0, size);
     return buffer;
   }
-  fillLater(buffer, 0, size, (error) => (error ? callback(error) : callback(null, buffer)));
+  fillInLaterTurns(buffer, 0, size, (error) => (error ? callback(error) : callback(null, buffer)));
 }
 
 function randomFillSync(buffer, offset = 0, size) {
@@ -137,7 +137,7 @@ function randomFill(buffer, offset, size, callback) {
   else if (isFunction(size)) [size, callback] = [undefined, size];
   const range = isFunction(callback) ? rangeOf(buffer, offset, size) : undefined;
   const [bytes, start, length] = range ?? refuse('randomFill', ...args);
-  fillLater(bytes, start, length, (error) => (error ? callback(error) : callback(null, buffer)));
+  fillInLaterTurns(bytes, start, length, (error) => (error ? callback(error) : callback(null, buffer)));
 }
 
 function randomInt(min, max, callback) {
@@ -167,7 +167,7 @@ function randomUUIDv7(options) {
   return native.randomUUIDv7(Date.now());
 }
 
-// The name of a typed array's type, also of another realm; undefined if it is none.
+// Returns the name of a typed array's type, also if it is of another realm; undefined for other values.
 const typeOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
 
 function getRandomValues(typedArray) {
@@ -177,12 +177,12 @@ function getRandomValues(typedArray) {
   return typedArray;
 }
 
-function check(isRight, ErrorClass, code, message) {
-  if (isRight) return;
+function check(isValid, ErrorClass, code, message) {
+  if (isValid) return;
   throw Object.assign(new ErrorClass(message), { code });
 }
 
-// A key as 2^64 reproducible bytes: AES-256 in counter mode from counter 0, as `squall stream --seed`.
+// Expands a key to 2^64 reproducible bytes: AES-256 in counter mode from counter 0, as `squall stream --seed` does.
 class Stream {
   #keystream;
 
@@ -190,8 +190,8 @@ class Stream {
     const isText = typeof key === 'string';
     check(isText || isUint8Array(key), TypeError, 'ERR_INVALID_ARG_TYPE', 'The key must be a Uint8Array or a string');
     const bytes = isText ? Buffer.from(key.trim(), 'hex') : key;
-    const isRight = bytes.length === 32 && (!isText || key.trim().length === 64);
-    check(isRight, RangeError, 'ERR_OUT_OF_RANGE', 'The key must be 32 bytes, or 64 hexadecimal digits');
+    const isValid = bytes.length === 32 && (!isText || key.trim().length === 64);
+    check(isValid, RangeError, 'ERR_OUT_OF_RANGE', 'The key must be 32 bytes, or 64 hexadecimal digits');
     this.#keystream = new native.Keystream(bytes);
     if (isText) bytes.fill(0);
   }
@@ -212,15 +212,15 @@ class Stream {
   seek(offset) {
     const isInteger = typeof offset === 'bigint' || typeof offset === 'number';
     check(isInteger, TypeError, 'ERR_INVALID_ARG_TYPE', 'The offset must be a number or a bigint');
-    const isByte = (typeof offset === 'bigint' || Number.isSafeInteger(offset)) && offset >= 0 && offset < 2n ** 64n;
-    check(isByte, RangeError, 'ERR_OUT_OF_RANGE', 'The offset must be an integer from 0 to below 2^64');
+    const isInRange = (typeof offset === 'bigint' || Number.isSafeInteger(offset)) && offset >= 0 && offset < 2n ** 64n;
+    check(isInRange, RangeError, 'ERR_OUT_OF_RANGE', 'The offset must be an integer from 0 to below 2^64');
     this.#keystream.seek(BigInt(offset));
   }
 }
 
 // A multiple of 2^-53 from 0 to below 1.
 function random() {
-  draw(8);
+  fillScratch(8);
   const number = ((words[0] >>> 5) * 2 ** 26 + (words[1] >>> 6)) * 2 ** -53;
   words[0] = words[1] = 0;
   return number;
@@ -230,8 +230,8 @@ const status = () => JSON.parse(native.status());
 
 const cloneGeneration = native.cloneGeneration;
 
-// Emits 'clone', with the new generation, each time that the machine may have been cloned, from the first listener on,
-// and 'error' if it cannot tell any more.
+// Emits 'clone', with the new generation, whenever the machine may have been cloned, and 'error' if the watch fails.
+// The first listener of 'clone' starts the watch.
 const clones = new EventEmitter();
 let isWatching = false;
 clones.on('newListener', (event) => {

@@ -1,4 +1,4 @@
-// Loads the native module for this machine's CPU, or says in one line what it needs.
+// Loads the native module for this machine's CPU. If that fails, throws an error of one line that says what it needs.
 'use strict';
 
 const { arch, platform } = process;

@@ -1,2 +1,2 @@
-// `import 'squall/register'` has Node's own names draw from squall.
+// `import 'squall/register'` makes Node's own functions draw from squall.
 export {};

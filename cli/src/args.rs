@@ -44,7 +44,7 @@ const MAX_CREDIT: u16 = 512;
   squall stream | pv > /dev/null                    the speed of the generator
   squall status                                     the protections of this machine
   squall seed                                       new entropy for the kernel's generator
-  squall clones --exec 'systemctl restart my-agent' what to do when this VM was cloned
+  squall clones --exec 'systemctl restart my-agent' a command to run after each clone of this VM
   squall bench                                      the fastest source on this machine
   squall wipe --dry-run /dev/sdX                    what overwriting a drive would do
   squall dmcrypt bench                              the fastest disk encryption on this machine
@@ -245,8 +245,8 @@ kernel's pool. Then makes the kernel's generator take a new seed from the pool (
 and RNDRESEEDCRNG, see random(4)). The earlier contents of the pool stay in it: without --credit, this \
 cannot make the pool weaker.
 
-Requires CAP_SYS_ADMIN. A unit for systemd runs it at boot, and another one seeds again after each \
-clone of this virtual machine (squall clones); `make install` and the Debian package install them:
+Requires CAP_SYS_ADMIN. One unit for systemd runs this command at boot, another one seeds again after \
+each clone of this virtual machine (squall clones); `make install` and the Debian package install both:
   systemctl enable --now squall-seed.service squall-clones.service
 
 Examples:

@@ -1,5 +1,5 @@
-//! `squall clones` reports each clone of a virtual machine and runs what it was given; the ready hooks make each clone
-//! another machine.
+//! `squall clones` reports each clone of a virtual machine and runs the command and the hooks; the hooks that squall
+//! installs give each clone an identity of its own.
 
 use std::collections::HashSet;
 use std::fs;
@@ -41,8 +41,8 @@ fn a_vm_without_a_signal_gets_advice() {
     );
     assert_eq!(
         text(&output.stderr),
-        "squall: clones: nothing shows this process that its machine was cloned: give the virtual machine a vmgenid or \
-         a vmclock, and install squall's kernel module (squall-vmgenid-dkms) or let the process read /dev/kmsg \
+        "squall: clones: this process cannot notice clones of its machine: give the virtual machine a vmgenid or a \
+         vmclock, and install squall's kernel module (squall-vmgenid-dkms) or let the process read /dev/kmsg \
          (CAP_SYSLOG)\n"
     );
     assert_eq!(output.status.code(), Some(1));
@@ -53,20 +53,21 @@ fn a_missing_folder_is_refused() {
     refused(&run("clones --hooks /nonexistent"), 2, &[expected]);
 }
 
-/// Identities of vmgenid.
-const BEFORE: &str = "a3f8b1de-9c62-4b57-8e04-5d1f7a2c9b36";
-const AFTER: [&str; 2] = [
+/// Identifiers of vmgenid: before the snapshot, and in each clone.
+const IDENTITY_BEFORE: &str = "a3f8b1de-9c62-4b57-8e04-5d1f7a2c9b36";
+const IDENTITIES_AFTER: [&str; 2] = [
     "0f9a6c21-33d7-4f84-b1a5-e2c85d704961",
     "7c4e19b2-64a0-4d3f-9b8e-1f05d2a6c873",
 ];
 
-/// What must differ in each clone: the machine's ID, and its SSH key.
-const OWN: &str = "cat /etc/machine-id; cut -d ' ' -f 2 /etc/ssh/ssh_host_ed25519_key.pub";
+/// Prints what must differ in each clone: the machine's ID and its SSH host key.
+const PRINT_IDENTITY: &str =
+    "cat /etc/machine-id; cut -d ' ' -f 2 /etc/ssh/ssh_host_ed25519_key.pub";
 
-/// Stands in for systemd's command, which the guest does not have, and notes how it was called.
+/// Stands for systemctl, which the guest does not have, and writes down its arguments.
 const SYSTEMCTL: &str = "echo \"$*\" >> /tmp/systemctl";
 
-/// Commands that wait for clones, each in the background. The last one's reader leaves after the first line.
+/// Commands that wait for clones, each in the background. `head` closes the last one's output after the first line.
 const WAITING: [&str; 4] = [
     "squall clones --seed --hooks /etc/squall/clones.d > /tmp/log 2>&1",
     "squall clones --json --once > /tmp/json; echo $? > /tmp/json-code",
@@ -92,11 +93,11 @@ fn write_program(guest: &mut Guest, path: &str, script: &[u8]) {
     ok(guest, &format!("chmod +x {path}"));
 }
 
-/// A guest in which `squall clones` waits, with all hooks, and with some that fail or do not count.
+/// A guest in which `squall clones` waits, with all hooks, one that fails, and files that are no hooks.
 fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
     let mut guest = workspace
         .factory
-        .boot(&setup(programs, BEFORE))
+        .boot(&setup(programs, IDENTITY_BEFORE))
         .expect("a guest");
     ok(&mut guest, "mkdir -p /etc/squall/clones.d /etc/ssh");
     let folder = "/etc/squall/clones.d";
@@ -146,7 +147,7 @@ fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
     guest
 }
 
-/// The clone with this identity, after all programs that wait have ended or done their work.
+/// A clone with this identifier of vmgenid, once all commands in `WAITING` have ended or done their work.
 fn clone<'a>(workspace: &'a Workspace, snapshot: &Snapshot, identity: &str) -> Guest<'a> {
     let resumed = workspace.factory.resume(&setup(&[], identity), snapshot);
     let mut guest = resumed.expect("a guest");
@@ -165,12 +166,12 @@ fn each_clone_runs_its_programs() {
     let workspace = Workspace::emulated();
     let programs = [fixture::squall()];
     let mut guest = boot(&workspace, &programs);
-    let mut seen = HashSet::from([ok(&mut guest, OWN)]);
+    let mut seen = HashSet::from([ok(&mut guest, PRINT_IDENTITY)]);
     let snapshot = guest.snapshot(workspace.path("snapshot"));
     let snapshot = snapshot.expect("a snapshot");
     let start = "start: signal kernel-log, generation 1";
 
-    for identity in AFTER {
+    for identity in IDENTITIES_AFTER {
         let mut guest = clone(&workspace, &snapshot, identity);
         let [ran, json, log] =
             ["exec", "json", "log"].map(|name| ok(&mut guest, &format!("cat /tmp/{name}")));
@@ -180,7 +181,7 @@ fn each_clone_runs_its_programs() {
             ran,
             format!(
                 "{start}\nclone: signal kernel-log, generation {generation}\nkernel-log {generation}\n\
-                 squall: clones: --exec: exit status: 3\nsquall: clones: what was started has failed: see above\n"
+                 squall: clones: --exec: exit status: 3\nsquall: clones: the command or a hook has failed: see above\n"
             )
         );
         assert_eq!(
@@ -216,23 +217,25 @@ fn each_clone_runs_its_programs() {
              try-restart systemd-networkd.service NetworkManager.service dhcpcd.service\n\
              try-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
         );
-        assert!(seen.insert(ok(&mut guest, OWN)), "{seen:?}");
+        assert!(seen.insert(ok(&mut guest, PRINT_IDENTITY)), "{seen:?}");
     }
-    for own in &seen {
-        let id = own.lines().next().expect("an ID");
+    for identity in &seen {
+        let id = identity.lines().next().expect("an ID");
         let is_id = id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit());
         assert!(is_id, "{id}");
     }
 
-    // The control: the same identity, although the kernel reseeds.
-    let same = workspace.factory.resume(&setup(&[], BEFORE), &snapshot);
+    // The control: vmgenid keeps its identifier, and the kernel reseeds.
+    let same = workspace
+        .factory
+        .resume(&setup(&[], IDENTITY_BEFORE), &snapshot);
     let mut guest = same.expect("a guest");
     ok(&mut guest, "squall seed");
     assert_eq!(
         ok(&mut guest, "tail -n +2 /tmp/log; tail -n +2 /tmp/exec"),
         ""
     );
-    assert!(seen.contains(&ok(&mut guest, OWN)));
+    assert!(seen.contains(&ok(&mut guest, PRINT_IDENTITY)));
 
     // A message that was overwritten before anybody read it may have been about a clone.
     ok(&mut guest, OVERWRITE_LOG);

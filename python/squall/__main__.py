@@ -1,8 +1,8 @@
 """`python -m squall` prints the protections of this process.
 
-enable   has each Python of this environment draw from squall: os.urandom, secrets, uuid.uuid4, random, numpy.random
-disable  ends that
-status   says whether it is enabled
+enable   makes every Python of this environment draw from squall: os.urandom, secrets, uuid.uuid4, random, numpy.random
+disable  undoes that
+status   says whether that is enabled
 bench    compares the speed with the standard library's and NumPy's
 """
 
@@ -68,7 +68,7 @@ KERNELS_AND_OURS = {
 METHODS_OF_RANDOM = ["random()", "getrandbits(64)", "randrange(1000)", "gauss()", "shuffle(items)"]
 METHODS_OF_BOTH = ["random(1000)", "random(10**6)", "standard_normal(10**6)", "bytes(1 << 20)", "random()"]
 METHODS_OF_NUMPY = [*METHODS_OF_BOTH, "integers(1000, size=10**6)"]
-DEFAULTS = ["without install", "after install"]
+BEFORE_AND_AFTER_INSTALL = ["without install", "after install"]
 
 
 def bench(arguments: list[str]) -> None:
@@ -86,7 +86,7 @@ def bench(arguments: list[str]) -> None:
         help="also N uniform numbers in Dask on two processes (1e8)",
     )
     count = parser.parse_args(arguments).dask
-    # The environment may have installed squall.
+    # `enable` may have installed squall in this process.
     for installation in list(_random._installations):
         installation.uninstall()
     print(_machine())
@@ -106,11 +106,11 @@ def bench(arguments: list[str]) -> None:
     _print_head(f"NumPy {np.__version__}", ["PCG64, predictable", "squall, unseeded", "squall, seeded"])
     _print_calls([np.random.default_rng(1), ours(), ours(1)], METHODS_OF_NUMPY)
     with squall.install(random=True, numpy=True):
-        _print_head("the module random", DEFAULTS)
+        _print_head("the module random", BEFORE_AND_AFTER_INSTALL)
         _print_calls([random.Random(), random], METHODS_OF_RANDOM)
-        _print_head("numpy.random", DEFAULTS)
+        _print_head("numpy.random", BEFORE_AND_AFTER_INSTALL)
         _print_calls([np.random.RandomState(), np.random], METHODS_OF_BOTH)
-        _print_head("default_rng()", DEFAULTS)
+        _print_head("default_rng()", BEFORE_AND_AFTER_INSTALL)
         _print_calls([np.random.Generator(np.random.PCG64()), np.random.default_rng()], METHODS_OF_NUMPY)
     if count is not None:
         _bench_dask(int(count))

@@ -1,4 +1,4 @@
-"""Notifications of clones of this machine: a watch to wait on, and functions that are called."""
+"""Notifications of clones of this machine: a watch to wait on, and functions to call."""
 
 import os as _os
 import select as _select
@@ -9,17 +9,17 @@ from . import _squall
 
 
 class CloneWatch(_squall.CloneWatch):
-    """Waits for clones of this machine: by `wait`, by ``async for``, or by an event loop of your own, with `fileno`.
+    """Waits for clones of this machine: by `wait`, by ``async for``, or with `fileno` in an event loop of your own.
 
     Raises
     ------
     OSError
-        Nothing on this machine shows clones: ``clone_signal()`` is None.
+        This process cannot notice clones: ``clone_signal()`` is None.
 
     Notes
     -----
-    A watch belongs to the process that made it: a forked child process makes its own. Clones from its beginning on are
-    reported. A `wait` may be interrupted by signal handlers, as other functions of Python.
+    A watch reports clones from when it was made. Do not use it in a forked child process: make another one there. An
+    exception in a signal handler ends a `wait`.
 
     Examples
     --------
@@ -62,39 +62,39 @@ _thread = None
 
 
 def on_clone(function):
-    """Have `function` called, without arguments, when this machine may have been cloned.
+    """Call `function`, without arguments, whenever this machine may have been cloned.
 
     Returns
     -------
     function
-        The same: ``@squall.on_clone`` may be written before a definition.
+        The same function, so that ``@squall.on_clone`` can decorate a definition.
 
     Raises
     ------
     OSError
-        Nothing on this machine shows clones: ``clone_signal()`` is None.
+        This process cannot notice clones: ``clone_signal()`` is None.
 
     Notes
     -----
-    Functions are called in the order of their registration, in a daemon thread of their own; an exception goes to
-    `threading.excepthook`, and the others are called. They hold in forked child processes too, which have such a thread
-    of their own. `off_clone` ends it.
+    A daemon thread calls the functions in the order of their registration. An exception goes to
+    `threading.excepthook`, and the other functions are still called. Forked child processes have the same functions,
+    and a thread of their own. `off_clone` ends a registration.
     """
     global _thread
     with _lock:
         if _thread is None:
-            _thread = _start()
+            _thread = _start_thread()
         _functions[function] = True
     return function
 
 
 def off_clone(function):
-    """Have `function` not called any more; it is no error if it was not."""
+    """Do not call `function` any more. To end a registration that does not exist is no error."""
     with _lock:
         _functions.pop(function, None)
 
 
-def _start():
+def _start_thread():
     thread = _threading.Thread(target=_call_functions, args=[CloneWatch()], name="squall-clones", daemon=True)
     thread.start()
     return thread
@@ -115,7 +115,7 @@ def _after_fork():
     global _lock, _thread
     _lock = _threading.Lock()
     if _thread is not None:
-        _thread = _start()
+        _thread = _start_thread()
 
 
 _os.register_at_fork(after_in_child=_after_fork)

@@ -1,7 +1,7 @@
-"""NumPy's default generators while ``squall.install(numpy=True)`` holds: squall's words until the program seeds.
+"""NumPy's default generators under ``squall.install(numpy=True)``: squall's words until the program seeds.
 
-They are bit generators of NumPy's own classes. Whoever reads the state or the seed sequence, or copies one, wants to
-draw the same again: that seeds it too, with a fresh seed.
+They are bit generators of subclasses of NumPy's. A program that reads the state or the seed sequence of one, or copies
+it, may want to draw the same numbers again. So that seeds it too, with a random seed.
 """
 
 import functools
@@ -10,15 +10,16 @@ import threading
 
 from . import _squall
 
-# At the end of its import, the package `numpy` does not have it as an attribute yet.
-numpys = sys.modules["numpy.random"]
+# Not `numpy.random`: when its import ends, the package `numpy` does not have this attribute yet.
+numpy_random = sys.modules["numpy.random"]
 
-# What `RandomState.seed` takes to do no more than forget the normally distributed number that it keeps.
+# `_legacy_seeding` ignores this seed. So `RandomState.seed(_FORGET)` only clears the normally distributed number that a
+# `RandomState` keeps.
 _FORGET = object()
 
 
-def _until_seeded(stock, forget=None):
-    """Return the class `stock`, with squall's words until an object is seeded."""
+def _class_until_seeded(stock, forget=None):
+    """Return a subclass of `stock` whose objects draw squall's words until they are seeded."""
 
     class UntilSeeded(stock):
         def __new__(cls, seed=None):
@@ -27,7 +28,7 @@ def _until_seeded(stock, forget=None):
         def __init__(self, seed=None):
             super().__init__()
             self._sequence = super().seed_seq
-            # NumPy's own, which is not for the same thread twice before 2.4, is only taken with this one held.
+            # NumPy's own lock, which before 2.4 a thread cannot take twice, is only taken while this one is held.
             self._words = _squall.WordsUntilSeeded(self.capsule, threading.RLock(), forget)
 
         @property
@@ -35,10 +36,10 @@ def _until_seeded(stock, forget=None):
             return self._words
 
         def _seed(self):
-            """Seed it, if nobody has, and return its seed sequence."""
+            """Seed it, unless it is seeded, and return its seed sequence."""
             with self.lock:
-                if not self._words.stock:
-                    self._sequence = numpys.SeedSequence(_squall.getrandbits(128))
+                if not self._words.uses_stock:
+                    self._sequence = numpy_random.SeedSequence(_squall.getrandbits(128))
                     self.state = stock(self._sequence).state
                 return self._sequence
 
@@ -51,7 +52,7 @@ def _until_seeded(stock, forget=None):
         def state(self, state):
             with self.lock:
                 stock.state.__set__(self, state)
-                self._words.stock = True
+                self._words.uses_stock = True
 
         seed_seq = _seed_seq = property(_seed)
 
@@ -61,7 +62,7 @@ def _until_seeded(stock, forget=None):
                     if seed is not None:
                         super()._legacy_seeding(seed)
                         self._sequence = None
-                    self._words.stock = seed is not None
+                    self._words.uses_stock = seed is not None
 
         def random_raw(self, *arguments, **named):
             with self.lock:
@@ -71,7 +72,7 @@ def _until_seeded(stock, forget=None):
             from ._seeds import count
 
             with self.lock:
-                if self._words.stock:
+                if self._words.uses_stock:
                     return [stock(seed) for seed in self._sequence.spawn(n_children)]
             return [type(self)() for _ in range(count(n_children))]
 
@@ -85,32 +86,35 @@ def _until_seeded(stock, forget=None):
     return UntilSeeded
 
 
-class _Global:
-    """The global `RandomState`; one to which the program has given a bit generator of another class stays."""
+class _GlobalGenerator:
+    """The bit generator of the global `RandomState`, as an attribute that `install` can replace.
 
-    _state = numpys.mtrand._rand
+    It is not replaced if the program has set one of another class.
+    """
+
+    _state = numpy_random.mtrand._rand
 
     @property
     def bit_generator(self):
-        return numpys.get_bit_generator()
+        return numpy_random.get_bit_generator()
 
     @bit_generator.setter
     def bit_generator(self, other):
-        ours, before = _bit_generator._words, self._state.get_state
+        words, get_state = _bit_generator._words, self._state.get_state
         if other is not _bit_generator:
-            state = before(legacy=False) if ours.stock else self._before
-            numpys.set_bit_generator(other)
+            state = get_state(legacy=False) if words.uses_stock else self._before
+            numpy_random.set_bit_generator(other)
             self._state.set_state(state)
-        elif isinstance(self.bit_generator, numpys.MT19937):
-            self._before = before(legacy=False)
-            with ours:
-                ours.stock = False
-            numpys.set_bit_generator(other)
+        elif isinstance(self.bit_generator, numpy_random.MT19937):
+            self._before = get_state(legacy=False)
+            with words:
+                words.uses_stock = False
+            numpy_random.set_bit_generator(other)
 
 
-_bit_generator = _until_seeded(numpys.MT19937, functools.partial(_Global._state.seed, _FORGET))()
+_bit_generator = _class_until_seeded(numpy_random.MT19937, functools.partial(_GlobalGenerator._state.seed, _FORGET))()
 REPLACEMENTS = {
-    (_Global(), "bit_generator"): _bit_generator,
-    # `default_rng` finds it there, also one that was imported before.
-    (numpys._generator, "PCG64"): _until_seeded(numpys.PCG64),
+    (_GlobalGenerator(), "bit_generator"): _bit_generator,
+    # Every `default_rng` looks for the class there, also one that was imported before.
+    (numpy_random._generator, "PCG64"): _class_until_seeded(numpy_random.PCG64),
 }

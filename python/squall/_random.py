@@ -87,21 +87,21 @@ _REPLACEMENTS = {
     (_secrets, "choice"): _rng.choice,
 }
 
-# Guards the following. A handler of a signal may install too, so a thread may take it twice.
+# Guards the next two. A signal handler may install too, so a thread may take it twice.
 _lock = _threading.RLock()
 _os.register_at_fork(after_in_child=lambda: _free_abandoned(_lock))
 _installations = set()
 _originals = {}
 
 
-def _parts():
-    """Return what is to be replaced now: for each place, an object and the name of its attribute, what comes there."""
+def _wanted_replacements():
+    """Return what installations want: for each place, an object and the name of its attribute, the new value."""
     keywords = {keyword for each in _installations for keyword in each._keywords}
     parts = [_REPLACEMENTS] if _installations else []
     if "random" in keywords:
-        from . import _defaults
+        from . import _random_defaults
 
-        parts.append(_defaults.REPLACEMENTS)
+        parts.append(_random_defaults.REPLACEMENTS)
     if "numpy" in keywords and hasattr(_sys.modules.get("numpy.random"), "set_bit_generator"):
         from . import _numpy_defaults
 
@@ -110,11 +110,11 @@ def _parts():
 
 
 def _replace():
-    """Put squall's functions where others are, and put back what is to be replaced no longer.
+    """Replace what installations want, and put back what none of them wants any more.
 
-    What something else has replaced since stays. What is being imported is left out.
+    An attribute that something else has replaced since stays. A module that is being imported is left out.
     """
-    parts = _parts()
+    parts = _wanted_replacements()
     for part in parts:
         for place, ours in part.items():
             if (found := getattr(*place, ours)) is not ours:
@@ -133,13 +133,13 @@ def _replace_after_import():
 
 
 class Installation:
-    """What `install` has replaced; ``uninstall``, or the end of a ``with`` block, puts it back."""
+    """What `install` has replaced. ``uninstall``, or the end of a ``with`` block, puts the original back."""
 
     def __init__(self, *keywords):
         self._keywords = keywords
         if "numpy" in keywords:
             if "numpy.random" in _sys.modules:
-                # Another thread may be in the middle of it, which needs the lock at the end.
+                # Wait for another thread that is importing it, and takes the lock when the import ends.
                 _import_module("numpy.random")
             _call_after_import(_replace_after_import, "numpy.random", "secrets")
         with _lock:
@@ -151,9 +151,9 @@ class Installation:
                 raise
 
     def uninstall(self):
-        """Put back what was there, unless another installation is left, or something else has replaced it since.
+        """Put the original back, unless another installation is left, or something else has replaced it since.
 
-        Installations may end in any order, and twice.
+        Installations may end in any order. To end one twice is no error.
         """
         with _lock:
             _installations.discard(self)
@@ -174,8 +174,8 @@ def install(*, random=False, numpy=False):
     Parameters
     ----------
     random : bool
-        The functions of `random` too: squall's numbers until ``random.seed(5)`` or ``setstate``, which give the
-        numbers that they always give, and again after ``seed()``.
+        The functions of `random` too. After ``random.seed(5)`` or ``setstate`` they give CPython's numbers, and after
+        ``seed()`` squall's again.
     numpy : bool
         The functions of ``numpy.random`` too, in the same way, and ``numpy.random.default_rng()`` without a seed.
         NumPy may be imported before or later.
@@ -183,8 +183,8 @@ def install(*, random=False, numpy=False):
     Returns
     -------
     Installation
-        A context manager whose ``uninstall`` puts back what was there. May be called again, also with other keywords:
-        the last ``uninstall`` puts it back.
+        A context manager whose ``uninstall`` puts the original back. `install` may be called several times, also with
+        other keywords: then the last ``uninstall`` does so.
 
     Notes
     -----
@@ -192,8 +192,8 @@ def install(*, random=False, numpy=False):
     `multiprocessing` starts by ``spawn`` or ``forkserver`` do not, and have to call it again. ``python -m squall
     enable`` does it in every Python of this environment, ``squall run --python`` in one program and what it starts.
 
-    Whoever reads the state (``getstate``, ``get_state``, a copy of a generator of NumPy) wants to draw the same again:
-    from then on numbers are the stock generator's, under a fresh seed, and clones repeat them.
+    A program that reads the state (``getstate``, ``get_state``, a copy of a generator of NumPy) may want to draw the
+    same numbers again. So from then on the stock generator is used, with a random seed, and clones repeat its numbers.
 
     Not reached: names that were imported before, as in ``from os import urandom``, which keep the kernel's, and ``from
     random import random, getrandbits``, which are the Mersenne Twister's own; objects that a program makes itself, such

@@ -1,7 +1,7 @@
-"""Installs squall when Python starts, for programs that do not know of it, and tells when modules are imported.
+"""Installs squall in programs that do not know of it, and calls functions after modules have been imported.
 
-Python imports this at its start (``python -m squall enable``, ``squall run --python``). So it is small, and squall
-itself is imported only when a program first imports `random`, NumPy or squall, or calls `os.urandom`.
+Python imports this package when it starts (``python -m squall enable``, ``squall run --python``). So it is small. It
+imports squall itself only when a program first imports `random`, NumPy or squall, or calls `os.urandom`.
 """
 
 import os
@@ -11,7 +11,7 @@ _after_import = {}
 
 
 class _Finder:
-    """Finds modules as the other finders do; those of `_after_import` call their function once they are executed."""
+    """Finds modules by the other finders, and gives those in `_after_import` a loader that calls their function."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -38,7 +38,7 @@ class _Loader:
 
 
 def call_after_import(act, *names):
-    """Have each module of these names call `act` once it is imported, or nothing if `act` is None."""
+    """Call `act` when a module of these names has been imported; if it is None, call nothing any more."""
     for name in names:
         _after_import[name] = act
         if act is None:
@@ -50,35 +50,35 @@ def call_after_import(act, *names):
 
 
 def install():
-    """Have everything that `squall.install` reaches draw from squall, from its first use on."""
-    kernels, is_done = os.urandom, False
+    """Call `squall.install` with all its keywords when a program first uses what it replaces."""
+    kernel_urandom, is_done = os.urandom, False
 
-    def start():
+    def install_now():
         nonlocal is_done
         if is_done:
             return
         try:
             import squall
 
-            # Otherwise it is being imported, and calls this again at the end.
+            # Without it, squall is being imported, and this function is called again when that ends.
             if hasattr(squall, "install") and not is_done:
                 is_done = True
-                os.urandom = kernels
+                os.urandom = kernel_urandom
                 squall.install(random=True, numpy=True)
         except ImportError as error:
             is_done = True
-            os.urandom = kernels
+            os.urandom = kernel_urandom
             import warnings
 
             warnings.warn(f"random numbers are not squall's: {error}", RuntimeWarning, stacklevel=2)
 
     def urandom(size, /):
         """Return `size` random bytes: from squall, which the first call imports."""
-        start()
-        return (kernels if os.urandom is urandom else os.urandom)(size)
+        install_now()
+        return (kernel_urandom if os.urandom is urandom else os.urandom)(size)
 
     os.urandom = urandom
     names = ["random", "secrets", "numpy.random", "squall"]
-    call_after_import(start, *names)
+    call_after_import(install_now, *names)
     if not sys.modules.keys().isdisjoint(names):
-        start()
+        install_now()

@@ -30,7 +30,7 @@ pub struct Interface {
     pub next_raw: extern "C" fn(*mut c_void) -> u64,
 }
 
-// SAFETY: functions, and the state of a bit generator, which is reached under its lock.
+// SAFETY: functions, and a pointer to the state of a bit generator, which threads use only under its lock.
 unsafe impl Send for Interface {}
 
 /// A source of random words.
@@ -49,7 +49,7 @@ pub trait Words {
     }
 }
 
-/// The functions of the bit generator of this capsule, which has been initialised.
+/// The functions of the bit generator in this capsule, which is initialised.
 pub fn interface_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Interface> {
     let interface = capsule.pointer_checked(Some(NAME))?.cast::<Interface>();
     // SAFETY: a capsule of this name holds such a structure, which its bit generator owns and has filled in.

@@ -1,4 +1,4 @@
-//! Whether the machine was cloned: the number, and the watch that `squall.CloneWatch` is made of.
+//! The clone generation, and the base class of `squall.CloneWatch`.
 
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd};
@@ -7,18 +7,18 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use squall::clones;
 
-/// Return a number that differs from the one before once this process may run in another copy of its machine.
+/// Return a number that changes when this process may be running in a clone of its machine.
 ///
 /// Returns
 /// -------
 /// int or None
-///     None if that is unknown: then nothing on this machine tells a restored snapshot from a pause. Compare the number
-///     with earlier ones of the same process only; two clones may have the same number.
+///     None if nothing on this machine distinguishes a restored snapshot from a pause: then clones go unnoticed. Compare
+///     the number with earlier ones of the same process only; two clones may have the same number.
 ///
 /// Notes
 /// -----
-/// How late it changes depends on the signal: see `clone_signal`. A forked child process goes on with its parent's
-/// number; with the kernel's log, it changes once more at the kernel's next reseed.
+/// `clone_signal` says how soon the number changes. A forked child process begins with its parent's number; with the
+/// signal ``"kernel-log"``, that changes once more at the kernel's next reseed.
 #[pyfunction]
 pub fn clone_generation() -> Option<NonZeroU64> {
     clones::generation()
@@ -29,8 +29,8 @@ pub fn clone_generation() -> Option<NonZeroU64> {
 /// Returns
 /// -------
 /// str or None
-///     ``"vmclock"`` or ``"vmgenid-page"``, which change before a clone runs; ``"kernel-log"``, where the
-///     kernel's message about vmgenid comes milliseconds after the clone runs; or None if nothing shows this process
+///     ``"vmclock"`` or ``"vmgenid-page"``, which change before a clone runs; ``"kernel-log"``, where the kernel's
+///     message about vmgenid comes milliseconds after the clone begins to run; or None if this process cannot notice
 ///     clones. Reading the log takes CAP_SYSLOG, or kernel.dmesg_restrict=0.
 #[pyfunction]
 pub fn clone_signal() -> Option<String> {
@@ -48,8 +48,8 @@ impl CloneWatch {
         Ok(CloneWatch(Mutex::new(clones::Watch::new()?)))
     }
 
-    /// Return the descriptor, for `select`, `selectors` and event loops. It becomes readable if the machine may have been
-    /// cloned, and now and then without reason: `take_change` tells which, and makes it wait again.
+    /// Return the descriptor, for `select`, `selectors` and event loops. It becomes readable when the machine may have
+    /// been cloned, and sometimes when it was not. `take_change` says which, and resets the descriptor.
     fn fileno(&self) -> i32 {
         self.watch().as_fd().as_raw_fd()
     }
@@ -61,7 +61,7 @@ impl CloneWatch {
 }
 
 impl CloneWatch {
-    /// The watch. Whoever has the lock stays attached to the interpreter, so that a fork finds it free.
+    /// The locked watch. A thread that holds the lock stays attached to the interpreter, so the lock is free in a fork.
     fn watch(&self) -> std::sync::MutexGuard<'_, clones::Watch> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -21,10 +21,10 @@ pub fn random() -> PyResult<f64> {
     word().map(uniform)
 }
 
-/// The number from 0 to below 1 that a word gives, a multiple of 2^-53: as `Kind::Uniform`.
+/// The upper 53 bits of a word as a number from 0 to below 1, a multiple of 2^-53, as `Kind::Uniform` makes it.
 ///
-/// The upper 52 bits behind the point of 1, less 1 or the number before it. It takes less time than a conversion, which
-/// would wait for the number before on x86-64, because it leaves half of the register as it is.
+/// It sets the upper 52 bits as the fraction of a number from 1 to below 2, and subtracts 1 or the next smaller number. A
+/// conversion of the integer takes longer on x86-64: it writes half of a register, and so waits for its last value.
 #[inline]
 pub fn uniform(word: u64) -> f64 {
     const ONE: u64 = 1f64.to_bits();

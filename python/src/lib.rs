@@ -6,11 +6,11 @@
 mod bit_generator;
 mod bytes;
 mod clones;
-mod defaults;
 mod elements;
 mod integers;
 mod seeded;
 mod stream;
+mod until_seeded;
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -29,8 +29,6 @@ mod _squall {
     #[pymodule_export]
     use crate::clones::{CloneWatch, clone_generation, clone_signal};
     #[pymodule_export]
-    use crate::defaults::{UntilSeeded, WordsUntilSeeded};
-    #[pymodule_export]
     use crate::elements::{fill_elements, normal_of_word, permute};
     #[pymodule_export]
     use crate::integers::{
@@ -40,6 +38,8 @@ mod _squall {
     use crate::seeded::{SeededWords, fill_one_time_integers, fill_one_time_uniforms};
     #[pymodule_export]
     use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::until_seeded::{FunctionsUntilSeeded, WordsUntilSeeded};
 
     use pyo3::prelude::*;
 

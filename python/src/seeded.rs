@@ -70,7 +70,7 @@ impl State {
         Ok(())
     }
 
-    /// Erases the key and the words that it gave; `take` has none until the next key.
+    /// Erases the key and its words. Until the next key, `take` returns `None`.
     pub fn forget(&mut self) {
         self.key.zeroize();
         self.keystream = None;
@@ -81,7 +81,7 @@ impl State {
         optimization_barrier(&self.buffer);
     }
 
-    /// The next word, if it is in the buffer.
+    /// The next word of the buffer, if any is left.
     #[inline]
     pub fn take(&mut self) -> Option<u64> {
         let word = self.buffer.as_chunks().0.get(self.at)?;

@@ -114,7 +114,7 @@ def run_python(code, *arguments, python=sys.executable, **environment):
 
 
 def fork_unnoticed():
-    """Fork without the functions that Python and its modules have registered for that, as a clone of a machine."""
+    """Fork without calling the functions that Python and its modules have registered for forks, like a clone."""
     return ctypes.PyDLL(None).fork()
 
 

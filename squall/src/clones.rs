@@ -1,12 +1,12 @@
-//! Was this machine cloned? A number for each request, and a notification.
+//! Notices clones of this virtual machine, by a number to compare on each request and by a [`Watch`] to wait on.
 //!
-//! squall's own bytes need neither: they differ in each clone. This is for what else a program must not share with its
-//! clones: identifiers of connections, session keys, cached tokens, leases.
+//! squall's own bytes need neither: they differ in each clone. These functions are for everything else that clones must
+//! not share: connection identifiers, session keys, cached tokens, leases.
 //!
 //! ```no_run
 //! use squall::clones;
 //!
-//! // On each request: nanoseconds.
+//! // On each request; it takes nanoseconds.
 //! let before = clones::generation();
 //! // …
 //! if clones::generation() != before {
@@ -21,21 +21,22 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! # What is known, and how late
-//! [`signal`] says which of the machine's signals is used. Where it is `None`, nothing on this machine tells a restored
+//! # Signals
+//! [`signal`] says which signal squall uses on this machine. If it is `None`, nothing here distinguishes a restored
 //! snapshot from a pause, and [`generation`] is `None` too: that means *unknown*, not *no*.
 //!
 //! | signal | the generation changes | a [`Watch`] wakes up |
 //! | --- | --- | --- |
-//! | [`Signal::VmClock`] | before the clone runs | with the device's interrupt; if the driver does not report that, as before Linux 7.0, within 0.1 seconds |
-//! | [`Signal::VmgenidPage`] | before the clone runs | the same, with squall's kernel module |
-//! | [`Signal::KernelLog`] | once the kernel has handled vmgenid's interrupt: milliseconds after the clone runs | then |
+//! | [`Signal::VmClock`] | before the clone runs | with the device's interrupt; within 0.1 seconds if the driver does not report that, as before Linux 7.0 |
+//! | [`Signal::VmgenidPage`] | before the clone runs | with vmgenid's interrupt; within 0.1 seconds if neither the kernel module nor the kernel's log reports that |
+//! | [`Signal::KernelLog`] | once the kernel has handled vmgenid's interrupt, milliseconds after the clone begins to run | at the same time |
 //!
-//! In emulated machines the kernel handled the interrupt after a tenth of a second in the median (docs/records/reset.md).
+//! In emulated machines the kernel took a tenth of a second in the median to handle the interrupt
+//! (docs/records/reset.md).
 //!
-//! A live migration changes none of these, except that some hypervisors give a moved VM a new vmgenid. Processes that
-//! are restored by themselves (CRIU) are not noticed. docs/guides/clones.md says what to do in a program, on a machine
-//! and in a platform.
+//! A live migration changes none of these signals, except that some hypervisors give a moved VM a new vmgenid. squall
+//! does not notice that a single process was restored (CRIU). docs/guides/clones.md says what programs, machines and
+//! platforms can do about clones.
 
 mod kernel_log;
 
@@ -55,9 +56,9 @@ use crate::guard::policy::Policy;
 use kernel_log::KernelLog;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
-pub use kernel_log::replace as kernel_log_for_testing;
+pub use kernel_log::replace_path as replace_kernel_log_for_testing;
 
-/// How this machine shows that it was cloned.
+/// What shows that this machine was cloned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signal {
@@ -65,8 +66,8 @@ pub enum Signal {
     VmClock,
     /// vmgenid's page, which squall's kernel module shows.
     VmgenidPage,
-    /// The message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18). Reading the log takes
-    /// CAP_SYSLOG, or kernel.dmesg_restrict=0, and /dev/kmsg.
+    /// The message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18). Reading the log
+    /// takes /dev/kmsg, and CAP_SYSLOG or kernel.dmesg_restrict=0.
     KernelLog,
 }
 
@@ -80,33 +81,33 @@ impl fmt::Display for Signal {
     }
 }
 
-/// What [`signal`] has found, once per process.
-static FOUND: AtomicU8 = AtomicU8::new(NOT_LOOKED_FOR);
+/// What [`signal`] has found: one of the following values.
+static FOUND_SIGNAL: AtomicU8 = AtomicU8::new(NOT_SEARCHED);
 
-const NOT_LOOKED_FOR: u8 = 0;
-const NOTHING: u8 = 1;
+const NOT_SEARCHED: u8 = 0;
+const NO_SIGNAL: u8 = 1;
 const VMCLOCK: u8 = 2;
 const VMGENID_PAGE: u8 = 3;
 const KERNEL_LOG: u8 = 4;
 
-/// The signal that [`generation`] follows; `None` if nothing on this machine shows that it was cloned, or if this
-/// process may not see it.
+/// The signal that [`generation`] follows; `None` if nothing on this machine shows clones, or nothing that this process
+/// may read.
 ///
-/// The first call looks for it, in some ten microseconds, and opens /dev/kmsg if no page shows clones.
-/// It allocates nothing and takes no lock.
+/// The first call searches for the signal, which takes some ten microseconds, and opens /dev/kmsg if no page shows
+/// clones. It allocates nothing and takes no lock.
 pub fn signal() -> Option<Signal> {
-    match FOUND.load(Ordering::Acquire) {
-        NOTHING => None,
+    match FOUND_SIGNAL.load(Ordering::Acquire) {
+        NO_SIGNAL => None,
         VMCLOCK => Some(Signal::VmClock),
         VMGENID_PAGE => Some(Signal::VmgenidPage),
         KERNEL_LOG => Some(Signal::KernelLog),
-        _ => find(),
+        _ => find_signal(),
     }
 }
 
 #[cold]
-fn find() -> Option<Signal> {
-    // The second draw looks for the machine's signals. A machine without a source of randomness has none here.
+fn find_signal() -> Option<Signal> {
+    // The second draw looks for the machine's signals. Without a source of randomness nothing looks for them.
     for _ in 0..2 {
         crate::try_fill(&mut [0]).ok()?;
     }
@@ -114,35 +115,35 @@ fn find() -> Option<Signal> {
     let (found, signal) = match policy.signal.and_then(|signal| signal.guard) {
         Some(CloneGuard::VmClock) => (VMCLOCK, Some(Signal::VmClock)),
         Some(CloneGuard::VmgenidPage) => (VMGENID_PAGE, Some(Signal::VmgenidPage)),
-        _ if policy.has_vmgenid && kernel_log::begin() => (KERNEL_LOG, Some(Signal::KernelLog)),
-        _ => (NOTHING, None),
+        _ if policy.has_vmgenid && kernel_log::open() => (KERNEL_LOG, Some(Signal::KernelLog)),
+        _ => (NO_SIGNAL, None),
     };
-    FOUND.store(found, Ordering::Release);
+    FOUND_SIGNAL.store(found, Ordering::Release);
     signal
 }
 
-/// A number that differs from the one before once this process may run in another copy of its machine; `None` if that
-/// is unknown.
+/// A number that changes when this process may be running in a clone of its machine; `None` if nothing shows that.
 ///
 /// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
 /// machine was copied, not which copy this is.
 ///
-/// Takes a nanosecond or two. With [`Signal::KernelLog`], it takes a system call for as long as a second after each
-/// reseed of the kernel's RNG, which comes once a minute; before Linux 6.11, which does not show reseeds, always. It also
-/// changes if the log has lost messages that were not read.
+/// A call takes a nanosecond or two. With [`Signal::KernelLog`], it makes a system call during the second after each
+/// reseed of the kernel's RNG, which comes once a minute. Linux before 6.11 does not show its reseeds, so there each
+/// call makes one. With this signal the number also changes if the kernel has overwritten messages that squall has not
+/// read.
 ///
 /// # Forks
-/// A forked child goes on with its parent's number. With [`Signal::KernelLog`], its number changes once more at the
-/// kernel's next reseed, because its parent may have read a message that the child has not. If the child may not read
-/// the log any more, it becomes unknown.
+/// A forked child begins with its parent's number. With [`Signal::KernelLog`], the child's number changes once more at
+/// the kernel's next reseed, because the parent may have read a message that the child has not. If the child may no
+/// longer read the log, its number becomes `None`.
 ///
 /// Safe in signal handlers.
 #[inline]
 pub fn generation() -> Option<NonZeroU64> {
-    match FOUND.load(Ordering::Acquire) {
-        VMCLOCK | VMGENID_PAGE => immediate(),
+    match FOUND_SIGNAL.load(Ordering::Acquire) {
+        VMCLOCK | VMGENID_PAGE => generation_in_memory(),
         KERNEL_LOG => NonZeroU64::new(kernel_log::generation()),
-        NOTHING => None,
+        NO_SIGNAL => None,
         _ => {
             signal()?;
             generation()
@@ -150,43 +151,43 @@ pub fn generation() -> Option<NonZeroU64> {
     }
 }
 
-/// The value of a signal in memory. One identifier in 2^64 would read as unknown.
+/// The generation by a signal in memory. It is `None` for one value of the signal in 2^64.
 #[inline]
-fn immediate() -> Option<NonZeroU64> {
+fn generation_in_memory() -> Option<NonZeroU64> {
     // SAFETY: a signal was found, and its page stays mapped.
     NonZeroU64::new(unsafe { freshness::signal_address().value() })
 }
 
-/// How often a watch looks at a signal that cannot be waited for.
-const PERIOD: Duration = Duration::from_millis(100);
+/// How often a watch reads a signal whose device does not report changes.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Waits for clones of this machine.
 ///
-/// Its descriptor ([`AsFd`]) can be given to poll, epoll or tokio's `AsyncFd`. It becomes readable if the machine may
-/// have been cloned, and now and then without reason: [`Watch::take_change`] tells which, and makes it wait again.
+/// Its descriptor ([`AsFd`]) works with poll, epoll and tokio's `AsyncFd`. The descriptor becomes readable when the
+/// machine may have been cloned, and sometimes when it was not. [`Watch::take_change`] says which, and resets it.
 ///
-/// A watch belongs to the process that made it: a forked child makes its own.
+/// Do not use a watch in a forked child: make another one there.
 #[derive(Debug)]
 pub struct Watch {
-    /// An epoll instance with the following ones.
+    /// An epoll instance that has the descriptors of the next three fields.
     epoll: OwnedFd,
     /// The device with the signal, if its driver reports changes.
     device: Option<File>,
     log: Option<KernelLog>,
-    /// Expires periodically, if there is nothing that can be waited for.
+    /// Expires every [`POLL_INTERVAL`]; used if there is neither a device nor a log.
     timer: Option<OwnedFd>,
-    /// The generation that the owner of this watch knows.
+    /// The generation at the last call of [`Watch::take_change`].
     last: Option<NonZeroU64>,
 }
 
 impl Watch {
-    /// Begins to watch: clones from now on are reported.
+    /// Begins to watch, and reports clones from now on.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] if nothing on this machine shows clones ([`signal`] is `None`); what the system
-    /// calls return.
+    /// [`io::ErrorKind::Unsupported`] if nothing on this machine shows clones ([`signal`] is `None`); errors of system
+    /// calls.
     pub fn new() -> io::Result<Watch> {
-        let signal = signal().ok_or_else(unsupported)?;
+        let signal = signal().ok_or_else(no_signal_error)?;
         let policy = Policy::get();
         let device = match policy.signal {
             Some(device) if signal != Signal::KernelLog => device.open_to_poll(),
@@ -197,12 +198,12 @@ impl Watch {
             _ => None,
         };
         let timer = match (&device, &log) {
-            (None, None) => Some(periodic_timer(PERIOD)?),
+            (None, None) => Some(periodic_timer(POLL_INTERVAL)?),
             _ => None,
         };
         let watch = Watch {
             // SAFETY: the call takes a number.
-            epoll: owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?,
+            epoll: new_descriptor(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?,
             device,
             log,
             timer,
@@ -214,13 +215,13 @@ impl Watch {
             watch.timer.as_ref().map(OwnedFd::as_raw_fd),
         ];
         for descriptor in descriptors.into_iter().flatten() {
-            watch.wait_for(descriptor)?;
+            watch.wake_on(descriptor)?;
         }
         Ok(watch)
     }
 
-    /// Makes this watch wake up when the descriptor has input.
-    fn wait_for(&self, descriptor: RawFd) -> io::Result<()> {
+    /// Makes this watch wake up when the descriptor becomes readable.
+    fn wake_on(&self, descriptor: RawFd) -> io::Result<()> {
         let mut event = libc::epoll_event {
             events: libc::EPOLLIN as u32,
             u64: 0,
@@ -233,21 +234,21 @@ impl Watch {
     /// Whether the machine may have been cloned since the last call, or since this watch began. Never waits.
     ///
     /// # Errors
-    /// What reading the kernel's log returns.
+    /// Errors of reading the kernel's log.
     pub fn take_change(&mut self) -> io::Result<bool> {
         if let Some(timer) = &self.timer {
             let mut expirations = [0u8; 8];
             // SAFETY: the buffer is writable for its length. If nothing has expired, nothing is read.
             unsafe { libc::read(timer.as_raw_fd(), expirations.as_mut_ptr().cast(), 8) };
         }
-        // Reading makes the device wait for the next change.
+        // After a read, the device is readable again only after the next change.
         if let Some(device) = &self.device
             && device.read(&mut [0; 8]).is_none()
         {
-            // It was removed: its page stays as it is.
+            // The device was removed. Its page stays mapped, but no longer changes.
             self.device = None;
-            let timer = periodic_timer(PERIOD)?;
-            self.wait_for(timer.as_raw_fd())?;
+            let timer = periodic_timer(POLL_INTERVAL)?;
+            self.wake_on(timer.as_raw_fd())?;
             self.timer = Some(timer);
         }
         if let Some(log) = &self.log {
@@ -257,10 +258,11 @@ impl Watch {
         Ok(std::mem::replace(&mut self.last, now) != now)
     }
 
-    /// Waits until the machine may have been cloned. False if `timeout` passed without; `None` waits forever.
+    /// Waits until the machine may have been cloned. Returns false if it was not before `timeout` passed; without a
+    /// timeout, waits forever.
     ///
     /// # Errors
-    /// What poll(2) and reading the kernel's log return; a signal handler that runs meanwhile is no error.
+    /// Errors of poll(2) and of reading the kernel's log. An interruption by a signal handler is none.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
         let began = Instant::now();
         loop {
@@ -271,7 +273,7 @@ impl Watch {
             if left == Some(Duration::ZERO) {
                 return Ok(false);
             }
-            // A whole millisecond more, so that it does not spin in the last one.
+            // Rounded up, so that the loop does not spin during the last millisecond.
             let milliseconds = left.map_or(-1, |left| {
                 c_int::try_from(left.as_millis() + 1).unwrap_or(c_int::MAX)
             });
@@ -295,18 +297,18 @@ impl AsFd for Watch {
     }
 }
 
-fn unsupported() -> io::Error {
+fn no_signal_error() -> io::Error {
     io::Error::new(
         io::ErrorKind::Unsupported,
-        "nothing shows this process that its machine was cloned: give the virtual machine a vmgenid or a vmclock, and \
-         install squall's kernel module (squall-vmgenid-dkms) or let the process read /dev/kmsg (CAP_SYSLOG)",
+        "this process cannot notice clones of its machine: give the virtual machine a vmgenid or a vmclock, and install \
+         squall's kernel module (squall-vmgenid-dkms) or let the process read /dev/kmsg (CAP_SYSLOG)",
     )
 }
 
 fn periodic_timer(period: Duration) -> io::Result<OwnedFd> {
     let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
     // SAFETY: the call takes numbers.
-    let timer = owned(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?;
+    let timer = new_descriptor(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?;
     let period = libc::timespec {
         tv_sec: period.as_secs() as libc::time_t,
         tv_nsec: period.subsec_nanos().into(),
@@ -321,7 +323,7 @@ fn periodic_timer(period: Duration) -> io::Result<OwnedFd> {
     Ok(timer)
 }
 
-/// The result of a system call, which is negative after an error.
+/// The result of a system call, or the error of which a negative one tells.
 fn result(result: c_int) -> io::Result<c_int> {
     match result {
         0.. => Ok(result),
@@ -330,7 +332,7 @@ fn result(result: c_int) -> io::Result<c_int> {
 }
 
 /// The new descriptor that a system call has returned.
-fn owned(descriptor: c_int) -> io::Result<OwnedFd> {
+fn new_descriptor(descriptor: c_int) -> io::Result<OwnedFd> {
     // SAFETY: it is new, so nobody else owns it.
     result(descriptor).map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

@@ -275,7 +275,7 @@ pub mod internal {
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing {
-    pub use crate::clones::kernel_log_for_testing;
+    pub use crate::clones::replace_kernel_log_for_testing;
     pub use crate::failpoint::{Failpoint, activate as activate_for_testing};
     pub use crate::guard::clock::advance as advance_clock_for_testing;
     pub use crate::guard::clone_signal::replace_device as clone_device_for_testing;

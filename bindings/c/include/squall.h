@@ -67,7 +67,7 @@
 /**
  * Waits for clones of the virtual machine.
  *
- * Only one thread at a time may use a watch. It belongs to the process that made it: a forked child makes its own.
+ * Only one thread at a time may use a watch. A forked child must not use its parent's, but can make its own.
  */
 typedef struct squall_clone_watch squall_clone_watch;
 
@@ -196,24 +196,23 @@ int squall_stream_seek(squall_stream *stream, uint64_t offset) SQUALL_NOTHROW;
 SQUALL_MUST_USE int squall_stream_position(const squall_stream *stream, uint64_t *offset) SQUALL_NOTHROW;
 
 /**
- * A number that differs from the one before once this process may run in another copy of its virtual machine. 0 if
- * that is unknown: then nothing on this machine tells a restored snapshot from a pause.
+ * A number that changes when this process may be running in a clone of its virtual machine. It is 0 if nothing on this
+ * machine distinguishes a restored snapshot from a pause: then clones go unnoticed.
  *
  * Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
- * machine was copied, not which copy this is. How late it changes depends on the signal: see
- * `squall_clone_signal`.
+ * machine was copied, not which copy this is. `squall_clone_signal` says how soon it changes.
  *
- * Takes a nanosecond or two; with the kernel's log a system call, for as long as a second after each reseed of the
- * kernel's generator. Any thread and signal handlers may call it. A forked child goes on with its parent's number;
- * with the kernel's log, it changes once more at the kernel's next reseed.
+ * A call takes a nanosecond or two; with the signal "kernel-log", it makes a system call during the second after each
+ * reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
+ * child begins with its parent's number; with "kernel-log", that changes once more at the kernel's next reseed.
  */
 uint64_t squall_clone_generation(void)
 SQUALL_NOTHROW;
 
 /**
  * The name of the signal that `squall_clone_generation` follows: "vmclock" or "vmgenid-page", which change before a
- * clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone runs. Null if
- * nothing shows this process clones.
+ * clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to run.
+ * Null if this process cannot notice clones.
  *
  * The string never changes and is never freed.
  */
@@ -221,24 +220,24 @@ const char *squall_clone_signal(void)
 SQUALL_NOTHROW;
 
 /**
- * Begins to watch: clones from now on are reported. Free it with `squall_clone_watch_free`.
+ * Returns a new watch, which reports clones from now on. Free it with `squall_clone_watch_free`.
  *
- * Returns null after an error, with the cause in errno: ENOTSUP if nothing on this machine shows clones. Signal
- * handlers may not call it, because it allocates.
+ * Returns null after an error, with the cause in errno: ENOTSUP if this process cannot notice clones. Signal handlers
+ * must not call it, because it allocates memory.
  */
 SQUALL_MUST_USE
 squall_clone_watch *squall_clone_watch_new(void)
 SQUALL_NOTHROW;
 
 /**
- * Ends a watch. `watch` may be null; it must not be used afterwards.
+ * Frees a watch. `watch` may be null; it must not be used afterwards.
  */
 void squall_clone_watch_free(squall_clone_watch *watch) SQUALL_NOTHROW;
 
 /**
- * A descriptor for poll, select and epoll. It becomes readable if the machine may have been cloned, and now and then
- * without reason: call `squall_clone_wait` with a timeout of 0 then, which tells, and makes it wait again. Do not
- * read from it, and do not close it.
+ * A descriptor for poll, select and epoll. It becomes readable when the machine may have been cloned, and sometimes when
+ * it was not. Then call `squall_clone_wait` with a timeout of 0, which says which, and resets the descriptor. Do not read
+ * from it, and do not close it.
  *
  * Returns -1 if `watch` is null.
  */
@@ -246,11 +245,10 @@ int squall_clone_fd(const squall_clone_watch *watch)
 SQUALL_NOTHROW;
 
 /**
- * Waits up to `timeout` milliseconds, or forever if that is negative, until the machine may have been cloned since the
- * last call, or since the watch began.
+ * Waits until the machine may have been cloned since the last call, or since the watch was made: up to `timeout`
+ * milliseconds, or forever if that is negative.
  *
- * Returns 1 if so, 0 if the time has passed without, and -1 after an error, with the cause in errno: EFAULT if `watch`
- * is null.
+ * Returns 1 if so, 0 if the time has passed, and -1 after an error, with the cause in errno: EFAULT if `watch` is null.
  */
 SQUALL_MUST_USE
 int squall_clone_wait(squall_clone_watch *watch,

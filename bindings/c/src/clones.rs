@@ -1,4 +1,4 @@
-//! Whether the virtual machine was cloned: a number for each request, and a watch to wait on.
+//! The clone generation, and watches that wait for clones of the virtual machine.
 
 use core::ffi::{c_char, c_int};
 use core::ptr;
@@ -14,24 +14,23 @@ use crate::start::{INITIALISER, Initialiser};
 #[used]
 static LINKED_INITIALISER: &Initialiser = &INITIALISER;
 
-/// A number that differs from the one before once this process may run in another copy of its virtual machine. 0 if
-/// that is unknown: then nothing on this machine tells a restored snapshot from a pause.
+/// A number that changes when this process may be running in a clone of its virtual machine. It is 0 if nothing on this
+/// machine distinguishes a restored snapshot from a pause: then clones go unnoticed.
 ///
 /// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
-/// machine was copied, not which copy this is. How late it changes depends on the signal: see
-/// `squall_clone_signal`.
+/// machine was copied, not which copy this is. `squall_clone_signal` says how soon it changes.
 ///
-/// Takes a nanosecond or two; with the kernel's log a system call, for as long as a second after each reseed of the
-/// kernel's generator. Any thread and signal handlers may call it. A forked child goes on with its parent's number;
-/// with the kernel's log, it changes once more at the kernel's next reseed.
+/// A call takes a nanosecond or two; with the signal "kernel-log", it makes a system call during the second after each
+/// reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
+/// child begins with its parent's number; with "kernel-log", that changes once more at the kernel's next reseed.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_clone_generation() -> u64 {
     clones::generation().map_or(0, core::num::NonZeroU64::get)
 }
 
 /// The name of the signal that `squall_clone_generation` follows: "vmclock" or "vmgenid-page", which change before a
-/// clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone runs. Null if
-/// nothing shows this process clones.
+/// clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to run.
+/// Null if this process cannot notice clones.
 ///
 /// The string never changes and is never freed.
 #[unsafe(no_mangle)]
@@ -46,14 +45,14 @@ pub extern "C" fn squall_clone_signal() -> *const c_char {
 
 /// Waits for clones of the virtual machine.
 ///
-/// Only one thread at a time may use a watch. It belongs to the process that made it: a forked child makes its own.
+/// Only one thread at a time may use a watch. A forked child must not use its parent's, but can make its own.
 #[allow(non_camel_case_types)]
 pub struct squall_clone_watch(Watch);
 
-/// Begins to watch: clones from now on are reported. Free it with `squall_clone_watch_free`.
+/// Returns a new watch, which reports clones from now on. Free it with `squall_clone_watch_free`.
 ///
-/// Returns null after an error, with the cause in errno: ENOTSUP if nothing on this machine shows clones. Signal
-/// handlers may not call it, because it allocates.
+/// Returns null after an error, with the cause in errno: ENOTSUP if this process cannot notice clones. Signal handlers
+/// must not call it, because it allocates memory.
 #[unsafe(no_mangle)]
 #[must_use]
 pub extern "C" fn squall_clone_watch_new() -> *mut squall_clone_watch {
@@ -66,18 +65,18 @@ pub extern "C" fn squall_clone_watch_new() -> *mut squall_clone_watch {
     }
 }
 
-/// Ends a watch. `watch` may be null; it must not be used afterwards.
+/// Frees a watch. `watch` may be null; it must not be used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn squall_clone_watch_free(watch: *mut squall_clone_watch) {
     if !watch.is_null() {
-        // SAFETY: the header demands a watch of `squall_clone_watch_new` that nobody uses any more.
+        // SAFETY: the header demands a watch of `squall_clone_watch_new`, which is used no longer.
         drop(unsafe { Box::from_raw(watch) });
     }
 }
 
-/// A descriptor for poll, select and epoll. It becomes readable if the machine may have been cloned, and now and then
-/// without reason: call `squall_clone_wait` with a timeout of 0 then, which tells, and makes it wait again. Do not
-/// read from it, and do not close it.
+/// A descriptor for poll, select and epoll. It becomes readable when the machine may have been cloned, and sometimes when
+/// it was not. Then call `squall_clone_wait` with a timeout of 0, which says which, and resets the descriptor. Do not read
+/// from it, and do not close it.
 ///
 /// Returns -1 if `watch` is null.
 #[unsafe(no_mangle)]
@@ -89,11 +88,10 @@ pub unsafe extern "C" fn squall_clone_fd(watch: *const squall_clone_watch) -> c_
     }
 }
 
-/// Waits up to `timeout` milliseconds, or forever if that is negative, until the machine may have been cloned since the
-/// last call, or since the watch began.
+/// Waits until the machine may have been cloned since the last call, or since the watch was made: up to `timeout`
+/// milliseconds, or forever if that is negative.
 ///
-/// Returns 1 if so, 0 if the time has passed without, and -1 after an error, with the cause in errno: EFAULT if `watch`
-/// is null.
+/// Returns 1 if so, 0 if the time has passed, and -1 after an error, with the cause in errno: EFAULT if `watch` is null.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn squall_clone_wait(
@@ -107,7 +105,7 @@ pub unsafe extern "C" fn squall_clone_wait(
     };
     let timeout = u64::try_from(timeout).ok().map(Duration::from_millis);
     match watch.0.wait(timeout) {
-        Ok(is_cloned) => is_cloned.into(),
+        Ok(may_be_clone) => may_be_clone.into(),
         Err(error) => {
             set_errno(&error);
             -1

@@ -1,7 +1,7 @@
 //! The native library of squall for Java: the methods of `org.squallrng.Native`, by the Java Native Interface.
 //!
-//! Every request asks squall, which makes sure that its state is still unique; no random byte is kept for a later call.
-//! Java's arrays may move, so bytes are made on the stack, copied, and wiped.
+//! Every call draws from squall, which checks that its state is still unique, and keeps no random byte for a later call.
+//! Java may move its arrays, so squall generates the bytes on the stack, copies them, and wipes the stack.
 
 use core::ptr::null_mut;
 use std::ffi::CString;
@@ -11,12 +11,12 @@ use squall::clones::{self, Watch};
 use zeroize::Zeroize;
 
 /// Bytes of a short request, such as a UUID or a nonce.
-const SHORT: usize = 64;
+const SHORT_LEN: usize = 64;
 
-/// Bytes of a longer one that are made at once.
-const PART: usize = 4096;
+/// Bytes of a longer request that are generated at once.
+const PART_LEN: usize = 4096;
 
-/// Fills an array of this length; with `fresh`, from seeds of its own. False if there is no source of randomness.
+/// Fills an array of this length, with `fresh` under a new seed. Returns false without a source of randomness.
 ///
 /// # Safety
 /// Java calls it, with its environment, an array and its length.
@@ -35,17 +35,17 @@ unsafe extern "system" fn Java_org_squallrng_Native_fill(
     // SAFETY: the caller's promise.
     unsafe {
         match len as usize {
-            ..=SHORT => fill_by::<SHORT>(env, array, len, fill),
-            _ => fill_by::<PART>(env, array, len, fill),
+            ..=SHORT_LEN => fill_in_parts::<SHORT_LEN>(env, array, len, fill),
+            _ => fill_in_parts::<PART_LEN>(env, array, len, fill),
         }
     }
 }
 
-/// Fills an array by so many bytes at a time.
+/// Fills an array with `N` bytes at a time.
 ///
 /// # Safety
 /// Same as above.
-unsafe fn fill_by<const N: usize>(
+unsafe fn fill_in_parts<const N: usize>(
     env: *mut JNIEnv,
     array: jbyteArray,
     len: jint,
@@ -69,7 +69,7 @@ unsafe fn fill_by<const N: usize>(
     JNI_TRUE
 }
 
-/// The status as JSON; null if there is no source of randomness.
+/// The status as JSON; null without a source of randomness.
 ///
 /// # Safety
 /// Java calls it, with its environment.
@@ -92,16 +92,16 @@ extern "system" fn Java_org_squallrng_Native_cloneGeneration(_: *mut JNIEnv, _: 
     clones::generation().map_or(0, |generation| generation.get() as jlong)
 }
 
-/// Begins to watch for clones, for the rest of the process; 0 if nothing shows them.
+/// A watch, which is never freed; 0 if this process cannot notice clones.
 #[unsafe(no_mangle)]
-extern "system" fn Java_org_squallrng_Native_watchClones(_: *mut JNIEnv, _: jclass) -> jlong {
+extern "system" fn Java_org_squallrng_Native_newCloneWatch(_: *mut JNIEnv, _: jclass) -> jlong {
     Watch::new().map_or(0, |watch| Box::into_raw(Box::new(watch)) as jlong)
 }
 
-/// Waits for the next clone. False if the watch has failed.
+/// Waits for the next clone. Returns false if the watch has failed.
 ///
 /// # Safety
-/// `watch` is of `watchClones`, and one thread alone waits.
+/// `watch` is a result of `newCloneWatch`, and no other thread uses it.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn Java_org_squallrng_Native_awaitClone(
     _: *mut JNIEnv,

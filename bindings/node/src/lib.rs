@@ -1,8 +1,8 @@
-//! The native module of squall for Node.js: what must be fast and what is unsafe. Everything else is JavaScript
+//! The native module of squall for Node.js. It has what must be fast and what is unsafe. The rest is JavaScript
 //! (`index.js`): names, arguments and their errors.
 //!
-//! Memory is checked here: no argument makes a function write outside of the array that it was given. Every call asks
-//! squall, which makes sure that its state is still unique; no random byte is kept for a later call.
+//! The module checks memory itself: no argument makes a function write outside of its array. Every call draws from
+//! squall, which checks that its state is still unique, and keeps no random byte for a later call.
 
 use core::fmt::Display;
 use core::ptr::null_mut;
@@ -17,11 +17,11 @@ use napi::{Env, ValueType, sys};
 use napi_derive::napi;
 use zeroize::{Zeroize, Zeroizing};
 
-/// The code of an error, as Node.js has them.
+/// The code of an error, such as `ERR_OUT_OF_RANGE`.
 type Code = &'static str;
 type Error = napi::Error<Code>;
 
-/// Node's own code for a generator that fails.
+/// The code of Node's own error if its generator fails.
 const NO_RANDOMNESS: Code = "ERR_CRYPTO_OPERATION_FAILED";
 
 /// The error for a machine without a source of randomness.
@@ -38,9 +38,9 @@ pub struct Bytes<'call>(&'call mut [u8]);
 
 impl FromNapiValue for Bytes<'_> {
     unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
-        // SAFETY: the caller's promise. It refuses whatever is no `Uint8Array`. JavaScript runs again only after the
-        // call, so the array keeps its memory. That no other thread uses a SharedArrayBuffer meanwhile is the caller's
-        // duty, as for Node's own functions.
+        // SAFETY: the caller's promise. The conversion refuses whatever is no `Uint8Array`. JavaScript runs again only
+        // after the call, so the array keeps its memory. The program must not use a SharedArrayBuffer in another thread
+        // meanwhile, as with Node's own functions.
         unsafe { FromNapiValue::from_napi_value(env, value) }.map(Bytes)
     }
 }
@@ -59,7 +59,7 @@ impl ValidateNapiValue for Bytes<'_> {}
 
 impl Bytes<'_> {
     /// `length` bytes from number `start` on.
-    fn part(&mut self, start: f64, length: f64) -> Result<&mut [u8], Error> {
+    fn range(&mut self, start: f64, length: f64) -> Result<&mut [u8], Error> {
         let start = start as usize;
         self.0
             .get_mut(start..start.saturating_add(length as usize))
@@ -70,7 +70,7 @@ impl Bytes<'_> {
 /// Fills `length` bytes of an array from number `start` on.
 #[napi]
 pub fn fill(mut array: Bytes, start: f64, length: f64) -> Result<(), Error> {
-    squall::try_fill(array.part(start, length)?).map_err(no_randomness)
+    squall::try_fill(array.range(start, length)?).map_err(no_randomness)
 }
 
 /// An integer from 0 to below `bound`, which is a positive integer.
@@ -88,7 +88,7 @@ pub fn below(bound: f64) -> Result<f64, Error> {
     squall::internal::below_u64(bound, word).map(|number| number as f64)
 }
 
-/// A UUID as text; it makes a string that is all in one piece.
+/// The text of a UUID, which becomes a JavaScript string.
 pub struct Uuid(Zeroizing<[u8; 36]>);
 
 impl ToNapiValue for Uuid {
@@ -137,17 +137,20 @@ pub fn random_uuid_v7(time: f64) -> Result<Uuid, Error> {
     })
 }
 
-/// Length of the memory that a function of `drawer` writes to.
+/// Length of the memory that the function of `scratch_filler` fills.
 #[napi]
 pub const SCRATCH_LENGTH: u32 = 64;
 
 /// Returns a function that fills the first `n` bytes of `scratch`, an array of `SCRATCH_LENGTH` bytes whose memory
 /// JavaScript must never transfer.
 ///
-/// For short results, which V8 keeps on its own heap: native code that asked for their memory would have V8 move them
-/// out of it, which takes longer than to copy them.
+/// It is for short results, which V8 keeps on its own heap. If native code asked for their memory, V8 would move it,
+/// which takes longer than to copy the bytes.
 #[napi]
-pub fn drawer<'env>(env: &'env Env, scratch: Unknown<'env>) -> Result<Unknown<'env>, Error> {
+pub fn scratch_filler<'env>(
+    env: &'env Env,
+    scratch: Unknown<'env>,
+) -> Result<Unknown<'env>, Error> {
     let (env, scratch) = (env.raw(), scratch.raw());
     let failed = |error: napi::Error| Error::new("ERR_INVALID_ARG_TYPE", error.reason.clone());
     // SAFETY: both are of this call.
@@ -156,15 +159,15 @@ pub fn drawer<'env>(env: &'env Env, scratch: Unknown<'env>) -> Result<Unknown<'e
         return Err(out_of_range("the array has another length"));
     }
     let (mut reference, mut function) = (null_mut(), null_mut());
-    // SAFETY: the arguments are of this call. The reference, which is never deleted, keeps the array alive as long as
-    // the environment, and so its memory stays where it is.
+    // SAFETY: the arguments are of this call. The reference is never deleted, so the array and its memory live as long
+    // as the environment.
     let created = unsafe {
         sys::napi_create_reference(env, scratch, 1, &mut reference)
             | sys::napi_create_function(
                 env,
                 null_mut(),
                 0,
-                Some(draw),
+                Some(fill_scratch),
                 place.0.as_mut_ptr().cast(),
                 &mut function,
             )
@@ -176,8 +179,11 @@ pub fn drawer<'env>(env: &'env Env, scratch: Unknown<'env>) -> Result<Unknown<'e
     unsafe { Unknown::from_napi_value(env, function) }.map_err(failed)
 }
 
-/// The function that `drawer` returns. Without napi's wrappers it takes half the time.
-unsafe extern "C" fn draw(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
+/// The function that `scratch_filler` returns. It does without napi's wrappers, which would take as much time again.
+unsafe extern "C" fn fill_scratch(
+    env: sys::napi_env,
+    info: sys::napi_callback_info,
+) -> sys::napi_value {
     let (mut count, mut argument, mut place, mut length) = (1, null_mut(), null_mut(), u32::MAX);
     // SAFETY: Node.js calls this with both; the places are this function's.
     let is_number = unsafe {
@@ -185,7 +191,7 @@ unsafe extern "C" fn draw(env: sys::napi_env, info: sys::napi_callback_info) -> 
         sys::napi_get_value_uint32(env, argument, &mut length) == sys::Status::napi_ok
     };
     let drawn = if is_number && length <= SCRATCH_LENGTH {
-        // SAFETY: `drawer` has made sure that there are so many bytes, and nobody else has them during the call.
+        // SAFETY: `scratch_filler` has checked the array's length, and nothing else uses its memory during the call.
         let bytes = unsafe { core::slice::from_raw_parts_mut(place.cast(), length as usize) };
         squall::try_fill(bytes).map_err(no_randomness)
     } else {
@@ -201,23 +207,23 @@ unsafe extern "C" fn draw(env: sys::napi_env, info: sys::napi_callback_info) -> 
 /// The protections of this process and the work of its generator, as JSON.
 #[napi]
 pub fn status() -> Result<String, Error> {
-    // The library's function would end the program without a source of randomness.
+    // Without a source of randomness, `squall::status` would end the program.
     squall::try_fill(&mut [0; 2]).map_err(no_randomness)?;
     let facts = squall_bindings::facts::Facts::from(squall::status());
     Ok(serde_json::to_string(&facts).expect("names and numbers"))
 }
 
-/// A number that changes once this process may run in another copy of its machine; null if that is unknown.
+/// A number that changes when this process may be running in a clone of its machine; null if that is unknown.
 #[napi]
 pub fn clone_generation() -> Option<BigInt> {
     squall::clones::generation().map(|generation| generation.get().into())
 }
 
-/// How long the thread of a worker may live on that has ended.
-const PERIOD: Duration = Duration::from_secs(10);
+/// How long a watching thread may outlive the worker that started it.
+const EXIT_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Has a thread call `listener` each time that the machine may have been cloned: with null, or with the reason why it
-/// will not call again. The thread does not keep the process alive.
+/// Starts a thread that calls `listener` with null whenever the machine may have been cloned. After an error it calls
+/// `listener` with the message, and ends. The thread does not keep the process alive.
 #[napi]
 pub fn watch_clones(listener: Function<Option<String>, ()>) -> Result<(), Error> {
     let unavailable =
@@ -227,7 +233,7 @@ pub fn watch_clones(listener: Function<Option<String>, ()>) -> Result<(), Error>
     let listener = listener.map_err(|error| unavailable(&error))?;
     let watching = move || {
         while !listener.aborted() {
-            let reason = match watch.wait(Some(PERIOD)) {
+            let reason = match watch.wait(Some(EXIT_CHECK_INTERVAL)) {
                 Ok(false) => continue,
                 Ok(true) => None,
                 Err(error) => Some(error.to_string()),
@@ -262,7 +268,7 @@ impl Keystream {
         Ok(Keystream(stream))
     }
 
-    /// Fills an array with the next bytes. False, and nothing is written, if there are fewer before the end.
+    /// Fills an array with the next bytes. Returns false, and writes nothing, if fewer are left.
     #[napi]
     pub fn fill(&mut self, array: Bytes) -> bool {
         self.0.fill(array.0).is_ok()

@@ -1,4 +1,4 @@
-// Notifications of clones. No test can clone its machine: the events come from a stand-in for the native module.
+// Notifications of clones. No test can clone its machine, so functions of the test stand for the native module.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -6,7 +6,7 @@ const test = require('node:test');
 const { cloneGeneration } = require('squall');
 const { run } = require('./helpers.js');
 
-test('a listener is refused exactly where clones are unknown, and does not keep the process alive', () => {
+test('adding a listener throws exactly if clones are unknown; a listener does not keep the process alive', () => {
   const code = run(`
     const { clones } = require('squall');
     let code = null;

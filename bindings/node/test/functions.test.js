@@ -1,5 +1,5 @@
-// The functions: arguments and errors as Node's own, every byte that was asked for and no other, a draw for each call,
-// and nothing left behind.
+// The functions have the arguments and errors of Node's own, write every byte that was requested and no other, draw once
+// for each call, and leave no random bytes behind.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -56,7 +56,7 @@ for (const [name, list] of Object.entries(ARGUMENTS)) {
   });
 }
 
-test("what Node's function returns for arguments that squall refuses is never returned, nor passed to a callback", () => {
+test("a result of Node's function is never returned or passed to a callback", () => {
   const { message, isCalled } = run(`
     require('node:crypto').randomBytes = (size, callback) => { callback(null, 'stock'); return 'stock'; };
     let isCalled = false;
@@ -65,7 +65,7 @@ test("what Node's function returns for arguments that squall refuses is never re
     } catch ({ message }) {
       console.log(JSON.stringify({ message, isCalled }));
     }`);
-  assert.match(message, /^squall does not know these arguments/);
+  assert.match(message, /^squall does not accept these arguments/);
   assert.equal(isCalled, false);
 });
 
@@ -80,7 +80,7 @@ for (const length of [1, 8, 63, 64, 65, 1000, 2 ** 20 + 32]) {
   });
 }
 
-test('a fill writes the bytes that were named, and no others', async () => {
+test('a fill writes the requested bytes, and no others', async () => {
   const cases = [
     [(buffer) => new Uint8Array(buffer), 3, 5, 3, 8],
     [(buffer) => new Uint8Array(buffer), 3.7, 5.7, 3, 8],
@@ -124,7 +124,7 @@ test('a buffer that is transferred during a long fill is an error, and no memory
   await assert.rejects(filled, { code: 'ERR_OUT_OF_RANGE' });
 });
 
-test('integers: all of a range and nothing else, also with a callback', async () => {
+test('randomInt returns all integers of a range, and no others, also with a callback', async () => {
   const drawn = (...args) => [...new Set(range(0, 400).map(() => squall.randomInt(...args)))].sort((a, b) => a - b);
   assert.deepEqual(drawn(3), [0, 1, 2]);
   assert.deepEqual(drawn(-2, 2), [-2, -1, 0, 1]);
@@ -135,17 +135,17 @@ test('integers: all of a range and nothing else, also with a callback', async ()
   assert.deepEqual(await new Promise((resolve) => squall.randomInt(5, 6, (...args) => resolve(args))), [undefined, 5]);
 });
 
-test('small integers are unbiased: those words are drawn again that would make some more likely', () => {
+test('small integers are unbiased: words that would make some more likely are rejected', () => {
   const bounds = [1, 2, 3, 10, 1000, 2 ** 21 - 1, 2 ** 21];
   const found = run(`
     const native = require(require.resolve('squall/package.json').replace('package.json', 'native.js'));
     const words = [];
-    native.drawer = (scratch) => () => new DataView(scratch.buffer).setUint32(0, words.shift(), true);
+    native.scratchFiller = (scratch) => () => new DataView(scratch.buffer).setUint32(0, words.shift(), true);
     const { randomInt } = require('squall');
     const found = {};
     for (const bound of [${bounds}]) {
       found[bound] = [];
-      // The least word of each number, and the one before it; then a word that is never drawn again.
+      // The words around the smallest one that gives each number; then a word that is never rejected.
       for (const number of [0, 1, bound >> 1, bound - 1]) {
         const word = Math.ceil((number * 2 ** 32) / bound);
         for (const tried of [word - 1, word, word + 1]) {
@@ -168,7 +168,7 @@ test('small integers are unbiased: those words are drawn again that would make s
   assert.ok(again > 0);
 });
 
-test('random has 53 bits, all of which vary, and is below 1', () => {
+test('random returns numbers below 1 with 53 bits, all of which vary', () => {
   let ones = 0n;
   let zeros = 0n;
   for (let i = 0; i < 300; i++) {
@@ -195,12 +195,12 @@ for (const [name, version, head] of [['randomUUID', 4, ''], ['randomUUIDv7', 7, 
 test('each call draws from squall, and leaves zeros in the scratch memory', () => {
   const { draws, dirty, left } = run(`
     const native = require(require.resolve('squall/package.json').replace('package.json', 'native.js'));
-    const { drawer, fill, below, randomUUID, randomUUIDv7 } = native;
+    const { scratchFiller, fill, below, randomUUID, randomUUIDv7 } = native;
     let count = 0, scratch, dirty = 0;
     const counted = (f) => (...args) => { count++; return f(...args); };
     Object.assign(native, { fill: counted(fill), below: counted(below), randomUUID: counted(randomUUID), randomUUIDv7: counted(randomUUIDv7) });
-    native.drawer = (memory) => {
-      const draw = counted(drawer(scratch = memory));
+    native.scratchFiller = (memory) => {
+      const draw = counted(scratchFiller(scratch = memory));
       return (length) => { draw(length); dirty += memory.some((byte) => byte); };
     };
     const squall = require('squall');

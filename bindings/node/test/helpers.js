@@ -1,4 +1,4 @@
-// What tests share: calls described as values that can be compared, and programs run in Node.js of their own.
+// Functions that tests share: they describe results of calls as values to compare, and run programs in another Node.js.
 'use strict';
 
 const { execFileSync } = require('node:child_process');
@@ -8,7 +8,7 @@ const path = require('node:path');
 // The folder of the installed package.
 exports.folder = path.dirname(require.resolve('squall/package.json'));
 
-// What a call did: the error that it threw, or the kind of its result.
+// Describes what a call did: the error that it threw, or the kind of its result.
 exports.outcome = (call) => {
   try {
     const result = call();
@@ -18,8 +18,8 @@ exports.outcome = (call) => {
   }
 };
 
-// The positions of the bytes that `draw`, which returns bytes, ever makes more than zero. That a random byte is always
-// zero has a probability of 2^-256.
+// Calls `draw`, which returns bytes, 32 times, and returns the indices of bytes that were not always zero. A random byte
+// is always zero with a probability of 2^-256.
 exports.written = (draw) => {
   const seen = Uint8Array.from(draw());
   for (let i = 1; i < 32; i++) draw().forEach((byte, at) => (seen[at] |= byte));

@@ -1,4 +1,4 @@
-// The package: both kinds of modules, its types, its threads, and what it says where it cannot run.
+// The package: CommonJS and ES modules, types, threads, and the error on other platforms.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -31,7 +31,7 @@ test('on another platform, loading fails with one line that says what is needed'
   assert.equal(message.length, 1);
 });
 
-test('threads draw different bytes, and end while others draw', async () => {
+test('threads draw different bytes, and may end while others draw', async () => {
   const draw = `
     const { parentPort } = require('node:worker_threads');
     const squall = require('squall');

@@ -1,5 +1,4 @@
-// `squall/register`: what draws from squall afterwards, in which threads and processes, and, as the control, that
-// nothing does without it.
+// `squall/register`: which functions draw from squall, in which threads and processes. The control: without it, none do.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -9,8 +8,8 @@ const test = require('node:test');
 const { folder, run } = require('./helpers.js');
 
 // Counts draws from squall, ahead of `squall/register`.
-const COUNT = path.join(__dirname, 'count.js');
-const REGISTER = ['--require', COUNT, '--require', 'squall/register'];
+const COUNT_DRAWS = path.join(__dirname, 'count-draws.js');
+const REGISTER = ['--require', COUNT_DRAWS, '--require', 'squall/register'];
 
 // How often each of these draws from squall.
 const CALLS = `
@@ -48,12 +47,12 @@ const all = (counts, expected) => {
 };
 
 test('with --require, all names draw from squall', () => all(run(REQUIRED, { flags: REGISTER }), 1));
-test('with --import too', () => {
-  all(run(REQUIRED, { flags: ['--require', COUNT, '--import', 'squall/register'] }), 1);
+test('with --import, all names draw from squall', () => {
+  all(run(REQUIRED, { flags: ['--require', COUNT_DRAWS, '--import', 'squall/register'] }), 1);
 });
-test('named imports of ES modules too', () => all(run(IMPORTED, { flags: REGISTER, type: 'mjs' }), 1));
-test('without it, nothing does, even if squall is loaded', () => {
-  const flags = ['--require', COUNT, '--require', 'squall'];
+test('named imports of ES modules draw from squall', () => all(run(IMPORTED, { flags: REGISTER, type: 'mjs' }), 1));
+test('without it, no name draws from squall, even if squall is loaded', () => {
+  const flags = ['--require', COUNT_DRAWS, '--require', 'squall'];
   all(run(REQUIRED, { flags }), 0);
   all(run(IMPORTED, { flags, type: 'mjs' }), 0);
 });
@@ -81,7 +80,7 @@ test('a named import of an ES module that was loaded before draws from squall to
   assert.deepEqual(run(program, { type: 'mjs' }), [false, true]);
 });
 
-test('a name that was copied before stays', () => {
+test('a name that was copied before is not replaced', () => {
   const [copied, looked_up] = run(
     `const crypto = require('node:crypto');
      const { randomBytes } = crypto;
@@ -114,7 +113,7 @@ if (!isMainThread) {
   process.on('exit', () => console.log(JSON.stringify(result)));
 }`;
 
-test('flags reach workers and forks, NODE_OPTIONS everything, a call of require nothing', () => {
+test('flags reach workers and forks, NODE_OPTIONS all of them, a call of require none', () => {
   const nothing = { main: false, worker: false, workerWithoutFlags: false, fork: false, spawn: false };
   const everything = { main: true, worker: true, workerWithoutFlags: true, fork: true, spawn: true };
   const register = path.join(folder, 'register.js');

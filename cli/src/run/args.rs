@@ -75,11 +75,12 @@ pub struct RunArguments {
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
 
-    /// Have Python draw from squall what it draws by default: random, numpy.random, secrets, os.urandom
+    /// Make Python's random, numpy.random, secrets and os.urandom draw from squall
     ///
-    /// As of `python -m squall enable`, in this program and all that it starts, by a sitecustomize.py in
-    /// PYTHONPATH, after which Python's own has its turn. A Python without the package squall ends with
-    /// one line and the exit code 2. One that ignores PYTHONPATH (-E, -I) or sitecustomize (-S) is not reached.
+    /// Does in this program and in all that it starts what `python -m squall enable` does, by a
+    /// sitecustomize.py in PYTHONPATH, which then imports Python's own. A Python without the package squall
+    /// ends with one line and the exit code 2. One that ignores PYTHONPATH (-E, -I) or sitecustomize (-S) is
+    /// not reached.
     #[arg(long)]
     pub python: bool,
 

@@ -1,4 +1,5 @@
-//! `squall run --python`: the folder of sitecustomize.py, which Python imports at its start, for PYTHONPATH.
+//! `squall run --python`: puts the folder of squall's sitecustomize.py, which Python imports when it starts, into
+//! PYTHONPATH.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,10 +8,10 @@ use std::path::PathBuf;
 use squall_tools::Failure;
 use squall_tools::places;
 
-/// The variable in which Python looks for modules to import.
+/// The variable that lists folders in which Python looks for modules.
 pub const VARIABLE: &str = "PYTHONPATH";
 
-/// The variable's new value: the folder, then the folders that are already there.
+/// The variable's new value: the folder of sitecustomize.py, then the folders that it already lists.
 ///
 /// # Errors
 /// The folder is missing, or the variable cannot hold its path.

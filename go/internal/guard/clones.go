@@ -10,119 +10,116 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whether this machine was cloned, for what a program must not share with its clones: as a number for each request,
-// and as a message. Squall's own bytes need neither.
-
-// Clones tells of clones of this machine by an immediate signal or else by the kernel's log. It must never say that there was no
-// clone if it has neither.
-type Clones struct {
+// CloneDetector notices clones of this machine, by an immediate signal or else by the kernel's log. Without either, it
+// must say that clones are unknown, never that there was none.
+type CloneDetector struct {
 	policy *Policy
 	// messages is nil if there is an immediate signal, or if this process may not read the kernel's log.
 	messages *cloneMessages
 }
 
-// FindClones looks for the machine's signals. The kernel's generation should have been found before, which a request
-// for random bytes does: otherwise each look at the kernel's log takes a system call.
-func FindClones() *Clones { return newClones(Decide()) }
+// NewCloneDetector looks for the machine's signals. Draw from squall before, so that it finds the kernel's generation:
+// otherwise each call of Generation reads the kernel's log, if that is the signal.
+func NewCloneDetector() *CloneDetector { return cloneDetectorFor(Decide()) }
 
-func newClones(policy *Policy) *Clones {
-	clones := &Clones{policy: policy}
+func cloneDetectorFor(policy *Policy) *CloneDetector {
+	detector := &CloneDetector{policy: policy}
 	if policy.HasVMGenID && !policy.HasImmediateSignal() {
 		if log := openKernelLog(); log != nil {
-			clones.messages = new(cloneMessages)
-			clones.messages.log.Store(log)
+			detector.messages = new(cloneMessages)
+			detector.messages.log.Store(log)
 		}
 	}
-	return clones
+	return detector
 }
 
 // Signal returns the name of the signal; "" if there is none.
-func (c *Clones) Signal() string {
+func (d *CloneDetector) Signal() string {
 	switch {
-	case c.policy.HasImmediateSignal():
-		return c.policy.signal.guard
-	case c.messages != nil:
+	case d.policy.HasImmediateSignal():
+		return d.policy.signal.guard
+	case d.messages != nil:
 		return "kernel-log"
 	default:
 		return ""
 	}
 }
 
-// Generation returns a number that differs from earlier ones once this process may run in another copy of its
-// machine; false if that is unknown.
-func (c *Clones) Generation() (generation uint64, known bool) {
+// Generation returns a number that changes when this process may be running in a clone of its machine; false if that
+// is unknown.
+func (d *CloneDetector) Generation() (generation uint64, known bool) {
 	switch {
-	case c.policy.HasImmediateSignal():
-		return c.policy.signal.value(), true
-	case c.messages != nil:
-		return c.messages.number()
+	case d.policy.HasImmediateSignal():
+		return d.policy.signal.value(), true
+	case d.messages != nil:
+		return d.messages.number()
 	default:
 		return 0, false
 	}
 }
 
-// lookPeriod is how often a signal is looked at that cannot be waited for.
-const lookPeriod = 100 * time.Millisecond
+// pollInterval is how often a signal is read whose device does not report changes.
+const pollInterval = 100 * time.Millisecond
 
 // Notify returns a channel that gets the new generation after each clone from now on, the latest only, until the
 // context ends. There must be a signal.
-func (c *Clones) Notify(ctx context.Context) <-chan uint64 {
-	news := make(chan uint64, 1)
-	file, takeNews := c.openToWait()
-	last, _ := c.Generation()
-	tell := func() {
-		now, _ := c.Generation()
+func (d *CloneDetector) Notify(ctx context.Context) <-chan uint64 {
+	generations := make(chan uint64, 1)
+	file, receive := d.openForPoll()
+	last, _ := d.Generation()
+	send := func() {
+		now, _ := d.Generation()
 		if now == last {
 			return
 		}
 		last = now
 		select {
-		case <-news:
+		case <-generations:
 		default:
 		}
-		news <- now // nobody else sends, so there is room
+		generations <- now // nobody else sends, so there is room
 	}
 	go func() {
-		defer close(news)
+		defer close(generations)
 		if file != nil {
 			defer file.Close()
 			defer context.AfterFunc(ctx, func() { file.Close() })()
 			if connection, err := file.SyscallConn(); err == nil {
-				// Ends with an error, as after the context has ended or the device was removed.
-				_ = connection.Read(func(descriptor uintptr) (isOver bool) {
-					err := takeNews(int(descriptor))
-					tell()
+				// Returns after an error: the context has ended, or the device was removed.
+				_ = connection.Read(func(descriptor uintptr) (isDone bool) {
+					err := receive(int(descriptor))
+					send()
 					return err != nil
 				})
 			}
 		}
-		for look := time.NewTicker(lookPeriod); ; {
+		for ticker := time.NewTicker(pollInterval); ; {
 			select {
 			case <-ctx.Done():
 				return
-			case <-look.C:
-				tell()
+			case <-ticker.C:
+				send()
 			}
 		}
 	}()
-	return news
+	return generations
 }
 
-// openToWait opens what becomes readable after a clone: the signal's device, if its driver reports changes, or else the
-// kernel's log, where a message follows a change of vmgenid's page. takeNews makes it wait for the next clone. There is
-// no file if there is neither.
-func (c *Clones) openToWait() (file *os.File, takeNews func(descriptor int) error) {
-	if device, ok := c.policy.signal.openToWait(); ok {
+// openForPoll opens a file that becomes readable after a clone: the signal's device, if its driver reports changes, or
+// else the kernel's log, which gets a message after vmgenid's page has changed. After receive, the file is readable
+// again only after the next clone. It returns nil if there is neither.
+func (d *CloneDetector) openForPoll() (file *os.File, receive func(descriptor int) error) {
+	if device, ok := d.policy.signal.openForPoll(); ok {
 		return os.NewFile(uintptr(device), "device"), func(device int) error {
 			_, err := unix.Pread(device, make([]byte, 8), 0)
 			return err
 		}
 	}
-	messages := c.messages
+	messages := d.messages
 	if messages == nil {
-		messages = new(cloneMessages) // they only wake up
+		messages = new(cloneMessages) // only to be notified: the generation is the signal's
 	}
-	if c.policy.HasVMGenID {
+	if d.policy.HasVMGenID {
 		if log := openKernelLog(); log != nil {
 			return os.NewFile(uintptr(log.descriptor), logPath), messages.receive
 		}
@@ -130,9 +127,9 @@ func (c *Clones) openToWait() (file *os.File, takeNews func(descriptor int) erro
 	return nil, nil
 }
 
-// openToWait opens the signal's device once more, if its driver reports changes to poll(2). A driver without support
-// reports at once that everything is possible, even writing, or that the device has hung up.
-func (s *cloneSignal) openToWait() (device int, ok bool) {
+// openForPoll opens the signal's device once more, if its driver reports changes to poll(2). A driver that does not
+// reports at once that the device is writable too, or that it has hung up.
+func (s *cloneSignal) openForPoll() (device int, ok bool) {
 	if !s.isImmediate() {
 		return 0, false
 	}

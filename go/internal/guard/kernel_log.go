@@ -13,26 +13,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's own message that this VM was cloned, and the number of the newest.
+// The clone generation by the kernel's log, where the kernel reports that this VM was cloned.
 //
-// Linux writes it to its log after vmgenid's interrupt, when it has reseeded its RNG (add_vmfork_randomness in
-// drivers/char/random.c; 5.18). So nothing is read as long as the kernel's generation stays the same. /dev/kmsg returns one
-// record for each read, with a sequence number: that of the newest clone's message stands for the generation of the
-// machine. A program's records cannot pass for the kernel's.
+// After vmgenid's interrupt, Linux reseeds its RNG and then writes the message to its log (add_vmfork_randomness in
+// drivers/char/random.c; 5.18). So a request only compares the kernel's generation, and reads the log if that has
+// changed. /dev/kmsg returns one record for each read, with a sequence number. That of the newest message about a clone
+// is the clone generation. Programs cannot write records in the kernel's name.
 
-// cloneMessages is what this process knows of clones by the kernel's log.
+// cloneMessages is what this process has read in the kernel's log about clones.
 type cloneMessages struct {
-	// newest is the number of the newest clone's message plus 1; 0 if none came.
-	newest atomic.Uint64
-	// doubts is how often a message may have been missed.
-	doubts atomic.Uint64
-	// isLost is set if the log cannot be read any more.
-	isLost atomic.Bool
-	// settled is the generation of the kernel's RNG under which no message is awaited any more.
-	settled atomic.Uint64
-	// awaited is the generation that a message may belong to, and awaitedSince is when it was first seen, or later.
-	awaited      atomic.Uint64
-	awaitedSince atomic.Int64
+	// newestMessage is the sequence number, plus 1, of the newest message about a clone; 0 if none came.
+	newestMessage atomic.Uint64
+	// possibleMisses is how often this process may have missed a message.
+	possibleMisses atomic.Uint64
+	// isUnreadable is set if this process can no longer read the log.
+	isUnreadable atomic.Bool
+	// settledGeneration is the generation of the kernel's RNG for which no more messages can come.
+	settledGeneration atomic.Uint64
+	// awaitedGeneration is the generation of the kernel's RNG for which a message may still come, and awaitedSince is
+	// when it was first seen, or later.
+	awaitedGeneration atomic.Uint64
+	awaitedSince      atomic.Int64
 
 	log atomic.Pointer[kernelLog]
 }
@@ -40,66 +41,67 @@ type cloneMessages struct {
 // kernelLog is the kernel's log, open at its end.
 type kernelLog struct {
 	descriptor int
-	// process is the one that opened it: a forked child has the same position in it.
+	// process is the one that opened the log. A forked child shares its parent's position in the log.
 	process int
 }
 
 // logPath is where the kernel's log is; a test replaces it.
 var logPath = "/dev/kmsg"
 
-// messageGrace is how long after a reseed a message may come, in nanoseconds: the kernel writes it right after.
-const messageGrace = int64(time.Second)
+// messageDelay is how long after a reseed its message may come, in nanoseconds. The kernel writes it right after the
+// reseed.
+const messageDelay = int64(time.Second)
 
 var processStart = time.Now()
 
 // sinceStart returns a time in nanoseconds; a test replaces it.
 var sinceStart = func() int64 { return int64(time.Since(processStart)) }
 
-// number returns a number that changes with each clone's message, and with each doubt; false if the log cannot be read
-// any more.
+// number returns a number that changes with each message about a clone, and when one may have been missed; false if
+// this process can no longer read the log.
 func (m *cloneMessages) number() (number uint64, known bool) {
-	if generation := mappedGeneration(); generation == 0 || generation != m.settled.Load() {
+	if generation := mappedGeneration(); generation == 0 || generation != m.settledGeneration.Load() {
 		m.readPending(generation)
 	}
-	return m.newest.Load() + m.doubts.Load()<<40, !m.isLost.Load() // no log has 2^40 records
+	return m.newestMessage.Load() + m.possibleMisses.Load()<<40, !m.isUnreadable.Load() // no log has 2^40 records
 }
 
-// readPending reads what the log has got under the kernel's generation, or under any, if that cannot be seen.
+// readPending reads the messages that have come. The generation is the kernel's, or 0 if the kernel does not show it.
 func (m *cloneMessages) readPending(generation uint64) {
-	before := m.newest.Load()
+	before := m.newestMessage.Load()
 	log := m.log.Load()
 	if log.process != os.Getpid() || !log.isOpen() {
-		// The parent may have read a message from the log of both.
+		// The parent may have read a message that this process has not.
 		if own := openKernelLog(); own == nil {
-			m.isLost.Store(true)
+			m.isUnreadable.Store(true)
 		} else if m.log.CompareAndSwap(log, own) {
 			if log.isOpen() {
 				unix.Close(log.descriptor)
 			}
-			m.doubts.Add(1)
+			m.possibleMisses.Add(1)
 		} else {
 			unix.Close(own.descriptor)
 		}
 		return
 	}
 	if m.receive(log.descriptor) != nil {
-		m.isLost.Store(true)
+		m.isUnreadable.Store(true)
 		return
 	}
 	now := sinceStart()
-	if m.awaited.Load() != generation {
-		// Stored first: whoever sees the generation must not see the time of the one before.
+	if m.awaitedGeneration.Load() != generation {
+		// The time is stored first: a goroutine that reads the generation then reads its time, or a later one.
 		m.awaitedSince.Store(now)
-		m.awaited.Store(generation)
+		m.awaitedGeneration.Store(generation)
 	}
-	if now-m.awaitedSince.Load() > messageGrace || m.newest.Load() != before {
-		m.settled.Store(generation)
+	if now-m.awaitedSince.Load() > messageDelay || m.newestMessage.Load() != before {
+		m.settledGeneration.Store(generation)
 	}
 }
 
 // receive reads all records that have come, without waiting.
 func (m *cloneMessages) receive(log int) error {
-	const longest = 1024 // longer records are left out
+	const longest = 1024 // messages about clones are shorter; the kernel skips a record that does not fit
 	var record [longest]byte
 	for {
 		// unix.Read would allocate memory.
@@ -108,29 +110,29 @@ func (m *cloneMessages) receive(log int) error {
 		case errno == 0 && length == 0, errno == unix.EAGAIN:
 			return nil
 		case errno == 0:
-			m.note(cloneNumber(string(record[:length])))
+			m.keepNewest(numberOfCloneMessage(string(record[:length])))
 		case errno == unix.EINTR, errno == unix.EINVAL:
 		case errno == unix.EPIPE:
-			m.doubts.Add(1) // records were overwritten, and one may have been about a clone
+			m.possibleMisses.Add(1) // the kernel has overwritten records, of which one may have been about a clone
 		default:
 			return errno
 		}
 	}
 }
 
-// note records the number of a clone's message, if it is the newest.
-func (m *cloneMessages) note(number uint64) {
-	for newest := m.newest.Load(); number > newest; newest = m.newest.Load() {
-		if m.newest.CompareAndSwap(newest, number) {
+// keepNewest stores the number of a message about a clone, unless a newer one is stored.
+func (m *cloneMessages) keepNewest(number uint64) {
+	for newestMessage := m.newestMessage.Load(); number > newestMessage; newestMessage = m.newestMessage.Load() {
+		if m.newestMessage.CompareAndSwap(newestMessage, number) {
 			return
 		}
 	}
 }
 
-// cloneNumber returns the sequence number of a record plus 1; 0 if it is not the kernel's message about a clone. In
-// "5,817,8816751,-;random: …" the first number is the priority plus eight times the facility, which is 0 for the kernel
-// alone.
-func cloneNumber(record string) uint64 {
+// numberOfCloneMessage returns the sequence number of a record plus 1; 0 if it is not the kernel's message about a
+// clone. For "5,817,8816751,-;random: …" it is 818. The first number is the priority, plus eight times the facility,
+// which is 0 for the kernel alone.
+func numberOfCloneMessage(record string) uint64 {
 	head, text, _ := strings.Cut(record, ";")
 	fields := strings.Split(head, ",")
 	priority, err := strconv.Atoi(fields[0])
@@ -145,7 +147,7 @@ func cloneNumber(record string) uint64 {
 	return number + 1
 }
 
-// isKernelLog reports whether a file is the kernel's log: in containers another device can be in its place. A test
+// isKernelLog reports whether a file is the kernel's log. In containers, /dev/kmsg can be another device. A test
 // replaces it.
 var isKernelLog = func(status *unix.Stat_t) bool {
 	return status.Mode&unix.S_IFMT == unix.S_IFCHR && status.Rdev == unix.Mkdev(1, 11)
@@ -162,11 +164,11 @@ func openKernelLog() *kernelLog {
 		unix.Close(log)
 		return nil
 	}
-	_, _ = unix.Seek(log, 0, unix.SEEK_END) // fails for a test's pipe, which is empty
+	_, _ = unix.Seek(log, 0, unix.SEEK_END) // fails for the FIFO of a test, which is empty
 	return opened
 }
 
-// isOpen reports whether the descriptor is the log: a program may have closed it, and opened something else.
+// isOpen reports whether the descriptor is the log. A program may have closed it, and opened something else.
 func (l *kernelLog) isOpen() bool {
 	var status unix.Stat_t
 	return unix.Fstat(l.descriptor, &status) == nil && isKernelLog(&status)

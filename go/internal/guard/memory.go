@@ -1,7 +1,7 @@
 //go:build linux && (amd64 || arm64) && !purego
 
 // Package guard answers two questions: may this state still be used, and where may it live? It also tells programs
-// whether this machine was cloned ([Clones]).
+// whether this machine was cloned ([CloneDetector]).
 //
 // The package deals with the operating system and has no cryptography. It provides memory outside Go's
 // heap that a fork or the kernel wipes ([Page]), and epochs ([Epoch]): numbers that change when state that

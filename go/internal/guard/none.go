@@ -5,17 +5,17 @@ package guard
 
 import "context"
 
-// Clones knows of no signal of clones.
-type Clones struct{}
+// CloneDetector has no signal of clones.
+type CloneDetector struct{}
 
-// FindClones finds none.
-func FindClones() *Clones { return new(Clones) }
+// NewCloneDetector returns one without a signal.
+func NewCloneDetector() *CloneDetector { return new(CloneDetector) }
 
 // Signal returns "".
-func (*Clones) Signal() string { return "" }
+func (*CloneDetector) Signal() string { return "" }
 
-// Generation returns that it is unknown.
-func (*Clones) Generation() (generation uint64, known bool) { return 0, false }
+// Generation returns false: it is unknown.
+func (*CloneDetector) Generation() (generation uint64, known bool) { return 0, false }
 
-// Notify is not called without a signal.
-func (*Clones) Notify(context.Context) <-chan uint64 { return nil }
+// Notify must not be called without a signal.
+func (*CloneDetector) Notify(context.Context) <-chan uint64 { return nil }

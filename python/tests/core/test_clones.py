@@ -1,5 +1,5 @@
-"""Notifications of clones, of which a forked child is a stand-in: it may have missed one, so its generation changes with
-the kernel's next reseed."""
+"""Notifications of clones. A forked child stands for a clone: its generation changes with the kernel's next reseed,
+because it may have missed a message."""
 
 import os
 
@@ -8,8 +8,8 @@ import pytest
 import squall
 from helpers import run_python
 
-# `in_child` runs the rest in a child. There `reseed` makes the kernel reseed, and `log` wakes up what waits for its log.
-PREPARED = """
+# `in_child` runs the rest in a child process, `reseed` makes the kernel reseed, `write_log` writes to its log.
+FUNCTIONS = """
 import fcntl, os, sys, threading, squall
 squall.clone_generation()
 
@@ -22,7 +22,7 @@ def reseed():
     with open("/dev/urandom") as kernel:
         fcntl.ioctl(kernel, 0x5207)
 
-def log():
+def write_log():
     with open("/dev/kmsg", "w") as kernel:
         kernel.write("squall is tested")
 """
@@ -33,10 +33,10 @@ needs_log = pytest.mark.skipif(
 )
 
 
-def test_what_is_known_is_said_together():
+def test_the_generation_is_known_if_there_is_a_signal():
     assert (squall.clone_generation() is None) == (squall.clone_signal() is None)
     if squall.clone_signal() is None:
-        with pytest.raises(OSError, match="nothing shows this process"):
+        with pytest.raises(OSError, match="this process cannot notice clones"):
             squall.CloneWatch()
 
 
@@ -50,11 +50,11 @@ before = squall.clone_generation()
 assert not watch.wait(0)
 if {is_clone}:
     reseed()
-log()
+write_log()
 assert watch.wait(60 if {is_clone} else 0.2) == {is_clone}
 assert (squall.clone_generation() != before) == {is_clone}
 """
-    assert run_python(PREPARED + code) == ""
+    assert run_python(FUNCTIONS + code) == ""
 
 
 @needs_log
@@ -64,7 +64,7 @@ import asyncio
 
 async def main():
     watch, before = squall.CloneWatch(), squall.clone_generation()
-    asyncio.get_running_loop().call_soon(lambda: (reseed(), log()))
+    asyncio.get_running_loop().call_soon(lambda: (reseed(), write_log()))
     async for generation in watch:
         assert generation == squall.clone_generation() != before
         return
@@ -72,11 +72,11 @@ async def main():
 in_child()
 asyncio.run(main())
 """
-    assert run_python(PREPARED + code) == ""
+    assert run_python(FUNCTIONS + code) == ""
 
 
 @needs_log
-def test_functions_are_called_in_children_also_after_an_exception():
+def test_children_call_functions_also_after_an_exception():
     code = """
 read, write = os.pipe()
 threading.excepthook = lambda arguments: os.write(write, arguments.exc_type.__name__.encode() + b" ")
@@ -90,8 +90,8 @@ def notice():
 
 in_child()
 reseed()
-log()
+write_log()
 with open(read) as pipe:
     assert pipe.readline() == "ZeroDivisionError noticed\\n"
 """
-    assert run_python(PREPARED + code) == ""
+    assert run_python(FUNCTIONS + code) == ""

@@ -1,6 +1,6 @@
-"""squall.install(random=True): the module `random` draws from squall until a program seeds, and then as always.
+"""squall.install(random=True): `random` draws from squall until a program seeds, and then from its own generator.
 
-Forks that Python does not notice stand for clones of a machine: Python itself seeds `random` in children of its own.
+Forks that Python does not notice stand for clones of a machine. In other forked children, Python itself seeds `random`.
 """
 
 import os
@@ -8,7 +8,7 @@ import pickle
 import random
 import signal
 from random import betavariate, gauss, getstate, randint, seed, setstate
-from random import random as twisters
+from random import random as twister_random
 
 import pytest
 
@@ -34,7 +34,7 @@ def drawn():
 """
 exec(DRAWS)
 SEEDS = ["42", "-7", "0", "2**5000", "'a seed'", "b'bytes'", "bytearray(3)", "1.5", "'old', 1", "b'old', 1"]
-unseeded = {"early": lambda: gauss(), "late": lambda: random.gauss(), "a function": lambda: random.getrandbits(64)}
+UNSEEDED = {"early": lambda: gauss(), "late": lambda: random.gauss(), "a function": lambda: random.getrandbits(64)}
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_every_function_is_there():
 
 
 def test_seeded_numbers_are_the_stock_ones(installed):
-    """Also by `seed`, `gauss` and `randint` that were imported before."""
+    """Also with `seed`, `gauss` and `randint` that were imported before."""
     results = stock(f"print([(random.seed({'), drawn()), (random.seed('.join(SEEDS)}), drawn())])")
     for text, (_, expected) in zip(SEEDS, results, strict=True):
         for function in [random.seed, seed]:
@@ -66,8 +66,8 @@ def test_seeded_numbers_are_the_stock_ones(installed):
     assert drawn() != drawn()
 
 
-def test_states(installed):
-    """Of a stock generator, also pickled, in both directions; asked for while unseeded, what follows is replayed."""
+def test_states_are_interchangeable(installed):
+    """`setstate` takes a stock generator's state, also unpickled. `getstate`, also while unseeded, returns one."""
     theirs = stock("random.seed(5); random.gauss(); print((random.getstate(), drawn()))")
     for state, set_state in [(theirs[0], setstate), (pickle.loads(pickle.dumps(theirs[0])), random.setstate)]:
         set_state(state)
@@ -100,21 +100,21 @@ def test_wrong_arguments_are_refused_as_always(installed):
 
 
 @pytest.mark.parametrize("how", [os.fork, fork_unnoticed])
-@pytest.mark.parametrize("name", unseeded)
+@pytest.mark.parametrize("name", UNSEEDED)
 def test_children_do_not_repeat(name, how, installed):
-    draw = unseeded[name]
+    draw = UNSEEDED[name]
     draw()
     assert not repeated(in_children(20, lambda: repr(draw()).encode(), how))
 
 
-@pytest.mark.parametrize("name", unseeded)
+@pytest.mark.parametrize("name", UNSEEDED)
 def test_control_children_repeat(name):
-    """Without install; and the twister's own function, which was imported before."""
-    draw = unseeded[name]
+    """Without install, with the twister's own function, and with a seed."""
+    draw = UNSEEDED[name]
     draw()
     assert repeated(in_children(20, lambda: repr(draw()).encode(), fork_unnoticed)) == 19
     with squall.install(random=True):
-        assert repeated(in_children(20, lambda: repr(twisters()).encode(), fork_unnoticed)) == 19
+        assert repeated(in_children(20, lambda: repr(twister_random()).encode(), fork_unnoticed)) == 19
         random.seed(5)
         draw()
         assert repeated(in_children(20, lambda: repr(draw()).encode(), fork_unnoticed)) == 19
@@ -127,23 +127,23 @@ def test_a_forked_child_is_unseeded_again(installed):
     assert [random.random(), gauss()] == [expected.random(), expected.gauss()]
 
 
-def test_names_go_on_after_uninstall():
-    """What was imported meanwhile is the stock generator's, in the state that it had before."""
+def test_imported_names_work_after_uninstall():
+    """Names that were imported while squall was installed draw from the stock generator, in its state from before."""
     seed(5)
     first = gauss()
     state = random.getstate()
     with squall.install(random=True):
         from random import getrandbits, random as late
 
-        assert [gauss(), gauss(), late(), betavariate(1, 2)] and random.random is not twisters
+        assert [gauss(), gauss(), late(), betavariate(1, 2)] and random.random is not twister_random
         assert late == pickle.loads(pickle.dumps(random.random))
         assert type(pickle.loads(pickle.dumps(randint)).__self__) is squall.Random
-    assert random.getstate() == state and random.random is twisters and type(random._inst) is random.Random
+    assert random.getstate() == state and random.random is twister_random and type(random._inst) is random.Random
     expected = random.Random(5)
     assert [first, gauss(), late(), getrandbits(9)] == [
         expected.gauss(), expected.gauss(), expected.random(), expected.getrandbits(9)
     ]
-    # Seeded meanwhile, it goes on too.
+    # The same after a seed while squall was installed.
     with squall.install(random=True):
         random.seed(5)
         assert type(pickle.loads(pickle.dumps(randint)).__self__) is random.Random
@@ -158,13 +158,13 @@ def test_installations_with_different_keywords():
     with squall.install(random=True):
         assert random.random() == random.Random(5).random()
     more.uninstall()
-    assert random.random is twisters and _random._originals
+    assert random.random is twister_random and _random._originals
     more.uninstall()
     plain.uninstall()
     assert not _random._originals
 
 
-def test_threads_and_signals(installed):
+def test_threads_and_signal_handlers_do_not_repeat(installed):
     drawn = in_threads(lambda _: [random.random() for _ in range(3000)])
     assert not repeated(drawn)
 

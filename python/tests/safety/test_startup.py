@@ -1,6 +1,6 @@
 """Programs that do not know of squall, after `python -m squall enable` and under `squall run --python`.
 
-The environment is one of the test's own, in which a file tests.pth leads to the packages of this one.
+Each test has its own environment, in which a file tests.pth adds the packages of this one.
 """
 
 import os
@@ -16,15 +16,15 @@ from helpers import need, run_python
 from safety.test_interpreters import CREATE
 
 SITECUSTOMIZE = pathlib.Path(__file__).parents[3] / "cli/src/run/python"
-SHOW = """
+DEFINE_CLASSES = """
 import random
 from random import random as early
-def shown():
+def classes():
     return str(type(random._inst)), type(early.__self__).__name__
 """
-SQUALLS = str(("<class 'squall._defaults._Default'>", "UntilSeeded"))
-STOCK = str(("<class 'random.Random'>", "Random"))
-PRINT = f"{SHOW}\nprint(shown())"
+OF_SQUALL = str(("<class 'squall._random_defaults._RandomUntilSeeded'>", "FunctionsUntilSeeded"))
+OF_CPYTHON = str(("<class 'random.Random'>", "Random"))
+PRINT_CLASSES = f"{DEFINE_CLASSES}\nprint(classes())"
 
 
 class Environment:
@@ -58,26 +58,26 @@ def started(request, environment, monkeypatch):
     return environment
 
 
-def test_enabled_and_disabled(environment):
+def test_enable_and_disable(environment):
     file = environment.packages / "squall.pth"
     for _ in range(2):
-        assert environment.run(PRINT) == STOCK + "\n"
+        assert environment.run(PRINT_CLASSES) == OF_CPYTHON + "\n"
         assert environment.command("status").stdout.startswith(f"not enabled: python -m squall enable writes {file}\n")
         for _ in range(2):
             assert str(file) in environment.command("enable").stdout
-        assert environment.run(PRINT) == SQUALLS + "\n"
+        assert environment.run(PRINT_CLASSES) == OF_SQUALL + "\n"
         shown = environment.command("status").stdout
         assert shown.startswith("enabled: ") and shown.endswith("at its start: yes\n") and str(file) in shown
         for _ in range(2):
             assert environment.command("disable").stdout.startswith("not enabled")
-    # Not even an error, once squall is uninstalled.
+    # Without squall, the file squall.pth does nothing, and is no error.
     environment.command("enable")
     environment.link.unlink()
-    assert environment.run(PRINT) == STOCK + "\n"
+    assert environment.run(PRINT_CLASSES) == OF_CPYTHON + "\n"
 
 
 @pytest.mark.parametrize("command", ["enable", "disable"])
-def test_a_file_that_cannot_be_changed(environment, command):
+def test_a_file_that_cannot_be_changed_is_an_error(environment, command):
     (environment.packages / "squall.pth").mkdir()
     done = environment.command(command)
     assert done.returncode == 1 and done.stderr.startswith("squall: ") and "squall.pth cannot be" in done.stderr
@@ -94,49 +94,49 @@ def test_python_starts_without_importing_squall(started):
         "import os; assert len(os.urandom(3)) == 3; assert os.urandom.__module__ == 'squall._random'",
         "from os import urandom; assert urandom(9) != urandom(9); squall()",
         "import uuid; assert uuid.uuid4() != uuid.uuid4(); squall()",
-        "import tempfile, random; assert random.random.__self__.stock is False; squall()",
-        "import squall, random; assert random.random.__self__.stock is False",
+        "import tempfile, random; assert random.random.__self__.uses_stock is False; squall()",
+        "import squall, random; assert random.random.__self__.uses_stock is False",
         "import random; random.seed(5); assert random.random() == random.Random(5).random()",
     ],
 )
-def test_the_first_use_imports_it(started, use):
+def test_the_first_use_imports_squall(started, use):
     assert started.run(f"import sys\nsquall = lambda: sys.modules['squall']\n{use}") == ""
 
 
-def test_numpy(started):
+def test_numpy_draws_from_squall(started):
     need("numpy")
     use = "from numpy.random import default_rng, get_bit_generator; print(hasattr(get_bit_generator(), '_words'))"
     assert started.run(f"{use}; print(hasattr(default_rng().bit_generator, '_words'))") == "True\n" * 2
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_processes(started, method, tmp_path):
+def test_child_processes_draw_from_squall(started, method, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        f"{SHOW}\nimport multiprocessing\nif __name__ == '__main__':\n"
-        f"    with multiprocessing.get_context({method!r}).Pool(1) as pool:\n        print(pool.apply(shown))\n"
+        f"{DEFINE_CLASSES}\nimport multiprocessing\nif __name__ == '__main__':\n"
+        f"    with multiprocessing.get_context({method!r}).Pool(1) as pool:\n        print(pool.apply(classes))\n"
     )
-    assert started.run(f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')") == SQUALLS + "\n"
-    code = f"import subprocess, sys; subprocess.run([sys.executable, '-P', '-c', {PRINT!r}], check=True)"
-    assert started.run(code) == SQUALLS + "\n"
+    assert started.run(f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')") == OF_SQUALL + "\n"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-P', '-c', {PRINT_CLASSES!r}], check=True)"
+    assert started.run(code) == OF_SQUALL + "\n"
 
 
-def test_an_interpreter_with_a_gil_of_its_own(started):
-    """The kernel and the stock generators serve it, and it says so."""
+def test_an_interpreter_with_a_gil_of_its_own_warns(started):
+    """It draws from the kernel and the stock generators, and warns."""
     code = f"""
 import warnings
 with warnings.catch_warnings(record=True) as caught:
     import os, random
     os.urandom(3)
-{SHOW}
-print(shown(), len(caught), flush=True)"""
+{DEFINE_CLASSES}
+print(classes(), len(caught), flush=True)"""
     own = sys.version_info >= (3, 12)
-    expected = f"{STOCK} 1\n" if own else f"{SQUALLS} 0\n"
-    one = f"\none = create({own})\ninterpreters.run_string(one, {code!r})\ninterpreters.destroy(one)\n{PRINT}"
-    assert started.run(CREATE + one) == f"{expected}{SQUALLS}\n"
+    expected = f"{OF_CPYTHON} 1\n" if own else f"{OF_SQUALL} 0\n"
+    one = f"\none = create({own})\ninterpreters.run_string(one, {code!r})\ninterpreters.destroy(one)\n{PRINT_CLASSES}"
+    assert started.run(CREATE + one) == f"{expected}{OF_SQUALL}\n"
 
 
-def test_without_the_package_python_ends(environment):
+def test_python_ends_without_the_package(environment):
     environment.link.unlink()
     command = [environment.python, "-P", "-c", "print(1)"]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(SITECUSTOMIZE)})

@@ -1,4 +1,4 @@
-// Gives 64 random bytes for each letter that it reads, until there are no more: Node.js in a sandbox that is cloned.
+// Writes 64 random bytes for each letter that it reads, until its input ends. It is Node.js in the scenario `sandbox`.
 //
 //   u  four of crypto.randomUUID()
 //   b  crypto.randomBytes

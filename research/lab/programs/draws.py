@@ -1,4 +1,4 @@
-"""Gives 64 random bytes for each letter that it reads, until there are no more: Python in a sandbox that is cloned.
+"""Writes 64 random bytes for each letter that it reads, until its input ends. It is Python in the scenario `sandbox`.
 
 r  the module `random`
 n  NumPy's global generator
@@ -7,8 +7,8 @@ u  four of uuid.uuid4()
 o  OpenSSL's generator
 g  not random: eight times the clone generation of squall, or 0 if it is unknown
 
-With the argument `squall`, squall is installed. At the start, and with squall at each `g`, it fails unless a seed
-gives the stock generators' numbers.
+With the argument `squall`, it installs squall. At the start, and with squall at each `g`, it fails unless seeded
+generators return the numbers that they return without squall.
 """
 
 import os
@@ -21,7 +21,7 @@ import numpy
 
 
 def check_seeds():
-    """Fail unless seeded generators give the stock's numbers; then forget the seed."""
+    """Fail unless seeded generators return the numbers that they return without squall; then forget the seed."""
     random.seed(42)
     numpy.random.seed(42)
     drawn = random.random(), random.getrandbits(64), numpy.random.random(), numpy.random.default_rng(42).random()

@@ -140,8 +140,8 @@ pub fn is_sound(guest: &mut Guest) {
     }
 }
 
-/// Another identity, and how it stands in memory. Not the complement of the first: squall folds two words into one, and
-/// those of complements into the same.
+/// Another identity, and how it stands in memory. It is not the complement of the first one, because squall XORs the two
+/// words of an identity, and complements give the same result.
 const OTHER: &str = "fedcba98-7654-3210-fedc-ba9876543211";
 const OTHER_IN_MEMORY: &str = "98badcfe54761032fedcba9876543211";
 
@@ -243,7 +243,7 @@ fn an_open_mapping_shows_the_new_identity_and_watches_wake_up() {
         format!("before {IN_MEMORY}\nmapped {OTHER_IN_MEMORY}\nread {OTHER_IN_MEMORY}\n");
     assert_eq!(output, expected);
     assert_eq!(ok(&mut guest, "vmgenid id"), shown(OTHER_IN_MEMORY));
-    // The device wakes up who waits.
+    // The device notifies the command, which waits for it.
     wait_until_ok(
         &mut guest,
         "grep -q 'clone: signal vmgenid-page' /tmp/clones",

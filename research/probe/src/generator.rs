@@ -1,5 +1,4 @@
-//! The generators, which give 512 bits per request, and drawers, which record what a generator gives in its
-//! channel.
+//! Generators, which return 512 bits for each request, and drawers, which record a generator's outputs in its channel.
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -19,7 +18,7 @@ const LEN: usize = size_of::<Bits>();
 
 /// A generator of random bits.
 pub trait Generator: Send {
-    /// Makes a request. None if the generator has ended.
+    /// Makes a request. Returns `None` if the generator has ended.
     fn draw(&mut self) -> Option<Bits>;
 }
 
@@ -29,33 +28,33 @@ impl<F: FnMut() -> Bits + Send> Generator for F {
     }
 }
 
-/// squall, with one request for all bits.
+/// Draws from squall by one request for all bits.
 pub fn squall_bytes() -> Bits {
     let mut bytes = [0; LEN];
     squall::fill(&mut bytes);
     words(&bytes)
 }
 
-/// squall, with one request for each word.
-pub fn squall_words() -> Bits {
+/// Draws from squall by one request for each word of 64 bits.
+pub fn squall_u64s() -> Bits {
     core::array::from_fn(|_| squall::u64())
 }
 
-/// squall, with one request for each half of a word.
-pub fn squall_halves() -> Bits {
+/// Draws from squall by one request for each 32 bits.
+pub fn squall_u32s() -> Bits {
     let half = || u64::from(squall::u32());
     core::array::from_fn(|_| half() << 32 | half())
 }
 
-/// The kernel's generator, through the system call; rustix does not use the vDSO for it.
-pub fn kernels() -> Bits {
+/// Draws from the kernel's generator by the system call. rustix does not use the vDSO for it.
+pub fn kernel_bytes() -> Bits {
     let mut bytes = [0; LEN];
     getrandom(&mut bytes);
     words(&bytes)
 }
 
 /// A generator that is seeded from the kernel once and has no guards.
-pub fn naive() -> impl Generator {
+pub fn unguarded_rng() -> impl Generator {
     let mut seed = [0; 32];
     getrandom(&mut seed);
     let mut rng = StdRng::from_seed(seed);
@@ -111,7 +110,7 @@ impl Drawer {
         }
     }
 
-    /// Records what `generation` returns in place of the machine's generations.
+    /// Records the results of `generation` in place of the machine's generations.
     pub fn with_generation(self, mut generation: impl FnMut() -> u64 + Send + 'static) -> Drawer {
         let generations = Box::new(move || (generation(), 0));
         Drawer {

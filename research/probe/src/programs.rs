@@ -61,16 +61,16 @@ pub fn start(channels: &Channels) -> Result<Programs> {
     let guarded = Served::new(guarded, Interface::Openssl, COUNTERS);
     let own = Nginx::start("openssl", &[NO_PROVIDER])?;
     let drawers = vec![
-        preloaded(channels)?,
-        vec![plain(channels)?],
+        start_preloaded(channels)?,
+        vec![start_plain(channels)?],
         vec![drawer(channels, Source::NginxSquall, guarded)],
         vec![drawer(channels, Source::NginxOpenssl, own)],
     ];
     Ok(Programs::new(channels.memory, drawers))
 }
 
-/// The C program with the preload library. It also has a buffer of its own.
-fn preloaded(channels: &Channels) -> Result<Vec<Drawer>> {
+/// Starts the C program with the preload library; returns its drawers, of which the last reads a buffer of the program.
+fn start_preloaded(channels: &Channels) -> Result<Vec<Drawer>> {
     let program = Program::start(&[DRAWS], &[PRELOAD, (counters::VARIABLE, COUNTERS)])?;
     let interface = |(source, letter, interface)| {
         let served = Served::new(program.source(letter), interface, COUNTERS);
@@ -85,8 +85,8 @@ fn preloaded(channels: &Channels) -> Result<Vec<Drawer>> {
     Ok(drawers)
 }
 
-/// The C program without squall.
-fn plain(channels: &Channels) -> Result<Drawer> {
+/// Starts the C program without squall.
+fn start_plain(channels: &Channels) -> Result<Drawer> {
     let program = Program::start(&[DRAWS], &[])?;
     Ok(drawer(channels, Source::LibcKernel, program.source(b'g')))
 }
@@ -97,7 +97,7 @@ pub fn drawer(channels: &Channels, source: Source, generator: impl Generator + '
 }
 
 impl Programs {
-    /// Programs that are asked by these drawers.
+    /// Programs that these drawers ask, those of each program together.
     pub fn new(memory: Memory, drawers_by_program: Vec<Vec<Drawer>>) -> Programs {
         Programs {
             memory,
@@ -112,7 +112,7 @@ impl Programs {
         }
     }
 
-    /// squall's counters. Null if nothing is counted.
+    /// squall's counters; null if the programs do not count.
     pub fn served(&self) -> Result<Value> {
         if !Path::new(COUNTERS).exists() {
             return Ok(Value::Null);
@@ -142,7 +142,7 @@ impl Programs {
 /// The C program's path in the initramfs.
 const DRAWS: &str = "/programs/draws";
 
-/// A running program, which ends with the last of its sources.
+/// A running program. It ends when the last of its sources is dropped.
 #[derive(Clone)]
 pub struct Program(Arc<Mutex<Pipes>>);
 
@@ -178,7 +178,7 @@ impl Program {
         Ok(Program(Arc::new(Mutex::new(pipes))))
     }
 
-    /// The source for which this letter asks.
+    /// The source that this letter asks for.
     pub fn source(&self, letter: u8) -> impl Generator + use<> {
         let program = self.clone();
         move || program.ask(letter)

@@ -1,4 +1,4 @@
-//! Interpreters in the small userland of the scenario `sandbox`: Python, Node.js and Java, as they are and with squall.
+//! Interpreters in the scenario `sandbox`: Python, Node.js and Java, each without squall and with it.
 //!
 //! Each runs a script that answers a letter with 64 bytes of a generator, as the C program of
 //! [`programs`](crate::programs) does. Python with squall also answers with its clone generation, which it reads before
@@ -98,7 +98,7 @@ pub const INTERPRETERS: [Interpreter; 6] = [
     },
 ];
 
-/// Where Debian has NumPy's libraries before it links to them.
+/// Where NumPy finds its libraries, which Debian's packages link only when installed.
 const NUMPY_LIBRARIES: (&str, &str) = (
     "LD_LIBRARY_PATH",
     "/usr/lib/x86_64-linux-gnu/blas:/usr/lib/x86_64-linux-gnu/lapack",
@@ -106,7 +106,7 @@ const NUMPY_LIBRARIES: (&str, &str) = (
 
 const JAVA: &str = "/usr/lib/jvm/java-21-openjdk-amd64/bin/java";
 
-/// Or Java takes a quarter of the memory that the guest has.
+/// Without this, Java plans with a quarter of the guest's memory.
 const SMALL_HEAP: &str = "-Xmx64m";
 
 /// The letter that asks Python with squall for its clone generation.

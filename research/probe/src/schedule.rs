@@ -12,7 +12,9 @@ use squall_probe::{Mode, Source};
 use crate::Result;
 use crate::accumulator::{RecordedWhirlwind, ReseedingWhirlwind};
 use crate::bar;
-use crate::generator::{Drawer, kernels, naive, squall_bytes, squall_halves, squall_words};
+use crate::generator::{
+    Drawer, kernel_bytes, squall_bytes, squall_u32s, squall_u64s, unguarded_rng,
+};
 use crate::layout::{BURSTS, CHILD_EVERY, Channels, THREADS};
 use crate::process;
 use crate::system::VMGENID_PAGE;
@@ -153,7 +155,7 @@ fn draw_at_ticks(channels: &Channels, source: Source, phase: u64) {
     }
 }
 
-/// Number of outputs that the naive generator gives between two pauses in threads. Without pauses it
+/// Number of outputs that the unguarded_rng generator gives between two pauses in threads. Without pauses it
 /// would fill its channel before the snapshot, and the control would show nothing.
 const NAIVE_BURST: u64 = 8;
 
@@ -161,7 +163,7 @@ const NAIVE_BURST: u64 = 8;
 const NAIVE_PAUSE: Duration = Duration::from_micros(100);
 
 /// Starts threads that draw from `source` until the lab stops them or their channel is full. Only the
-/// naive generator pauses.
+/// unguarded_rng generator pauses.
 fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
     let memory = channels.memory;
     let mut known = THREADS.into_iter().chain(BURSTS);
@@ -171,10 +173,10 @@ fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
         .map(|instance| {
             let mut drawer = match source {
                 Source::SquallWords | Source::SquallBursts | Source::SquallEndlessBursts => {
-                    Drawer::new(channels, source, instance, squall_words)
+                    Drawer::new(channels, source, instance, squall_u64s)
                 }
-                Source::SquallU32 => Drawer::new(channels, source, instance, squall_halves),
-                Source::Naive => Drawer::new(channels, source, instance, naive()),
+                Source::SquallU32 => Drawer::new(channels, source, instance, squall_u32s),
+                Source::Naive => Drawer::new(channels, source, instance, unguarded_rng()),
                 _ => Drawer::new(channels, source, instance, squall_bytes),
             };
             let pauses = source == Source::Naive;
@@ -214,14 +216,14 @@ impl<'a> Schedule<'a> {
         mode: Mode,
         whirlwind: Option<RecordedWhirlwind>,
     ) -> Schedule<'a> {
-        let getrandom = Drawer::new(channels, Source::Getrandom, 0, kernels);
+        let getrandom = Drawer::new(channels, Source::Getrandom, 0, kernel_bytes);
         let drawers = match whirlwind {
             Some(whirlwind) => vec![
                 Drawer::new(channels, Source::Squall, 0, squall_bytes),
-                Drawer::new(channels, Source::SquallWords, 0, squall_words),
-                Drawer::new(channels, Source::SquallU32, 0, squall_halves),
+                Drawer::new(channels, Source::SquallWords, 0, squall_u64s),
+                Drawer::new(channels, Source::SquallU32, 0, squall_u32s),
                 getrandom,
-                Drawer::new(channels, Source::Naive, 0, naive()),
+                Drawer::new(channels, Source::Naive, 0, unguarded_rng()),
                 Drawer::new(
                     channels,
                     Source::Whirlwind,
@@ -230,7 +232,10 @@ impl<'a> Schedule<'a> {
                 ),
             ],
             None if mode == Mode::Bursts => {
-                vec![getrandom, Drawer::new(channels, Source::Naive, 0, naive())]
+                vec![
+                    getrandom,
+                    Drawer::new(channels, Source::Naive, 0, unguarded_rng()),
+                ]
             }
             None => vec![getrandom],
         };

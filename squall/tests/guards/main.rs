@@ -8,6 +8,7 @@
 
 mod aes256;
 mod buffered;
+mod clone_generation;
 mod clones;
 #[cfg(target_arch = "x86_64")]
 mod counter;
@@ -16,7 +17,6 @@ mod counter;
 mod ctr;
 mod drops;
 mod forks;
-mod generation;
 mod outputs;
 mod registers;
 mod reseeds;
@@ -30,7 +30,7 @@ mod threads;
 use std::process::{Command, ExitCode};
 use std::sync::{LazyLock, RwLock};
 
-use generation::News;
+use clone_generation::Event;
 use libtest_mimic::{Arguments, Completion, Trial};
 use squall::testing::{Failpoint, activate_for_testing};
 use squall::{Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
@@ -265,8 +265,8 @@ const NATIVE: Engine = if cfg!(target_arch = "aarch64") {
     Engine::AesNi
 };
 
-const RESEED: &[Need] = &[Need::Reseed];
-const RESEED_SEEN: &[Need] = &[Need::Reseed, Need::Generation];
+const KERNEL_RESEED: &[Need] = &[Need::Reseed];
+const KERNEL_RESEED_AND_GENERATION: &[Need] = &[Need::Reseed, Need::Generation];
 const STEPS: &[Need] = &[Need::Steps];
 const STEPS_UNDER_A_GENERATION: &[Need] = &[Need::Generation, Need::Steps];
 /// The needs of a case that watches the kernel's generation.
@@ -471,26 +471,26 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("clone/delayed/rng/control", clones::delayed_through_rng, &[SkipForkGuard, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("clone/pad-keys", clones::pad_schedule, &[PretendVmgenid, PretendVm], Held).reseeds_kernel().needs(&[Need::Generation, Need::Engine(NATIVE)]),
     case("clone/fresh", clones::fresh, &[SkipForkGuard], Held),
-    case("clone/generation/vmclock", || generation::follows_page(clones::Signal::vmclock, News::Clone), &[], Held),
-    case("clone/generation/vmclock/control", || generation::follows_page(clones::Signal::vmclock, News::Other), &[], Broken),
-    case("clone/generation/vmgenid-page", || generation::follows_page(|| clones::Signal::vmgenid(8), News::Clone), &[], Held),
-    case("clone/generation/log", || generation::follows_log(News::Clone), &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED),
-    case("clone/generation/log/control", || generation::follows_log(News::Other), &[PretendVmgenid], Broken).reseeds_kernel().needs(RESEED),
-    case("clone/generation/log/unseen-reseeds", || generation::follows_log(News::Clone), &[PretendVmgenid, HideGenerationAddress], Held).reseeds_kernel().needs(RESEED),
-    case("clone/generation/log/late", || generation::follows_late_message(News::Clone), &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED),
-    case("clone/generation/log/late/control", || generation::follows_late_message(News::Other), &[PretendVmgenid], Broken).reseeds_kernel().needs(RESEED),
-    case("clone/generation/descriptor", || generation::descriptor_is_readable(News::Clone), &[PretendVmgenid], Held),
-    case("clone/generation/descriptor/control", || generation::descriptor_is_readable(News::Other), &[PretendVmgenid], Broken),
-    case("clone/generation/fork", generation::child_is_told, &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED_SEEN),
-    case("clone/generation/fork/control", generation::child_is_told, &[PretendVmgenid, SkipForkGuard], Broken).reseeds_kernel().needs(RESEED_SEEN),
-    case("clone/generation/fork/then-clone", generation::child_notices_the_next_clone, &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED_SEEN),
-    case("clone/generation/fork/without-right", generation::child_without_the_right_does_not_deny, &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED_SEEN),
-    case("clone/generation/fork/without-right/control", generation::child_without_the_right_does_not_deny, &[PretendVmgenid, SkipForkGuard], Broken).reseeds_kernel().needs(RESEED_SEEN),
-    case("clone/generation/closed-descriptors", generation::descriptors_are_closed, &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED),
-    case("clone/generation/forged", generation::message_is_forged, &[PretendVmgenid], Held).reseeds_kernel().needs(RESEED),
-    case("clone/generation/unknown", || generation::is_unknown(c"/dev/kmsg"), &[HideVmgenid, PretendVm], Held),
-    case("clone/generation/unknown/no-log", || generation::is_unknown(c"/dev/null"), &[PretendVmgenid], Held),
-    case("clone/generation/unknown/no-log/control", || generation::is_unknown(c"/dev/null"), &[PretendVmgenid, SkipCloneDeviceCheck], Broken),
+    case("clone/generation/vmclock", || clone_generation::page_changes_generation(clones::Signal::vmclock, Event::Clone), &[], Held),
+    case("clone/generation/vmclock/control", || clone_generation::page_changes_generation(clones::Signal::vmclock, Event::Other), &[], Broken),
+    case("clone/generation/vmgenid-page", || clone_generation::page_changes_generation(|| clones::Signal::vmgenid(8), Event::Clone), &[], Held),
+    case("clone/generation/log", || clone_generation::message_changes_generation(Event::Clone), &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED),
+    case("clone/generation/log/control", || clone_generation::message_changes_generation(Event::Other), &[PretendVmgenid], Broken).reseeds_kernel().needs(KERNEL_RESEED),
+    case("clone/generation/log/unseen-reseeds", || clone_generation::message_changes_generation(Event::Clone), &[PretendVmgenid, HideGenerationAddress], Held).reseeds_kernel().needs(KERNEL_RESEED),
+    case("clone/generation/log/late", || clone_generation::late_message_changes_generation(Event::Clone), &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED),
+    case("clone/generation/log/late/control", || clone_generation::late_message_changes_generation(Event::Other), &[PretendVmgenid], Broken).reseeds_kernel().needs(KERNEL_RESEED),
+    case("clone/generation/descriptor", || clone_generation::descriptor_is_readable(Event::Clone), &[PretendVmgenid], Held),
+    case("clone/generation/descriptor/control", || clone_generation::descriptor_is_readable(Event::Other), &[PretendVmgenid], Broken),
+    case("clone/generation/fork", clone_generation::child_counts_its_parents_message, &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED_AND_GENERATION),
+    case("clone/generation/fork/control", clone_generation::child_counts_its_parents_message, &[PretendVmgenid, SkipForkGuard], Broken).reseeds_kernel().needs(KERNEL_RESEED_AND_GENERATION),
+    case("clone/generation/fork/then-clone", clone_generation::child_notices_the_next_clone, &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED_AND_GENERATION),
+    case("clone/generation/fork/without-right", clone_generation::child_that_may_not_read_is_unknown, &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED_AND_GENERATION),
+    case("clone/generation/fork/without-right/control", clone_generation::child_that_may_not_read_is_unknown, &[PretendVmgenid, SkipForkGuard], Broken).reseeds_kernel().needs(KERNEL_RESEED_AND_GENERATION),
+    case("clone/generation/closed-descriptors", clone_generation::closed_descriptor_counts, &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED),
+    case("clone/generation/forged", clone_generation::forged_message_does_not_count, &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED),
+    case("clone/generation/unknown", || clone_generation::generation_is_unknown(c"/dev/kmsg"), &[HideVmgenid, PretendVm], Held),
+    case("clone/generation/unknown/no-log", || clone_generation::generation_is_unknown(c"/dev/null"), &[PretendVmgenid], Held),
+    case("clone/generation/unknown/no-log/control", || clone_generation::generation_is_unknown(c"/dev/null"), &[PretendVmgenid, SkipCloneDeviceCheck], Broken),
     case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[FreezeGeneration], Held).needs(STEPS),
     case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[FreezeGeneration], Broken).needs(STEPS),
     case("clone/in-a-seeding", steps::clone_in_a_seeding, &[HideVdso], Held).needs(STEPS),

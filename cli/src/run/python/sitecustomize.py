@@ -1,6 +1,6 @@
-"""Has Python install squall at its start: `squall run --python` puts this file's folder into PYTHONPATH.
+"""Installs squall when Python starts: `squall run --python` puts the folder of this file into PYTHONPATH.
 
-Then Python's own sitecustomize, if there is one, which this file hides, has its turn.
+This file hides Python's own sitecustomize, so it imports that afterwards, if there is one.
 """
 
 import os

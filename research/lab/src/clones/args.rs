@@ -117,7 +117,7 @@ pub enum Scenario {
     Go,
     /// A program in C preloads squall, and nginx has it as OpenSSL's provider; needs a C compiler
     Programs,
-    /// Python, Node.js and Java draw, with squall and without, warmed before the snapshot; needs a JDK and
+    /// Python, Node.js and Java draw, with squall and without, and have drawn before the snapshot; needs a JDK and
     /// `scripts/lab-deps.sh sandbox`
     Sandbox,
     /// Like threads, on a CPU with the random instruction: squall serves bursts, and only the machine's

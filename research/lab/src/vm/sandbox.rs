@@ -1,4 +1,4 @@
-//! The userland of the scenario `sandbox`: interpreters of Debian, squall's packages for them, and their scripts.
+//! The userland of the scenario `sandbox`: Debian's interpreters, squall's packages for them, and the scripts they run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use squall_tools::failure::at;
 /// The repository's root directory.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Directories of the repository, what the guest needs of them, and where: below /sandbox.
+/// Directories of the repository, the extensions of the files that the guest needs, and their place below /sandbox.
 const FILES: [(&str, &[&str], &str); 4] = [
     ("research/lab/programs", &["py", "js"], ""),
     ("python/squall", &["py"], "python/squall/"),
@@ -19,7 +19,7 @@ const FILES: [(&str, &[&str], &str); 4] = [
     ("bindings/node", &["js", "json"], "node/"),
 ];
 
-/// Packages with native modules, and the modules' places.
+/// Crates of native modules, and the modules' places below /sandbox.
 const MODULES: [(&str, &str); 3] = [
     ("squall-python", "python/squall/_squall.abi3.so"),
     ("squall-node", "node/squall.linux-x64.node"),
@@ -30,8 +30,7 @@ const MODULES: [(&str, &str); 3] = [
 #[derive(Debug)]
 pub struct Sandbox {
     interpreters: Interpreters,
-    /// By their names in the guest. They are read once, so that every machine has the same even if something is
-    /// rebuilt.
+    /// Names in the guest, and contents. They are read once, so that a rebuild meanwhile changes no machine.
     files: Vec<(String, Vec<u8>)>,
 }
 
@@ -40,7 +39,7 @@ impl Sandbox {
     pub fn build(interpreters: Interpreters) -> Result<Sandbox, Failure> {
         let mut paths = Vec::new();
         for (directory, extensions, place) in FILES {
-            for name in names(&Path::new(ROOT).join(directory), extensions)? {
+            for name in names_of_files(&Path::new(ROOT).join(directory), extensions)? {
                 let path = Path::new(ROOT).join(directory).join(&name);
                 paths.push((format!("{place}{name}"), path));
             }
@@ -86,7 +85,7 @@ impl Sandbox {
 }
 
 /// The names of the files in `directory` that have one of these extensions.
-fn names(directory: &Path, extensions: &[&str]) -> Result<Vec<String>, Failure> {
+fn names_of_files(directory: &Path, extensions: &[&str]) -> Result<Vec<String>, Failure> {
     let entries =
         fs::read_dir(directory).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
     let entries = entries.map_err(at(directory))?.into_iter();

@@ -147,8 +147,8 @@ impl Spec {
         }
     }
 
-    /// Memory, in MiB. Interpreters take more, and are in the initramfs, which is there twice while the kernel
-    /// unpacks it.
+    /// Memory, in MiB. Interpreters need more, because they are in the initramfs, of which there are two copies while
+    /// the kernel unpacks it.
     pub(super) fn memory_mib(&self) -> usize {
         match self.mode {
             Mode::Sandbox => 1536,

@@ -1,8 +1,9 @@
 package org.squallrng;
 
 /**
- * {@code java -javaagent:squall.jar}: installs the provider before the program starts. If that fails, the program does
- * not start, because it would draw from generators that repeat; with {@code -Dsquall.optional=true} it starts with them.
+ * The Java agent of {@code java -javaagent:squall.jar}: installs the provider before the program starts. If that fails,
+ * the program does not start, because it would draw from generators that clones repeat. With
+ * {@code -Dsquall.optional=true} it starts with those.
  */
 public final class Agent {
     private Agent() {}

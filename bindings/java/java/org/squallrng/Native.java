@@ -7,17 +7,17 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Locale;
 
-/** The native library: loads it from the jar, or from the file that the property squall.library.path names. */
+/** Loads the native library, from the jar or from the file that the property squall.library.path names. */
 final class Native {
-    /** Why the library was not loaded; null if it was. */
-    private static final String FAULT = load();
+    /** The message about a failed load; null if the library is loaded. */
+    private static final String LOAD_ERROR = load();
 
     private Native() {}
 
-    /** Throws an exception that says what is missing, unless the library is loaded. */
+    /** Throws an exception if the library could not be loaded. */
     static void check() {
-        if (FAULT != null) {
-            throw new IllegalStateException(FAULT);
+        if (LOAD_ERROR != null) {
+            throw new IllegalStateException(LOAD_ERROR);
         }
     }
 
@@ -31,7 +31,7 @@ final class Native {
             }
             return null;
         } catch (IOException | UnsatisfiedLinkError | SecurityException error) {
-            return "squall: its native library cannot be loaded: " + error.getMessage()
+            return "squall: the native library cannot be loaded: " + error.getMessage()
                 + ": it needs Linux with glibc on x86-64 or aarch64, and a java.io.tmpdir from which programs may run;"
                 + " or set -Dsquall.library.path=FILE";
         }
@@ -43,13 +43,13 @@ final class Native {
             + "-" + System.getProperty("os.arch") + "/libsquall_java.so";
         try (InputStream library = Native.class.getResourceAsStream(name)) {
             if (library == null) {
-                throw new IOException("the jar has none for this machine (" + name + ")");
+                throw new IOException("the jar has no library for this machine (" + name + ")");
             }
-            // Files.createTempDirectory would draw its name from a SecureRandom, which may be ours.
+            // Files.createTempDirectory would draw the name from a SecureRandom, which may be squall's.
             String random = Files.readString(Path.of("/proc/sys/kernel/random/uuid")).trim();
             Path folder = Path.of(System.getProperty("java.io.tmpdir"), "squall-" + random);
-            var forOwner = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
-            Files.createDirectory(folder, forOwner);
+            var onlyOwner = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+            Files.createDirectory(folder, onlyOwner);
             Path file = folder.resolve("libsquall_java.so");
             try {
                 Files.copy(library, file);
@@ -61,18 +61,18 @@ final class Native {
         }
     }
 
-    /** Fills an array of this length; with `fresh`, from seeds of its own. False if there is no source of randomness. */
+    /** Fills an array of this length, with `fresh` under a new seed. Returns false without a source of randomness. */
     static native boolean fill(byte[] bytes, int length, boolean fresh);
 
-    /** The status as JSON; null if there is no source of randomness. */
+    /** The status as JSON; null without a source of randomness. */
     static native String status();
 
     /** The clone generation; 0 if it is unknown. */
     static native long cloneGeneration();
 
-    /** A watch for awaitClone; 0 if nothing shows clones. */
-    static native long watchClones();
+    /** A watch for awaitClone; 0 if this process cannot notice clones. */
+    static native long newCloneWatch();
 
-    /** Waits for the next clone; false if the watch has failed. */
+    /** Waits for the next clone. Returns false if the watch has failed. */
     static native boolean awaitClone(long watch);
 }

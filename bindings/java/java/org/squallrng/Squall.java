@@ -14,10 +14,10 @@ public final class Squall {
     private Squall() {}
 
     /**
-     * Puts the provider first, also for {@link java.security.SecureRandom#getInstanceStrong}. SecureRandom objects that
-     * exist already stay what they are.
+     * Makes squall the first provider, also for {@link java.security.SecureRandom#getInstanceStrong}. SecureRandom
+     * objects that exist already are not changed.
      *
-     * @throws IllegalStateException the native library cannot be loaded here
+     * @throws IllegalStateException if the native library cannot be loaded
      */
     public static synchronized void install() {
         Native.check();
@@ -31,7 +31,7 @@ public final class Squall {
         }
     }
 
-    /** The protections of this process, as JSON: the keys are those of {@code squall status --json}. */
+    /** Returns the protections of this process as JSON, with the keys of {@code squall status --json}. */
     public static String status() {
         Native.check();
         String status = Native.status();
@@ -42,8 +42,8 @@ public final class Squall {
     }
 
     /**
-     * A number that differs from the one before once this process may run in another copy of its machine; empty if
-     * that is unknown. Compare it with earlier numbers of the same process only.
+     * Returns a number that changes when this process may be running in a clone of its machine; empty if this process
+     * cannot notice clones. Compare it with earlier numbers of the same process only.
      */
     public static OptionalLong cloneGeneration() {
         Native.check();
@@ -52,9 +52,9 @@ public final class Squall {
     }
 
     /**
-     * Has the listener called, in a daemon thread, after each clone of the machine.
+     * Calls the listener, in a daemon thread, whenever the machine may have been cloned.
      *
-     * @throws UnsupportedOperationException nothing on this machine shows clones: cloneGeneration is empty
+     * @throws UnsupportedOperationException if this process cannot notice clones: cloneGeneration is empty
      */
     public static synchronized void onClone(Runnable listener) {
         Native.check();
@@ -62,10 +62,10 @@ public final class Squall {
         if (isWatching) {
             return;
         }
-        long watch = Native.watchClones();
+        long watch = Native.newCloneWatch();
         if (watch == 0) {
             LISTENERS.remove(listener);
-            throw new UnsupportedOperationException("squall: nothing shows this process that its machine was cloned");
+            throw new UnsupportedOperationException("squall: this process cannot notice clones of its machine");
         }
         Thread thread = new Thread(() -> callListeners(watch), "squall-clones");
         thread.setDaemon(true);

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The security provider "Squall". Its SecureRandom is also what NativePRNG and DRBG mean if the provider comes first.
- * SHA1PRNG stays the JDK's, because a program may seed that one to get the same numbers again.
+ * The security provider "Squall". If it is the first provider, NativePRNG and DRBG are squall too. SHA1PRNG stays the
+ * JDK's, because a program may seed it to get the same numbers again.
  */
 public final class SquallProvider extends Provider {
     private static final long serialVersionUID = 1;
@@ -17,21 +17,21 @@ public final class SquallProvider extends Provider {
     private static final List<String> ALIASES =
         List.of("NativePRNG", "NativePRNGBlocking", "NativePRNGNonBlocking", "DRBG");
 
-    /** A provider, to be inserted in {@link java.security.Security}. */
+    /** Creates a provider, for {@link java.security.Security#insertProviderAt}. */
     public SquallProvider() {
         super(NAME, "0.1", "squall: random bytes that forks and clones of the machine do not repeat");
-        putService(new Random(this));
-        // SecureRandom asks by the name that the program used whether it must lock.
+        putService(new RandomService(this));
+        // SecureRandom looks under the name that the program used whether it must lock.
         ALIASES.forEach(alias -> put(TYPE + "." + alias + " ThreadSafe", "true"));
     }
 
-    /** A deserialized SecureRandom has the provider of this process. */
+    /** Gives a deserialized SecureRandom a provider of this process. */
     private Object readResolve() {
         return new SquallProvider();
     }
 
-    private static final class Random extends Service {
-        Random(Provider provider) {
+    private static final class RandomService extends Service {
+        RandomService(Provider provider) {
             super(provider, TYPE, NAME, SquallRandom.class.getName(), ALIASES,
                 Map.of("ThreadSafe", "true", "ImplementedIn", "Software"));
         }

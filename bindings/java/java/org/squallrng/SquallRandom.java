@@ -6,18 +6,17 @@ import java.security.SecureRandomParameters;
 import java.security.SecureRandomSpi;
 
 /**
- * What {@link java.security.SecureRandom} draws from: squall's generator of the calling thread, whose state is checked
- * on every request. The object has no state of its own but one flag, so threads share it without a lock, and it can be
- * serialized.
+ * Makes {@link java.security.SecureRandom} draw from squall's generator of the calling thread, which checks its state
+ * on every request. The object's only state is a flag. So threads share it without a lock, and it can be serialized.
  */
 public final class SquallRandom extends SecureRandomSpi {
     private static final long serialVersionUID = 1;
     private static final int STRENGTH = 256;
 
-    /** Whether the program has asked for a reseed: from then on each request has seeds of its own. */
+    /** Whether the program has called reseed. From then on, each request takes a new seed from the kernel. */
     private volatile boolean reseeded;
 
-    /** For the parameters of {@link java.security.SecureRandom#getInstance(String, SecureRandomParameters)}, or null. */
+    /** Takes parameters of {@link java.security.SecureRandom#getInstance(String, SecureRandomParameters)}, or null. */
     SquallRandom(SecureRandomParameters parameters) {
         Native.check();
         if (parameters == null) {
@@ -28,19 +27,19 @@ public final class SquallRandom extends SecureRandomSpi {
         }
         DrbgParameters.Instantiation wanted = (DrbgParameters.Instantiation) parameters;
         checkStrength(wanted.getStrength());
-        checkPrediction(wanted.getCapability().supportsPredictionResistance());
+        checkPredictionResistance(wanted.getCapability().supportsPredictionResistance());
     }
 
     private static void checkStrength(int strength) {
         if (strength > STRENGTH) {
-            throw new IllegalArgumentException("squall has a strength of 256 bits, not of " + strength);
+            throw new IllegalArgumentException("squall has a strength of 256 bits, not " + strength);
         }
     }
 
-    /** SP 800-90A asks for fresh entropy in each request; squall's comes from the kernel's generator. */
-    private static void checkPrediction(boolean isWanted) {
-        if (isWanted) {
-            throw new IllegalArgumentException("squall has no prediction resistance: ask for RESEED_ONLY");
+    /** Prediction resistance of SP 800-90A takes fresh entropy for each request; squall has the kernel's generator. */
+    private static void checkPredictionResistance(boolean isRequested) {
+        if (isRequested) {
+            throw new IllegalArgumentException("squall has no prediction resistance: request RESEED_ONLY");
         }
     }
 
@@ -63,7 +62,7 @@ public final class SquallRandom extends SecureRandomSpi {
         }
         DrbgParameters.NextBytes wanted = (DrbgParameters.NextBytes) parameters;
         checkStrength(wanted.getStrength());
-        checkPrediction(wanted.getPredictionResistance());
+        checkPredictionResistance(wanted.getPredictionResistance());
         engineNextBytes(bytes);
     }
 
@@ -73,12 +72,12 @@ public final class SquallRandom extends SecureRandomSpi {
             if (!(parameters instanceof DrbgParameters.Reseed)) {
                 throw new IllegalArgumentException("squall takes DrbgParameters.Reseed only: " + parameters);
             }
-            checkPrediction(((DrbgParameters.Reseed) parameters).getPredictionResistance());
+            checkPredictionResistance(((DrbgParameters.Reseed) parameters).getPredictionResistance());
         }
         reseeded = true;
     }
 
-    /** Never makes the output predictable: squall seeds itself, and a seed only supplements what is there. */
+    /** Does nothing: squall seeds itself, and SecureRandom lets a seed only supplement the existing one. */
     @Override
     protected void engineSetSeed(byte[] seed) {}
 
@@ -92,7 +91,7 @@ public final class SquallRandom extends SecureRandomSpi {
         return seed;
     }
 
-    /** What it has: the personalization string is not used. */
+    /** Returns no personalization string, because squall uses none. */
     @Override
     protected SecureRandomParameters engineGetParameters() {
         return DrbgParameters.instantiation(STRENGTH, DrbgParameters.Capability.RESEED_ONLY, null);

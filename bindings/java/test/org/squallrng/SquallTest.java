@@ -29,13 +29,13 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 
 /**
- * Tests the jar as programs use it. Arguments: the jar, the folder of the tests, and a library whose generator always
- * fails. With one argument it is the program of such a test.
+ * Tests the jar as programs use it. Arguments: the jar, the folder of the tests, and a native library whose generator
+ * always fails. With one argument it runs this {@link Program}.
  */
 public final class SquallTest {
     private static String jar;
     private static String tests;
-    private static String failing;
+    private static String failingLibrary;
 
     private interface Test {
         void run() throws Exception;
@@ -43,22 +43,22 @@ public final class SquallTest {
 
     public static void main(String[] arguments) throws Exception {
         if (arguments.length == 1) {
-            PROGRAMS.valueOf(arguments[0]).test.run();
+            Program.valueOf(arguments[0]).test.run();
             return;
         }
         jar = arguments[0];
         tests = arguments[1];
-        failing = arguments[2];
-        run("each way of installing comes first", SquallTest::waysOfInstalling);
-        run("what draws by default draws from squall", SquallTest::whatDraws);
-        run("without the library a program does not start, or is warned", SquallTest::withoutLibrary);
+        failingLibrary = arguments[2];
+        run("each way to install makes squall the first provider", SquallTest::testWaysToInstall);
+        run("keys, UUIDs and TLS draw from squall by default", SquallTest::testDefaults);
+        run("without the library a program does not start, or starts with a warning", SquallTest::testMissingLibrary);
         Squall.install();
-        run("bytes fill arrays of every length", SquallTest::lengths);
-        run("names are squall's, and seeding does not repeat", SquallTest::names);
-        run("parameters are answered honestly", SquallTest::parameters);
-        run("objects are serialized", SquallTest::serialization);
-        run("threads share an object without a lock", SquallTest::threads);
-        run("clones are noticed where the machine shows them", SquallTest::clones);
+        run("bytes fill arrays of every length", SquallTest::testLengths);
+        run("algorithm names mean squall, and seeds do not make it repeat", SquallTest::testAlgorithmNames);
+        run("parameters that squall cannot satisfy are refused", SquallTest::testParameters);
+        run("a serialized object can be read back", SquallTest::testSerialization);
+        run("threads share an object without a lock", SquallTest::testThreads);
+        run("listeners are refused exactly if the generation is unknown", SquallTest::testClones);
     }
 
     private static void run(String name, Test test) throws Exception {
@@ -72,7 +72,7 @@ public final class SquallTest {
         }
     }
 
-    private static void throwsAs(Class<? extends Exception> expected, Callable<?> act) {
+    private static void assertThrows(Class<? extends Exception> expected, Callable<?> act) {
         try {
             check(false, act.call());
         } catch (Exception error) {
@@ -81,8 +81,8 @@ public final class SquallTest {
     }
 
     /** Programs that tests start in a Java virtual machine of their own. */
-    private enum PROGRAMS {
-        /** Prints the providers of what programs draw from. */
+    private enum Program {
+        /** Prints the providers of SecureRandom objects. */
         PROVIDERS(() -> {
             SecureRandom strong = SecureRandom.getInstanceStrong();
             System.out.print(new SecureRandom().getProvider().getName() + " " + strong.getProvider().getName());
@@ -91,7 +91,7 @@ public final class SquallTest {
             Squall.install();
             PROVIDERS.test.run();
         }),
-        /** Prints what does not draw from the provider, whose library always fails. */
+        /** Prints the results of draws that do not throw, because they do not use the failing library. */
         DRAWS(() -> {
             List<Callable<?>> draws = List.of(
                 () -> new SecureRandom().nextLong(),
@@ -115,7 +115,7 @@ public final class SquallTest {
 
         final Test test;
 
-        PROGRAMS(Test test) {
+        Program(Test test) {
             this.test = test;
         }
     }
@@ -130,7 +130,7 @@ public final class SquallTest {
     }
 
     /** Runs a program with these options; returns its exit code and both outputs. */
-    private static String java(PROGRAMS program, String... options) throws Exception {
+    private static String runJava(Program program, String... options) throws Exception {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin/java").toString()));
         if (Runtime.version().feature() >= 24) {
             command.add("--enable-native-access=ALL-UNNAMED");
@@ -142,8 +142,8 @@ public final class SquallTest {
         return process.waitFor() + " " + output;
     }
 
-    private static void waysOfInstalling() throws Exception {
-        String stock = java(PROGRAMS.PROVIDERS);
+    private static void testWaysToInstall() throws Exception {
+        String stock = runJava(Program.PROVIDERS);
         check(!stock.contains("Squall"), stock);
         String agent = "-javaagent:" + jar;
         Path security = Files.createTempFile("squall", ".security");
@@ -154,31 +154,31 @@ public final class SquallTest {
         }
         Files.writeString(security, providers);
         String first = "0 Squall Squall";
-        check(java(PROGRAMS.PROVIDERS, agent).equals(first), "the agent");
-        check(java(PROGRAMS.INSTALLED).equals(first), "install()");
-        String listed = java(PROGRAMS.PROVIDERS, "-Djava.security.properties=" + security);
+        check(runJava(Program.PROVIDERS, agent).equals(first), "the agent");
+        check(runJava(Program.INSTALLED).equals(first), "install()");
+        String listed = runJava(Program.PROVIDERS, "-Djava.security.properties=" + security);
         check(listed.startsWith("0 Squall "), listed);
         Files.delete(security);
     }
 
-    private static void whatDraws() throws Exception {
-        String path = "-Dsquall.library.path=" + failing;
-        String drawn = java(PROGRAMS.DRAWS, "-javaagent:" + jar, path);
+    private static void testDefaults() throws Exception {
+        String path = "-Dsquall.library.path=" + failingLibrary;
+        String drawn = runJava(Program.DRAWS, "-javaagent:" + jar, path);
         check(drawn.equals("0 "), drawn);
         // The control: they draw, but not from squall.
-        check(java(PROGRAMS.DRAWS, path).split(" ").length == 7, "without the agent");
+        check(runJava(Program.DRAWS, path).split(" ").length == 7, "without the agent");
     }
 
-    private static void withoutLibrary() throws Exception {
+    private static void testMissingLibrary() throws Exception {
         String[] options = {"-javaagent:" + jar, "-Dsquall.library.path=/nonexistent", "-Dsquall.optional=true"};
-        String message = "squall: its native library cannot be loaded: ";
-        String refused = java(PROGRAMS.PROVIDERS, Arrays.copyOf(options, 2));
+        String message = "squall: the native library cannot be loaded: ";
+        String refused = runJava(Program.PROVIDERS, Arrays.copyOf(options, 2));
         check(refused.startsWith("1 " + message) && refused.lines().count() == 1, refused);
-        String warned = java(PROGRAMS.PROVIDERS, options);
+        String warned = runJava(Program.PROVIDERS, options);
         check(warned.startsWith("0 " + message) && !warned.contains("Squall"), warned);
     }
 
-    private static void lengths() {
+    private static void testLengths() {
         SecureRandom random = new SecureRandom();
         for (int length : new int[] {0, 1, 16, 4095, 4096, 4097, 100_000}) {
             byte[] changed = new byte[length];
@@ -195,7 +195,7 @@ public final class SquallTest {
         }
     }
 
-    private static void names() throws Exception {
+    private static void testAlgorithmNames() throws Exception {
         for (String name : List.of("Squall", "NativePRNG", "NativePRNGBlocking", "NativePRNGNonBlocking", "DRBG")) {
             SecureRandom[] same = new SecureRandom[2];
             for (int at = 0; at < 2; at++) {
@@ -209,10 +209,10 @@ public final class SquallTest {
         SecureRandom seeded = SecureRandom.getInstance("SHA1PRNG");
         check(!seeded.getProvider().getName().equals("Squall"), "SHA1PRNG");
         check(new SecureRandom().generateSeed(48).length == 48, "a seed");
-        throwsAs(IllegalArgumentException.class, () -> new SecureRandom().generateSeed(-1));
+        assertThrows(IllegalArgumentException.class, () -> new SecureRandom().generateSeed(-1));
     }
 
-    private static void parameters() throws Exception {
+    private static void testParameters() throws Exception {
         for (Capability capability : new Capability[] {Capability.NONE, Capability.RESEED_ONLY}) {
             for (int strength : new int[] {-1, 128, 256}) {
                 var wanted = DrbgParameters.instantiation(strength, capability, new byte[] {1});
@@ -222,15 +222,15 @@ public final class SquallTest {
                 random.reseed();
                 random.reseed(DrbgParameters.reseed(false, new byte[] {3}));
                 check(random.nextLong() != random.nextLong(), "after a reseed");
-                throwsAs(IllegalArgumentException.class, () -> {
+                assertThrows(IllegalArgumentException.class, () -> {
                     random.nextBytes(new byte[8], DrbgParameters.nextBytes(512, false, null));
                     return "a strength of 512";
                 });
-                throwsAs(IllegalArgumentException.class, () -> {
+                assertThrows(IllegalArgumentException.class, () -> {
                     random.nextBytes(new byte[8], DrbgParameters.nextBytes(-1, true, null));
                     return "prediction resistance";
                 });
-                throwsAs(IllegalArgumentException.class, () -> {
+                assertThrows(IllegalArgumentException.class, () -> {
                     random.reseed(DrbgParameters.reseed(true, null));
                     return "prediction resistance";
                 });
@@ -239,7 +239,7 @@ public final class SquallTest {
         for (var refused : List.of(
             DrbgParameters.instantiation(512, Capability.NONE, null),
             DrbgParameters.instantiation(128, Capability.PR_AND_RESEED, null))) {
-            throwsAs(NoSuchAlgorithmException.class, () -> SecureRandom.getInstance("DRBG", refused, "Squall"));
+            assertThrows(NoSuchAlgorithmException.class, () -> SecureRandom.getInstance("DRBG", refused, "Squall"));
             // Another provider has it.
             if (refused.getStrength() <= 256) {
                 check(!SecureRandom.getInstance("DRBG", refused).getProvider().getName().equals("Squall"), refused);
@@ -247,7 +247,7 @@ public final class SquallTest {
         }
     }
 
-    private static void serialization() throws Exception {
+    private static void testSerialization() throws Exception {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         SecureRandom random = new SecureRandom();
         new ObjectOutputStream(bytes).writeObject(random);
@@ -256,7 +256,7 @@ public final class SquallTest {
         check(((SecureRandom) read).getProvider().getName().equals("Squall"), "its provider");
     }
 
-    private static void threads() throws Exception {
+    private static void testThreads() throws Exception {
         for (String name : List.of("Squall", "NativePRNG", "DRBG")) {
             SecureRandom random = SecureRandom.getInstance(name);
             Set<Long> seen = ConcurrentHashMap.newKeySet();
@@ -280,7 +280,7 @@ public final class SquallTest {
         }
     }
 
-    private static void clones() {
+    private static void testClones() {
         check(Squall.status().contains("\"clone_guard\""), Squall.status());
         boolean isKnown = Squall.cloneGeneration().isPresent();
         try {

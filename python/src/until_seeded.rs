@@ -1,7 +1,7 @@
-//! What programs draw from by default: squall until they seed, and then the stock generator.
+//! Random numbers from squall until the program seeds, and then from the stock generator: CPython's or NumPy's own.
 //!
-//! [`UntilSeeded`] is for Python's `random`, [`WordsUntilSeeded`] for a bit generator of NumPy. Both know by a flag,
-//! `stock`, whose numbers are next; Python sets it.
+//! [`FunctionsUntilSeeded`] is for Python's `random`, [`WordsUntilSeeded`] for a bit generator of NumPy. The flag
+//! `uses_stock`, which the package's Python code sets, says which of the two generators is next.
 
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -17,34 +17,34 @@ use crate::integers;
 use crate::seeded::State;
 
 /// The functions `random` and `getrandbits` of the module `random`.
-#[pyclass(frozen, module = "squall._defaults")]
-pub struct UntilSeeded {
-    stock: AtomicBool,
+#[pyclass(frozen, module = "squall._random_defaults")]
+pub struct FunctionsUntilSeeded {
+    uses_stock: AtomicBool,
     random: Py<PyAny>,
     getrandbits: Py<PyAny>,
 }
 
 #[pymethods]
-impl UntilSeeded {
-    /// For the stock generator that has these methods, whose numbers it gives at first.
+impl FunctionsUntilSeeded {
+    /// `random` and `getrandbits` are the stock generator's methods. At first, numbers are the stock generator's.
     #[new]
     fn new(random: Py<PyAny>, getrandbits: Py<PyAny>) -> Self {
-        let stock = AtomicBool::new(true);
-        UntilSeeded {
-            stock,
+        let uses_stock = AtomicBool::new(true);
+        FunctionsUntilSeeded {
+            uses_stock,
             random,
             getrandbits,
         }
     }
 
     #[getter]
-    fn stock(&self) -> bool {
-        self.stock.load(Ordering::Relaxed)
+    fn uses_stock(&self) -> bool {
+        self.uses_stock.load(Ordering::Relaxed)
     }
 
     #[setter]
-    fn set_stock(&self, stock: bool) {
-        self.stock.store(stock, Ordering::Relaxed);
+    fn set_uses_stock(&self, uses_stock: bool) {
+        self.uses_stock.store(uses_stock, Ordering::Relaxed);
     }
 
     #[getter]
@@ -57,19 +57,19 @@ impl UntilSeeded {
         GETRANDBITS.bind(this)
     }
 
-    /// Pickled, the functions are those of the process that unpickles them.
+    /// A pickle has only the name, so that an unpickled function draws in the process that unpickles it.
     fn __reduce__(&self) -> &'static str {
         "until_seeded"
     }
 }
 
-/// A method as Python has those that are written in C: a call takes ten nanoseconds less than one by way of PyO3.
+/// A method in the form of CPython's C interface. A call takes ten nanoseconds less than one through PyO3.
 struct Method(ffi::PyMethodDef);
 
 // SAFETY: names and a function, which nobody changes.
 unsafe impl Sync for Method {}
 
-/// Python calls a function of this kind faster than one without arguments (METH_NOARGS), which the stock one is.
+/// METH_FASTCALL, because Python calls such a function faster than one of METH_NOARGS, which the stock function is.
 static RANDOM: Method = Method(ffi::PyMethodDef {
     ml_name: c"random".as_ptr(),
     ml_meth: ffi::PyMethodDefPointer {
@@ -89,7 +89,10 @@ static GETRANDBITS: Method = Method(ffi::PyMethodDef {
 });
 
 impl Method {
-    fn bind<'py>(&'static self, this: &Bound<'py, UntilSeeded>) -> PyResult<Bound<'py, PyAny>> {
+    fn bind<'py>(
+        &'static self,
+        this: &Bound<'py, FunctionsUntilSeeded>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let method = (&raw const self.0).cast_mut();
         // SAFETY: the method lives for ever, Python only reads it, and the function takes what its flags say.
         unsafe {
@@ -99,16 +102,16 @@ impl Method {
     }
 }
 
-/// The object that a function is bound to.
+/// The object that a method is bound to.
 ///
 /// # Safety
 /// `Method::bind` has bound it to `this`, and Python calls it.
-unsafe fn bound_to<'a>(this: *mut PyObject) -> (Python<'a>, &'a UntilSeeded) {
+unsafe fn bound_to<'a>(this: *mut PyObject) -> (Python<'a>, &'a FunctionsUntilSeeded) {
     // SAFETY: Python has the GIL, and keeps the object during the call.
     unsafe {
         let py = Python::assume_attached();
         let this = Borrowed::from_ptr(py, this);
-        (py, this.cast_unchecked::<UntilSeeded>().get())
+        (py, this.cast_unchecked::<FunctionsUntilSeeded>().get())
     }
 }
 
@@ -134,7 +137,7 @@ unsafe extern "C" fn random(
         let error = PyTypeError::new_err(format!("random() takes no arguments ({count} given)"));
         return returned(py, Err(error));
     }
-    if this.stock() {
+    if this.uses_stock() {
         // SAFETY: a method without arguments.
         return unsafe { ffi::PyObject_CallNoArgs(this.random.as_ptr()) };
     }
@@ -152,7 +155,7 @@ unsafe extern "C" fn getrandbits(this: *mut PyObject, k: *mut PyObject) -> *mut 
     let k = unsafe { Borrowed::from_ptr(py, k) };
     returned(
         py,
-        if this.stock() {
+        if this.uses_stock() {
             this.getrandbits.bind(py).call1((k,))
         } else {
             k.extract().and_then(|k| integers::getrandbits(py, k))
@@ -160,50 +163,51 @@ unsafe extern "C" fn getrandbits(this: *mut PyObject, k: *mut PyObject) -> *mut 
     )
 }
 
-/// Words of a call that are drawn one by one; a key for the rest of the call costs as much.
-const SINGLE_WORDS: usize = 16;
+/// How many words of a call are drawn one by one. A key for the rest of the call takes as much time.
+const MAX_SINGLE_WORDS: usize = 16;
 
-/// The words of a bit generator.
-struct Dispatched {
+/// What a bit generator draws from: the stock generator, squall, or in a long call a key of squall's.
+struct BitGeneratorWords {
     stock: Interface,
-    is_stock: bool,
-    /// Calls of NumPy's, one in another, that have begun and not ended.
-    calls: usize,
-    /// Words of this call that were drawn one by one.
-    singles: usize,
-    /// What serves the rest of a long call, under a key of its own. Otherwise it has no words, nor has it between
-    /// calls: Numba and others draw without the lock, and nobody would say when to erase what is left.
+    uses_stock: bool,
+    /// How many calls of NumPy are under way, one inside another.
+    open_calls: usize,
+    /// How many words of this call were drawn one by one.
+    single_words: usize,
+    /// The words of the rest of a long call, under a key of its own. Between calls it is empty. It also stays empty
+    /// for code that draws without the lock, as Numba does, because nothing would say when to erase the rest.
     rest: State,
 }
 
-impl Dispatched {
-    /// The next word, by `stock` if it is the stock generator's; only then `rest` is asked in vain.
+impl BitGeneratorWords {
+    /// The next value: `of` a word of squall, or by `stock` from the stock generator. `rest` comes first, because it
+    /// has words only in a long call.
     #[inline]
     fn word<T>(&mut self, of: impl FnOnce(u64) -> T, stock: impl FnOnce(Interface) -> T) -> T {
         match self.rest.take() {
             Some(word) => of(word),
-            None if self.is_stock => stock(self.stock),
+            None if self.uses_stock => stock(self.stock),
             None => of(self.word_slowly()),
         }
     }
 
     #[cold]
     fn word_slowly(&mut self) -> u64 {
-        if self.calls > 0 {
-            if self.singles > SINGLE_WORDS {
+        if self.open_calls > 0 {
+            if self.single_words > MAX_SINGLE_WORDS {
                 return self.rest.next_u64();
             }
-            self.singles += 1;
-            if self.singles > SINGLE_WORDS && self.rest.draw_key().is_ok() {
+            self.single_words += 1;
+            if self.single_words > MAX_SINGLE_WORDS && self.rest.draw_key().is_ok() {
                 return self.rest.next_u64();
             }
         }
-        // Without a source of randomness it ends the process.
+        // Ends the process without a source of randomness.
         squall::u64()
     }
 }
 
-impl Words for Dispatched {
+impl Words for BitGeneratorWords {
     #[inline]
     fn next_u64(&mut self) -> u64 {
         self.word(|word| word, |stock| (stock.next_uint64)(stock.state))
@@ -225,44 +229,44 @@ impl Words for Dispatched {
     }
 }
 
-/// The words of a bit generator of NumPy, and the lock in which NumPy draws them: what is left when a call ends is
-/// erased, so nothing waits that a clone could return too.
+/// The words of a bit generator of NumPy, and the lock that NumPy holds while it draws them. At the end of a call the
+/// remaining words are erased, because a clone could return them too.
 #[pyclass(frozen, module = "squall._squall")]
 pub struct WordsUntilSeeded {
-    words: Box<UnsafeCell<Dispatched>>,
+    words: Box<UnsafeCell<BitGeneratorWords>>,
     /// The methods of an RLock.
     acquire: Py<PyAny>,
     release: Py<PyAny>,
     lock: Py<PyAny>,
-    /// Called at the end of a call that drew more than one word: forgets what NumPy has kept of it.
+    /// Called at the end of a call that drew more than one word: clears the number that NumPy has kept of it.
     forget: Option<Py<PyAny>>,
 }
 
-// SAFETY: methods are called, and words are drawn, with the lock held.
+// SAFETY: threads call methods and draw words only while they hold the lock.
 unsafe impl Sync for WordsUntilSeeded {}
 
 impl WordsUntilSeeded {
     #[expect(clippy::mut_from_ref, reason = "the lock makes it the only one")]
-    fn words(&self) -> &mut Dispatched {
-        // SAFETY: the caller is a method, and has the lock.
+    fn words(&self) -> &mut BitGeneratorWords {
+        // SAFETY: the caller is a method, and holds the lock.
         unsafe { &mut *self.words.get() }
     }
 }
 
 #[pymethods]
 impl WordsUntilSeeded {
-    /// Words for the bit generator of this capsule, under this RLock.
+    /// Replaces the functions of the bit generator in this capsule. `lock` is an RLock.
     #[new]
     fn new<'py>(
         capsule: &Bound<'py, PyCapsule>,
         lock: &Bound<'py, PyAny>,
         forget: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        let words = Dispatched {
+        let words = BitGeneratorWords {
             stock: interface_of(capsule)?,
-            is_stock: false,
-            calls: 0,
-            singles: 0,
+            uses_stock: false,
+            open_calls: 0,
+            single_words: 0,
             rest: State::empty(),
         };
         let this = WordsUntilSeeded {
@@ -278,41 +282,41 @@ impl WordsUntilSeeded {
         Ok(owner)
     }
 
-    /// Whether the words are the stock generator's.
+    /// Whether the next words are the stock generator's.
     #[getter]
-    fn stock(&self) -> bool {
-        self.words().is_stock
+    fn uses_stock(&self) -> bool {
+        self.words().uses_stock
     }
 
     #[setter]
-    fn set_stock(&self, stock: bool) {
+    fn set_uses_stock(&self, uses_stock: bool) {
         let words = self.words();
-        words.is_stock = stock;
-        // In the middle of a call, in which the lock's holder seeds.
+        words.uses_stock = uses_stock;
+        // For a seed in the middle of a call, by the thread that holds the lock.
         words.rest.forget();
-        words.singles = 0;
+        words.single_words = 0;
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         self.acquire.bind(py).call0()?;
-        self.words().calls += 1;
+        self.words().open_calls += 1;
         Ok(())
     }
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         let words = self.words();
-        words.calls -= 1;
+        words.open_calls -= 1;
         let mut forgotten = Ok(());
-        if words.calls == 0 {
-            let singles = core::mem::take(&mut words.singles);
-            if singles > SINGLE_WORDS {
+        if words.open_calls == 0 {
+            let single_words = core::mem::take(&mut words.single_words);
+            if single_words > MAX_SINGLE_WORDS {
                 words.rest.forget();
             }
-            if let (2.., Some(forget)) = (singles, &self.forget) {
+            if let (2.., Some(forget)) = (single_words, &self.forget) {
                 forgotten = forget.bind(py).call0().map(drop);
                 if forgotten.is_err() {
-                    // A signal handler's exception came first.
+                    // A signal handler may have raised an exception before anything was cleared.
                     let _ = forget.bind(py).call0();
                 }
             }
@@ -321,7 +325,7 @@ impl WordsUntilSeeded {
         forgotten
     }
 
-    /// The rest of the lock's interface.
+    /// The other methods of the lock.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         self.lock.bind(py).getattr(name)
     }

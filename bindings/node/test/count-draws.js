@@ -1,10 +1,10 @@
-// Counts the draws from squall's native module in `globalThis.draws`; loaded before squall.
+// Counts the draws from squall's native module in `globalThis.draws`. Load it before squall.
 'use strict';
 
 const path = require('node:path');
 
 const native = require(path.join(path.dirname(require.resolve('squall/package.json')), 'native.js'));
-const { drawer } = native;
+const { scratchFiller } = native;
 
 globalThis.draws = 0;
 const counted = (draw) => (...args) => {
@@ -12,4 +12,4 @@ const counted = (draw) => (...args) => {
   return draw(...args);
 };
 for (const name of ['fill', 'below', 'randomUUID', 'randomUUIDv7']) native[name] = counted(native[name]);
-native.drawer = (scratch) => counted(drawer(scratch));
+native.scratchFiller = (scratch) => counted(scratchFiller(scratch));

@@ -9,9 +9,9 @@ import pytest
 import squall
 from helpers import SIZED, fork_unnoticed, in_children, in_threads, repeated, run_python
 
-# Those of the global generator.
-NOT_THERE = ["integers", "multivariate_hypergeometric"]
-CALLS = [f"{name}(*{before!r}, size=3)" for name, before in SIZED.items() if name not in NOT_THERE]
+# Methods that the global generator does not have.
+NOT_GLOBAL = ["integers", "multivariate_hypergeometric"]
+CALLS = [f"{name}(*{before!r}, size=3)" for name, before in SIZED.items() if name not in NOT_GLOBAL]
 CALLS += "rand() randn() randn(3) rand(2) ranf() sample() randint(10**9) randint(7,size=5) bytes(5)".split()
 CALLS += "random_sample() standard_normal() permutation(9) get_state()[1].tolist() get_state()[2:]".split()
 DRAWN = f"[np.asarray(eval('np.random.' + call)).tolist() for call in {CALLS!r}]"
@@ -40,12 +40,12 @@ def test_seeded_numbers_are_the_stock_ones(np, installed):
 
 
 @pytest.mark.parametrize("legacy", [True, False])
-def test_states(np, installed, legacy):
+def test_states_are_interchangeable(np, installed, legacy):
     stock = np.random.RandomState(5)
     stock.standard_normal()
     np.random.set_state(stock.get_state(legacy=legacy))
     assert (np.random.randn(5) == stock.randn(5)).all()
-    # While unseeded: what follows can be drawn again. No number is kept of before.
+    # The state of an unseeded generator replays what follows. It has no normal number from before.
     np.random.seed()
     np.random.randn()
     stock.set_state(np.random.get_state(legacy=legacy))
@@ -95,8 +95,8 @@ def test_control_children_repeat(name, np):
     assert repeated(in_children(20, draw, fork_unnoticed)) == 19
 
 
-def test_a_generator_is_numpys(np, installed):
-    """In its class, with a seed, and once its seed or state is read."""
+def test_generators_are_of_numpys_classes(np, installed):
+    """Also with a seed, and after the program has read the seed or the state."""
     rng = np.random.default_rng()
     assert type(rng) is np.random.Generator and isinstance(rng.bit_generator, np.random.PCG64)
     assert np.random.default_rng(5).random() == np.random.Generator(np.random.PCG64(5)).random()
@@ -151,7 +151,7 @@ def test_uninstall_restores(np):
         assert repr(after) == repr(before) and (after[1] == before[1]).all()
 
 
-def test_a_bit_generator_of_the_programs_stays(np):
+def test_a_bit_generator_that_the_program_set_stays(np):
     bit_generator = np.random.get_bit_generator()
     np.random.set_bit_generator(own := np.random.PCG64(5))
     try:
@@ -177,7 +177,7 @@ print(hasattr(get_bit_generator(), "_words"), hasattr(default_rng().bit_generato
     assert run_python(code) == "squall._numpy_defaults squall._numpy_defaults\nFalse False\n"
 
 
-def test_threads(np, installed):
+def test_threads_do_not_repeat(np, installed):
     rng = np.random.default_rng()
 
     def draw(_):

@@ -1,4 +1,4 @@
-/* A library for Java whose generator always fails: what draws from it throws an exception. */
+/* Stands for the native library: a generator that always fails, so that each draw from squall throws an exception. */
 
 unsigned char Java_org_squallrng_Native_fill(void *env, void *class, void *array, int length, unsigned char fresh);
 

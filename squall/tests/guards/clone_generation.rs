@@ -1,4 +1,4 @@
-//! The clone generation and the watch: they change with the machine's signal, and with nothing else.
+//! The clone generation changes with the machine's signal, and with nothing else; a watch reports each change.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -13,37 +13,37 @@ use nix::sys::stat::Mode;
 use nix::unistd::{Uid, mkfifo, setuid};
 use squall::clones::{Signal, Watch, generation, signal};
 use squall::testing::Failpoint::SkipCloneDeviceCheck;
-use squall::testing::{activate_for_testing, kernel_log_for_testing};
+use squall::testing::{activate_for_testing, replace_kernel_log_for_testing};
 
 use crate::Verdict;
 use crate::clones::{Signal as Page, leaked_path, scratch, without_signal};
 use crate::outputs::{fork, wait};
 use crate::reseeds::KernelRng;
 
-/// What a scenario lets happen to the machine.
+/// What happens to the machine in a scenario.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum News {
+pub enum Event {
     Clone,
-    /// Something that is no clone: the scenario's control.
+    /// Anything but a clone: the control.
     Other,
 }
 
 /// A signal in memory changes the generation at once, and wakes a watch up.
-pub fn follows_page(page: fn() -> Page, news: News) -> Verdict {
+pub fn page_changes_generation(page: fn() -> Page, event: Event) -> Verdict {
     let page = page();
     let mut watch = Watch::new().expect("there is a signal");
     let before = generation();
     assert!(before.is_some());
     assert!(!watch.wait(Some(Duration::ZERO)).unwrap());
-    if news == News::Clone {
+    if event == Event::Clone {
         page.set(2);
     }
     let after = generation();
-    let is_woken = watch.wait(Some(Duration::from_secs(match news {
-        News::Clone => 60,
-        News::Other => 1,
+    let is_notified = watch.wait(Some(Duration::from_secs(match event {
+        Event::Clone => 60,
+        Event::Other => 1,
     })));
-    assert_eq!(is_woken.unwrap(), before != after);
+    assert_eq!(is_notified.unwrap(), before != after);
     changed(before != after)
 }
 
@@ -54,15 +54,15 @@ fn changed(has_changed: bool) -> Verdict {
     }
 }
 
-/// A log that imitates the kernel's: a pipe that keeps records apart.
-struct Log {
+/// Stands for the kernel's log: a FIFO, of which each read returns one record.
+struct TestLog {
     pipe: File,
     number: Cell<u64>,
 }
 
-impl Log {
-    /// Makes it the only signal of a VM.
-    fn begin() -> Log {
+impl TestLog {
+    /// Makes a new log the only signal of this machine.
+    fn begin() -> TestLog {
         without_signal();
         activate_for_testing(SkipCloneDeviceCheck);
         let path = scratch("log");
@@ -72,109 +72,109 @@ impl Log {
         // SAFETY: the call takes numbers.
         let keeps_packets = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_DIRECT) };
         assert_eq!(keeps_packets, 0);
-        kernel_log_for_testing(leaked_path(&path));
+        replace_kernel_log_for_testing(leaked_path(&path));
         assert_eq!(signal(), Some(Signal::KernelLog));
-        Log {
+        TestLog {
             pipe,
             number: Cell::new(800),
         }
     }
 
-    /// Writes the message that there was a clone: as the kernel, or as a program.
-    fn write(&self, news: News) {
-        let priority = if news == News::Clone { 5 } else { 13 };
+    /// Writes the message about a clone: for `Event::Clone` in the kernel's name, otherwise in a program's.
+    fn write(&self, event: Event) {
+        let priority = if event == Event::Clone { 5 } else { 13 };
         let number = self.number.replace(self.number.get() + 1);
         let text = "random: crng reseeded due to virtual machine fork";
         let record = format!("{priority},{number},1,-;{text}\n");
         (&self.pipe).write_all(record.as_bytes()).expect("room");
     }
 
-    /// The kernel reseeds and writes its message.
-    fn reseed(&self, news: News) {
+    /// Makes the kernel reseed, and writes the message.
+    fn reseed(&self, event: Event) {
         KernelRng::open().reseed();
-        self.write(news);
+        self.write(event);
     }
 }
 
 /// The kernel's message changes the generation, in the first request after it, and a watch reports it once.
-pub fn follows_log(news: News) -> Verdict {
-    let log = Log::begin();
+pub fn message_changes_generation(event: Event) -> Verdict {
+    let log = TestLog::begin();
     let mut watch = Watch::new().expect("there is a signal");
     let mut seen = Vec::from([generation()]);
     for _ in 0..3 {
-        log.reseed(news);
+        log.reseed(event);
         seen.push(generation());
-        assert_eq!(watch.take_change().unwrap(), news == News::Clone);
+        assert_eq!(watch.take_change().unwrap(), event == Event::Clone);
         assert!(!watch.take_change().unwrap());
     }
     assert!(seen[0].is_some());
     changed(seen.windows(2).all(|pair| pair[0] != pair[1]))
 }
 
-/// A message that comes a moment after the reseed, and after a request, is noticed too.
-pub fn follows_late_message(news: News) -> Verdict {
-    let log = Log::begin();
+/// A message changes the generation although a request came between the kernel's reseed and the message.
+pub fn late_message_changes_generation(event: Event) -> Verdict {
+    let log = TestLog::begin();
     let before = generation();
     KernelRng::open().reseed();
     assert_eq!(generation(), before);
-    log.write(news);
+    log.write(event);
     changed(generation() != before)
 }
 
-/// The descriptor of a watch becomes readable with the message, and rests after it.
-pub fn descriptor_is_readable(news: News) -> Verdict {
-    let log = Log::begin();
+/// A watch's descriptor becomes readable with the message, and is not readable after `take_change`.
+pub fn descriptor_is_readable(event: Event) -> Verdict {
+    let log = TestLog::begin();
     let mut watch = Watch::new().expect("there is a signal");
     let is_readable = |watch: &Watch| {
         let mut fds = [PollFd::new(watch.as_fd(), PollFlags::POLLIN)];
         poll(&mut fds, PollTimeout::ZERO).unwrap() == 1
     };
     assert!(!is_readable(&watch));
-    if news == News::Clone {
-        log.write(news);
+    if event == Event::Clone {
+        log.write(event);
     }
-    let is_woken = is_readable(&watch);
-    assert_eq!(watch.take_change().unwrap(), is_woken);
+    let is_notified = is_readable(&watch);
+    assert_eq!(watch.take_change().unwrap(), is_notified);
     assert!(!is_readable(&watch));
-    changed(is_woken)
+    changed(is_notified)
 }
 
-/// A child's generation changes although its parent has read the message from the log of both.
-pub fn child_is_told() -> Verdict {
-    let log = Log::begin();
+/// A child's generation changes although its parent has read the message from the log that they share.
+pub fn child_counts_its_parents_message() -> Verdict {
+    let log = TestLog::begin();
     in_a_child(
         || (),
         || {
             let before = generation();
-            log.reseed(News::Clone);
+            log.reseed(Event::Clone);
             assert_ne!(generation(), before);
         },
     )
 }
 
-/// After a child has counted a message that it may have missed, the next one counts too.
+/// A child counts a message that it may have missed, and then the next one.
 pub fn child_notices_the_next_clone() -> Verdict {
-    let log = Log::begin();
-    log.reseed(News::Clone);
+    let log = TestLog::begin();
+    log.reseed(Event::Clone);
     let first = generation();
     wait(fork(|| {
         KernelRng::open().reseed();
-        let doubted = generation();
-        log.reseed(News::Clone);
-        assert!(first != doubted && doubted != generation());
+        let possibly_missed = generation();
+        log.reseed(Event::Clone);
+        assert!(first != possibly_missed && possibly_missed != generation());
     }));
     Verdict::Held
 }
 
-/// A child that may not read the log any more no longer says that there was no clone.
-pub fn child_without_the_right_does_not_deny() -> Verdict {
+/// The generation is unknown in a child that may no longer read the log.
+pub fn child_that_may_not_read_is_unknown() -> Verdict {
     without_signal();
     assert_eq!(signal(), Some(Signal::KernelLog));
     let give_up = || setuid(Uid::from_raw(65534)).expect("as root");
     in_a_child(give_up, || KernelRng::open().reseed())
 }
 
-/// Whether the generation of a child, which has `begun`, changes when the parent has acted.
+/// Whether the generation of a child changes when the child has run `begin` and the parent `act`.
 fn in_a_child(begin: impl FnOnce(), act: impl FnOnce()) -> Verdict {
     let before = generation();
     let (mut ours, mut theirs) = UnixStream::pair().unwrap();
@@ -192,9 +192,9 @@ fn in_a_child(begin: impl FnOnce(), act: impl FnOnce()) -> Verdict {
     changed(has_changed == [1])
 }
 
-/// A program that closes all descriptors misses nothing without being told, and what it opens in their place is not
-/// read.
-pub fn descriptors_are_closed() -> Verdict {
+/// If a program has closed all descriptors, the generation changes at the next reseed, and squall does not read what
+/// the program has opened in their place.
+pub fn closed_descriptor_counts() -> Verdict {
     without_signal();
     let before = generation();
     assert_eq!(signal(), Some(Signal::KernelLog));
@@ -218,7 +218,7 @@ pub fn descriptors_are_closed() -> Verdict {
 }
 
 /// A program cannot write the message in the kernel's name.
-pub fn message_is_forged() -> Verdict {
+pub fn forged_message_does_not_count() -> Verdict {
     without_signal();
     let before = generation();
     assert_eq!(signal(), Some(Signal::KernelLog));
@@ -241,10 +241,10 @@ pub fn message_is_forged() -> Verdict {
     }
 }
 
-/// Where nothing shows clones, that is said, not denied. `log` stands in the place of the kernel's.
-pub fn is_unknown(log: &'static CStr) -> Verdict {
+/// The generation is unknown if nothing shows clones. `log` replaces the kernel's.
+pub fn generation_is_unknown(log: &'static CStr) -> Verdict {
     without_signal();
-    kernel_log_for_testing(log);
+    replace_kernel_log_for_testing(log);
     let error = Watch::new().map(drop).map_err(|error| error.kind());
     match (signal(), generation(), error) {
         (None, None, Err(ErrorKind::Unsupported)) => Verdict::Held,
