@@ -32,11 +32,11 @@ var cloneDetector = sync.OnceValue(func() *guard.CloneDetector {
 func CloneSignal() string { return cloneDetector().Signal() }
 
 // CloneGeneration returns a number that changes when this process may be running in a clone of its machine. If known is
-// false, squall cannot notice clones: there may have been some.
+// false, the number is 0, and squall cannot notice clones now: there may have been some.
 //
 //	before, _ := squall.CloneGeneration()
 //	// …
-//	if now, _ := squall.CloneGeneration(); now != before {
+//	if now, known := squall.CloneGeneration(); !known || now != before {
 //		// This may be another copy of the machine.
 //	}
 //

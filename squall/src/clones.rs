@@ -51,8 +51,8 @@ use std::time::Instant;
 
 use crate::file::File;
 use crate::guard::clone_signal::CloneGuard;
-use crate::guard::freshness;
 use crate::guard::policy::Policy;
+use crate::guard::{fork, freshness};
 use kernel_log::KernelLog;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
@@ -115,8 +115,13 @@ fn find_signal() -> Option<Signal> {
     let (found, signal) = match policy.signal.and_then(|signal| signal.guard) {
         Some(CloneGuard::VmClock) => (VMCLOCK, Some(Signal::VmClock)),
         Some(CloneGuard::VmgenidPage) => (VMGENID_PAGE, Some(Signal::VmgenidPage)),
-        _ if policy.has_vmgenid && kernel_log::open() => (KERNEL_LOG, Some(Signal::KernelLog)),
-        _ => (NO_SIGNAL, None),
+        _ if !policy.has_vmgenid => (NO_SIGNAL, None),
+        _ => match kernel_log::open() {
+            Ok(()) => (KERNEL_LOG, Some(Signal::KernelLog)),
+            // The next call tries again.
+            Err(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => return None,
+            Err(_) => (NO_SIGNAL, None),
+        },
     };
     FOUND_SIGNAL.store(found, Ordering::Release);
     signal
@@ -134,8 +139,8 @@ fn find_signal() -> Option<Signal> {
 ///
 /// # Forks
 /// A forked child begins with its parent's number. With [`Signal::KernelLog`], the child's number changes once more at
-/// the kernel's next reseed, because the parent may have read a message that the child has not. If the child may no
-/// longer read the log, its number becomes `None`.
+/// the kernel's next reseed, because the parent may have read a message that the child has not. As long as the child cannot
+/// open the log, its number is `None`.
 ///
 /// Safe in signal handlers.
 #[inline]
@@ -166,9 +171,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Its descriptor ([`AsFd`]) works with poll, epoll and tokio's `AsyncFd`. The descriptor becomes readable when the
 /// machine may have been cloned, and sometimes when it was not. [`Watch::take_change`] says which, and resets it.
 ///
-/// Do not use a watch in a forked child: make another one there.
+/// A watch is of no use in a forked child, which would take its parent's messages: make another one there.
 #[derive(Debug)]
 pub struct Watch {
+    signal: Signal,
+    /// The process that made this watch.
+    process: u64,
     /// An epoll instance that has the descriptors of the next three fields.
     epoll: OwnedFd,
     /// The device with the signal, if its driver reports changes.
@@ -176,8 +184,9 @@ pub struct Watch {
     log: Option<KernelLog>,
     /// Expires every [`POLL_INTERVAL`]; used if there is neither a device nor a log.
     timer: Option<OwnedFd>,
-    /// The generation at the last call of [`Watch::take_change`].
-    last: Option<NonZeroU64>,
+    /// [`Watch::number`] at the last call of [`Watch::take_change`].
+    last: u64,
+    is_certain: bool,
 }
 
 impl Watch {
@@ -193,22 +202,31 @@ impl Watch {
             Some(device) if signal != Signal::KernelLog => device.open_to_poll(),
             _ => None,
         };
-        let log = match device {
-            None if policy.has_vmgenid => KernelLog::open(),
-            _ => None,
+        let log = if signal == Signal::KernelLog {
+            // A child's requests need a log of its own too: opened at the next reseed, it would change the number then.
+            let opened = KernelLog::open().and_then(|log| kernel_log::open().map(|()| log));
+            Some(opened.map_err(io::Error::from_raw_os_error)?)
+        } else if device.is_none() && policy.has_vmgenid {
+            KernelLog::open().ok()
+        } else {
+            None
         };
         let timer = match (&device, &log) {
             (None, None) => Some(periodic_timer(POLL_INTERVAL)?),
             _ => None,
         };
-        let watch = Watch {
+        let mut watch = Watch {
+            signal,
+            process: fork::process(),
             // SAFETY: the call takes a number.
             epoll: new_descriptor(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?,
             device,
             log,
             timer,
-            last: generation(),
+            last: 0,
+            is_certain: true,
         };
+        watch.last = watch.number();
         let descriptors = [
             watch.device.as_ref().map(File::descriptor),
             watch.log.as_ref().map(KernelLog::descriptor),
@@ -231,11 +249,31 @@ impl Watch {
         result(unsafe { libc::epoll_ctl(this, add, descriptor, &mut event) }).map(drop)
     }
 
+    /// A number that changes with each clone, and when one may have been missed. This watch has its own descriptor of the
+    /// kernel's log, so it knows of clones even if [`generation`] can no longer be told.
+    fn number(&self) -> u64 {
+        match self.signal {
+            Signal::KernelLog => kernel_log::number(),
+            Signal::VmClock | Signal::VmgenidPage => generation_in_memory().map_or(0, u64::from),
+        }
+    }
+
+    /// Whether the last change that was reported was a clone for certain. It was not if the kernel had overwritten
+    /// messages of its log before they were read, because one of those may have been about a clone.
+    pub fn is_certain(&self) -> bool {
+        self.is_certain
+    }
+
     /// Whether the machine may have been cloned since the last call, or since this watch began. Never waits.
     ///
     /// # Errors
-    /// Errors of reading the kernel's log.
+    /// Errors of reading the kernel's log; an error in a forked child.
     pub fn take_change(&mut self) -> io::Result<bool> {
+        if self.process != fork::process() {
+            return Err(io::Error::other(
+                "a watch belongs to the process that made it: make another one in a forked child",
+            ));
+        }
         if let Some(timer) = &self.timer {
             let mut expirations = [0u8; 8];
             // SAFETY: the buffer is writable for its length. If nothing has expired, nothing is read.
@@ -253,9 +291,16 @@ impl Watch {
         }
         if let Some(log) = &self.log {
             log.read()?;
+            // What all requests read is read too, or it would be overwritten until the next reseed.
+            kernel_log::catch_up();
         }
-        let now = generation();
-        Ok(std::mem::replace(&mut self.last, now) != now)
+        let now = self.number();
+        let last = std::mem::replace(&mut self.last, now);
+        if now != last {
+            self.is_certain =
+                self.signal != Signal::KernelLog || kernel_log::has_message_between(last, now);
+        }
+        Ok(now != last)
     }
 
     /// Waits until the machine may have been cloned. Returns false if it was not before `timeout` passed; without a

@@ -91,6 +91,8 @@ pub unsafe extern "C" fn squall_clone_fd(watch: *const squall_clone_watch) -> c_
 /// Waits until the machine may have been cloned since the last call, or since the watch was made: up to `timeout`
 /// milliseconds, or forever if that is negative.
 ///
+/// A signal handler that runs meanwhile does not end the wait: to be interrupted, poll the descriptor of `squall_clone_fd`.
+///
 /// Returns 1 if so, 0 if the time has passed, and -1 after an error, with the cause in errno: EFAULT if `watch` is null.
 #[unsafe(no_mangle)]
 #[must_use]

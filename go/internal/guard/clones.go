@@ -58,6 +58,17 @@ func (d *CloneDetector) Generation() (generation uint64, known bool) {
 	}
 }
 
+// newest returns the generation for a channel, which has a descriptor of the kernel's log of its own. So it knows of
+// clones even if Generation can no longer be told.
+func (d *CloneDetector) newest() uint64 {
+	generation, _ := d.Generation()
+	if d.messages != nil {
+		d.messages.catchUp()
+		generation = d.messages.count()
+	}
+	return generation
+}
+
 // pollInterval is how often a signal is read whose device does not report changes.
 const pollInterval = 100 * time.Millisecond
 
@@ -66,9 +77,9 @@ const pollInterval = 100 * time.Millisecond
 func (d *CloneDetector) Notify(ctx context.Context) <-chan uint64 {
 	generations := make(chan uint64, 1)
 	file, receive := d.openForPoll()
-	last, _ := d.Generation()
+	last := d.newest()
 	send := func() {
-		now, _ := d.Generation()
+		now := d.newest()
 		if now == last {
 			return
 		}

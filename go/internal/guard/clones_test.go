@@ -234,11 +234,18 @@ func TestAChildOpensTheLogItself(t *testing.T) {
 	log.write(5)
 	checkChange(t, clones, last, true, "a message in the child")
 	isKernelLog = func(*unix.Stat_t) bool { return false } // as if the descriptor was closed
+	path := logPath
 	logPath = "/dev/null/none"
+	last, _ = clones.Generation()
 	reseed()
-	if _, known := clones.Generation(); known {
+	if generation, known := clones.Generation(); known || generation != 0 {
 		t.Error("a child that may not read the log says that there was no clone")
 	}
+	logPath = path
+	isKernelLog = func(*unix.Stat_t) bool { return true }
+	clones.messages.log.Load().process--
+	reseed()
+	checkChange(t, clones, last, true, "the log can be read again")
 }
 
 // A program cannot write the message in the kernel's name.

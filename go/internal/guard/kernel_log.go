@@ -26,7 +26,7 @@ type cloneMessages struct {
 	newestMessage atomic.Uint64
 	// possibleMisses is how often this process may have missed a message.
 	possibleMisses atomic.Uint64
-	// isUnreadable is set if this process can no longer read the log.
+	// isUnreadable is set if this process could not read the log when it last tried.
 	isUnreadable atomic.Bool
 	// settledGeneration is the generation of the kernel's RNG for which no more messages can come.
 	settledGeneration atomic.Uint64
@@ -57,16 +57,25 @@ var processStart = time.Now()
 // sinceStart returns a time in nanoseconds; a test replaces it.
 var sinceStart = func() int64 { return int64(time.Since(processStart)) }
 
-// number returns a number that changes with each message about a clone, and when one may have been missed; false if
-// this process can no longer read the log.
+// number returns a number that changes with each message about a clone, and when one may have been missed; 0 and false
+// as long as this process cannot read the log.
 func (m *cloneMessages) number() (number uint64, known bool) {
 	if generation := mappedGeneration(); generation == 0 || generation != m.settledGeneration.Load() {
 		m.readPending(generation)
 	}
-	return m.newestMessage.Load() + m.possibleMisses.Load()<<40, !m.isUnreadable.Load() // no log has 2^40 records
+	if m.isUnreadable.Load() {
+		return 0, false
+	}
+	return m.count(), true
 }
 
-// readPending reads the messages that have come. The generation is the kernel's, or 0 if the kernel does not show it.
+// count returns the same by what was read until now, never 0.
+func (m *cloneMessages) count() uint64 {
+	return 1 + m.newestMessage.Load() + m.possibleMisses.Load()<<40 // no log has 2^40 records
+}
+
+// readPending reads the messages that have come. The generation is the kernel's, or 0 if the kernel does not show it. A
+// process that cannot read the log tries again when the kernel's generation has changed.
 func (m *cloneMessages) readPending(generation uint64) {
 	before := m.newestMessage.Load()
 	log := m.log.Load()
@@ -74,11 +83,11 @@ func (m *cloneMessages) readPending(generation uint64) {
 		// The parent may have read a message that this process has not.
 		if own := openKernelLog(); own == nil {
 			m.isUnreadable.Store(true)
+			m.settledGeneration.Store(generation)
 		} else if m.log.CompareAndSwap(log, own) {
-			if log.isOpen() {
-				unix.Close(log.descriptor)
-			}
+			// The old descriptor stays open: its number may be somebody else's by now.
 			m.possibleMisses.Add(1)
+			m.isUnreadable.Store(false)
 		} else {
 			unix.Close(own.descriptor)
 		}
@@ -86,8 +95,10 @@ func (m *cloneMessages) readPending(generation uint64) {
 	}
 	if m.receive(log.descriptor) != nil {
 		m.isUnreadable.Store(true)
+		m.settledGeneration.Store(generation)
 		return
 	}
+	m.isUnreadable.Store(false)
 	now := sinceStart()
 	if m.awaitedGeneration.Load() != generation {
 		// The time is stored first: a goroutine that reads the generation then reads its time, or a later one.
@@ -96,6 +107,13 @@ func (m *cloneMessages) readPending(generation uint64) {
 	}
 	if now-m.awaitedSince.Load() > messageDelay || m.newestMessage.Load() != before {
 		m.settledGeneration.Store(generation)
+	}
+}
+
+// catchUp reads what number would read at the kernel's next reseed, before it is overwritten.
+func (m *cloneMessages) catchUp() {
+	if log := m.log.Load(); log != nil && log.process == os.Getpid() && log.isOpen() {
+		_ = m.receive(log.descriptor)
 	}
 }
 

@@ -24,7 +24,7 @@ static NEWEST_MESSAGE: AtomicU64 = AtomicU64::new(1);
 /// How often this process may have missed a message.
 static POSSIBLE_MISSES: AtomicU64 = AtomicU64::new(0);
 
-/// Whether this process may no longer read the log.
+/// Whether this process could not open the log when it last tried.
 static IS_UNREADABLE: AtomicBool = AtomicBool::new(false);
 
 /// The generation of the kernel's RNG for which no more messages can come.
@@ -39,52 +39,56 @@ const MESSAGE_DELAY: u64 = 1;
 
 /// The log's descriptor, and the process that opened it. A forked child shares its parent's position in the log.
 static LOG: AtomicI32 = AtomicI32::new(-1);
-static OPENED_BY_PROCESS: AtomicU64 = AtomicU64::new(0);
+static OPENED_BY_PROCESS: AtomicU64 = AtomicU64::new(NOBODY);
+const NOBODY: u64 = u64::MAX;
 
 /// The process of which a thread is opening the log, plus one; 0 if none is. Other threads of that process do not wait
 /// for it. A child that was forked meanwhile does not have that thread, and opens the log itself.
 static OPENING_PROCESS: AtomicU64 = AtomicU64::new(0);
 
-/// Opens the log; false if this process may not read it.
-pub fn open() -> bool {
-    open_for_this_process(freshness::mapped_generation()) != Opened::Refused
+/// Opens the log, unless this process has it already. The error is that of open(2), or ENODEV.
+pub fn open() -> Result<(), i32> {
+    match open_for_this_process(freshness::mapped_generation()) {
+        Opened::Failed(error) => Err(error),
+        Opened::Now | Opened::Before | Opened::AtTheSameTime => Ok(()),
+    }
 }
 
-/// A number that changes with each message about a clone, and when one may have been missed; 0 if this process may no
-/// longer read the log.
+/// A number that changes with each message about a clone, and when one may have been missed; 0 as long as this process
+/// cannot read the log.
 #[inline]
 pub fn generation() -> u64 {
     let generation = freshness::mapped_generation();
-    if generation == 0 || generation != SETTLED_GENERATION.load(Ordering::Acquire) {
-        read_pending(generation);
-    }
-    match IS_UNREADABLE.load(Ordering::Relaxed) {
-        true => 0,
-        // No log has 2^40 records.
-        false => {
-            NEWEST_MESSAGE.load(Ordering::Acquire) + (POSSIBLE_MISSES.load(Ordering::Relaxed) << 40)
-        }
+    let is_settled = generation != 0 && generation == SETTLED_GENERATION.load(Ordering::Acquire);
+    match (is_settled || read_pending(generation)) && !IS_UNREADABLE.load(Ordering::Acquire) {
+        true => number(),
+        false => 0,
     }
 }
 
-/// Reads the messages that have come. `generation` is the kernel's, or 0 if the kernel does not show it.
+/// The same by what was read until now.
+pub fn number() -> u64 {
+    // No log has 2^40 records.
+    NEWEST_MESSAGE.load(Ordering::Acquire) + (POSSIBLE_MISSES.load(Ordering::Acquire) << 40)
+}
+
+/// Whether a message has come between two of these numbers.
+pub fn has_message_between(earlier: u64, later: u64) -> bool {
+    (earlier ^ later) << 24 != 0
+}
+
+/// Reads the messages that have come; false if there is no log to read. A process that cannot open the log tries again
+/// when the kernel's generation has changed.
 #[cold]
 #[inline(never)]
-fn read_pending(generation: u64) {
+fn read_pending(generation: u64) -> bool {
     let before = NEWEST_MESSAGE.load(Ordering::Acquire);
-    let log = LOG.load(Ordering::Acquire);
-    let is_read = is_log_of_this_process(log) && read(log).is_ok();
-    if !is_read {
-        match open_for_this_process(generation) {
-            // Its parent, or an earlier descriptor, may have had messages that this process has not read.
-            Opened::Now => _ = POSSIBLE_MISSES.fetch_add(1, Ordering::Relaxed),
-            Opened::Refused => IS_UNREADABLE.store(true, Ordering::Relaxed),
-            Opened::ByAnotherThread => {}
-        }
-        return;
+    if !catch_up() {
+        let opened = open_for_this_process(generation);
+        return matches!(opened, Opened::Now | Opened::Before);
     }
     if generation == 0 {
-        return;
+        return true;
     }
     let now = clock::seconds();
     if AWAITED_GENERATION.load(Ordering::Acquire) != generation {
@@ -96,6 +100,13 @@ fn read_pending(generation: u64) {
     if is_too_late || NEWEST_MESSAGE.load(Ordering::Acquire) != before {
         SETTLED_GENERATION.store(generation, Ordering::Release);
     }
+    true
+}
+
+/// Reads the messages that have come; false if this process has to open the log first.
+pub fn catch_up() -> bool {
+    let log = LOG.load(Ordering::Acquire);
+    is_log_of_this_process(log) && read(log).is_ok()
 }
 
 /// Whether the descriptor is the log, opened by this process. A program may have closed it, and opened something else.
@@ -103,11 +114,13 @@ fn is_log_of_this_process(log: c_int) -> bool {
     OPENED_BY_PROCESS.load(Ordering::Acquire) == fork::process() && is_log(log)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What came of opening the log.
 enum Opened {
     Now,
-    ByAnotherThread,
-    Refused,
+    Before,
+    /// Another thread is opening it, or did until it was interrupted for good.
+    AtTheSameTime,
+    Failed(i32),
 }
 
 /// Opens the log, unless this process has it already or another thread is opening it. Messages of reseeds after the
@@ -118,23 +131,30 @@ fn open_for_this_process(generation: u64) -> Opened {
     let claim =
         || OPENING_PROCESS.compare_exchange(other, this, Ordering::AcqRel, Ordering::Relaxed);
     if other == this || claim().is_err() {
-        return Opened::ByAnotherThread;
+        return Opened::AtTheSameTime;
     }
     let old = LOG.load(Ordering::Acquire);
     let opened = if is_log_of_this_process(old) {
-        Opened::ByAnotherThread
-    } else if let Some(log) = KernelLog::open() {
-        if is_log(old) {
-            // SAFETY: it is a copy of the parent's descriptor, and nothing else in this process uses it.
-            unsafe { libc::syscall(libc::SYS_close, old) };
-        }
-        LOG.store(log.0.into_descriptor(), Ordering::Release);
-        OPENED_BY_PROCESS.store(this - 1, Ordering::Release);
-        SETTLED_GENERATION.store(generation, Ordering::Release);
-        Opened::Now
+        Opened::Before
     } else {
-        Opened::Refused
+        match KernelLog::open() {
+            Ok(log) => {
+                if old >= 0 {
+                    // The parent, or the earlier descriptor, may have had messages that this process has not read.
+                    POSSIBLE_MISSES.fetch_add(1, Ordering::AcqRel);
+                }
+                // The old descriptor stays open: its number may be somebody else's by now.
+                LOG.store(log.0.into_descriptor(), Ordering::Release);
+                OPENED_BY_PROCESS.store(this - 1, Ordering::Release);
+                Opened::Now
+            }
+            Err(error) => Opened::Failed(error),
+        }
     };
+    if !matches!(opened, Opened::Before) {
+        IS_UNREADABLE.store(matches!(opened, Opened::Failed(_)), Ordering::Release);
+        SETTLED_GENERATION.store(generation, Ordering::Release);
+    }
     OPENING_PROCESS.store(0, Ordering::Release);
     opened
 }
@@ -154,19 +174,23 @@ fn is_log(descriptor: c_int) -> bool {
 pub struct KernelLog(File);
 
 impl KernelLog {
-    /// Opens the log; `None` if this process may not read it (`dmesg_restrict` in
-    /// Documentation/admin-guide/sysctl/kernel.rst).
-    pub fn open() -> Option<KernelLog> {
+    /// Opens the log. The error is that of open(2), EPERM if this process may not read it (`dmesg_restrict` in
+    /// Documentation/admin-guide/sysctl/kernel.rst); or ENODEV, if /dev/kmsg is another device.
+    pub fn open() -> Result<KernelLog, i32> {
         let path = c"/dev/kmsg";
         #[cfg(feature = "testing")]
         let path = *REPLACEMENT.get().unwrap_or(&path);
-        let log = File::open(path, libc::O_NONBLOCK).ok()?;
+        let log = File::open(path, libc::O_NONBLOCK)?;
         if !is_log(log.descriptor()) {
-            return None;
+            return Err(libc::ENODEV);
         }
         // SAFETY: the call takes numbers. It fails for the FIFO of a test, which is empty.
         unsafe { libc::lseek(log.descriptor(), 0, libc::SEEK_END) };
-        Some(KernelLog(log))
+        // A program has closed the other descriptor: this one, of the same number, is not for everybody.
+        if LOG.load(Ordering::Acquire) == log.descriptor() {
+            OPENED_BY_PROCESS.store(NOBODY, Ordering::Release);
+        }
+        Ok(KernelLog(log))
     }
 
     pub fn descriptor(&self) -> c_int {

@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::stat::Mode;
 use nix::unistd::{Uid, mkfifo, setuid};
 use squall::clones::{Signal, Watch, generation, signal};
@@ -17,7 +18,7 @@ use squall::testing::{activate_for_testing, replace_kernel_log_for_testing};
 
 use crate::Verdict;
 use crate::clones::{Signal as Page, leaked_path, scratch, without_signal};
-use crate::outputs::{fork, wait};
+use crate::outputs::{fork, is_true_in_child, wait};
 use crate::reseeds::KernelRng;
 
 /// What happens to the machine in a scenario.
@@ -87,6 +88,17 @@ impl TestLog {
         let text = "random: crng reseeded due to virtual machine fork";
         let record = format!("{priority},{number},1,-;{text}\n");
         (&self.pipe).write_all(record.as_bytes()).expect("room");
+    }
+
+    /// Closes all other descriptors.
+    fn close_others(&self) {
+        let own = self.pipe.as_raw_fd() as u32;
+        for (first, last) in [(3, own - 1), (own + 1, u32::MAX)] {
+            if first <= last {
+                // SAFETY: nothing here uses a descriptor from before but the pipe's.
+                unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+            }
+        }
     }
 
     /// Makes the kernel reseed, and writes the message.
@@ -164,6 +176,72 @@ pub fn child_notices_the_next_clone() -> Verdict {
         assert!(first != possibly_missed && possibly_missed != generation());
     }));
     Verdict::Held
+}
+
+/// A child closes its parent's descriptors and then makes a watch, which gets the number of one of them. The watch keeps
+/// it, and is notified.
+pub fn watch_of_a_child_keeps_its_descriptors() -> Verdict {
+    let log = TestLog::begin();
+    changed(is_true_in_child(|| {
+        log.close_others();
+        let mut watch = Watch::new().expect("there is a signal");
+        KernelRng::open().reseed();
+        generation();
+        log.write(Event::Clone);
+        let mut fds = [PollFd::new(watch.as_fd(), PollFlags::POLLIN)];
+        poll(&mut fds, PollTimeout::ZERO).unwrap() == 1 && watch.take_change().unwrap()
+    }))
+}
+
+/// A child's watch reports clones although the child may no longer open the log.
+pub fn watch_outlives_privileges() -> Verdict {
+    let log = TestLog::begin();
+    changed(is_true_in_child(|| {
+        let mut watch = Watch::new().expect("there is a signal");
+        setuid(Uid::from_raw(65534)).expect("as root");
+        (0..3).all(|_| {
+            log.write(Event::Clone);
+            watch.take_change().unwrap()
+        })
+    }))
+}
+
+/// A child's watch does not report a clone because the kernel reseeds.
+pub fn watch_of_a_child_reports_clones_alone() -> Verdict {
+    let log = TestLog::begin();
+    changed(is_true_in_child(|| {
+        let mut watch = Watch::new().expect("there is a signal");
+        log.reseed(Event::Other);
+        let is_quiet = !watch.take_change().unwrap();
+        log.reseed(Event::Clone);
+        is_quiet && watch.take_change().unwrap() && watch.is_certain()
+    }))
+}
+
+/// A child that asks its parent's watch does not take the parent's message.
+pub fn inherited_watch_is_refused() -> Verdict {
+    let log = TestLog::begin();
+    let mut watch = Watch::new().expect("there is a signal");
+    log.write(Event::Clone);
+    wait(fork(|| _ = watch.take_change()));
+    changed(watch.take_change().unwrap())
+}
+
+/// The generation is unknown while a child cannot open the log, and differs afterwards.
+pub fn missing_descriptor_is_for_a_time() -> Verdict {
+    let _log = TestLog::begin();
+    let before = generation();
+    changed(is_true_in_child(|| {
+        let rng = KernelRng::open();
+        let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        setrlimit(Resource::RLIMIT_NOFILE, 0, most).unwrap();
+        rng.reseed();
+        let without = generation();
+        setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
+        rng.reseed();
+        let after = generation();
+        without.is_none() && after.is_some() && after != before
+    }))
 }
 
 /// The generation is unknown in a child that may no longer read the log.
