@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use squall_guests::fixture::{self, Workspace, ok, wait_until_ok};
@@ -68,8 +68,18 @@ const AFTER: [&str; 2] = [
 /// What must differ in each clone: the machine's ID, and its SSH key.
 const OWN: &str = "cat /etc/machine-id; cut -d ' ' -f 2 /etc/ssh/ssh_host_ed25519_key.pub";
 
-/// Stands in for systemd's command, which the guest does not have, and notes how it was called.
-const SYSTEMCTL: &str = "echo \"$*\" >> /tmp/systemctl";
+/// Stands in for systemd's command, which the guest does not have, and notes how it was called. One
+/// DHCP client runs, and one service does not exist.
+const SYSTEMCTL: &str = "\
+case $* in
+'is-active --quiet NetworkManager.service') exit 0 ;;
+'is-active '*) exit 3 ;;
+esac
+echo \"$*\" >> /tmp/systemctl
+[ \"$2\" != absent.service ]";
+
+/// Where the guest has this machine's libcrypto, with the programs.
+const LIBRARIES: &str = "LD_LIBRARY_PATH=/usr/bin";
 
 /// Commands that wait for clones, each in the background. The last one's reader leaves after the first line.
 const WAITING: [&str; 4] = [
@@ -91,6 +101,15 @@ fn setup<'a>(programs: &'a [&'a Path], identity: &'a str) -> Setup<'a> {
 fn write_program(guest: &mut Guest, path: &str, script: &[u8]) {
     guest.write_file(path, script).expect("a file");
     ok(guest, &format!("chmod +x {path}"));
+}
+
+/// The libcrypto of this machine's ssh-keygen, which may refuse the guest's: that of Debian 12 wants its own OpenSSL 3.0.
+fn libcrypto() -> PathBuf {
+    let output = Command::new("ldd").arg("/usr/bin/ssh-keygen").output();
+    let listed = text(&output.expect("ldd runs").stdout);
+    let line = listed.lines().find(|line| line.contains("libcrypto.so."));
+    let path = line.and_then(|line| line.split_whitespace().nth(2));
+    PathBuf::from(path.expect("ssh-keygen has a libcrypto"))
 }
 
 /// A guest in which `squall clones` waits, with all hooks, and with some that fail or do not count.
@@ -127,7 +146,7 @@ fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
         &mut guest,
         &format!("ln -s /nonexistent {folder}/35-gone; echo text > {folder}/README"),
     );
-    let services = b"one.service\ntwo.service\n";
+    let services = b"# comment\nabsent.service\none.service\n\ntwo.service";
     let list = "/etc/squall/reload-after-clone";
     guest.write_file(list, services).expect("a file");
     ok(
@@ -135,11 +154,13 @@ fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
         "grep -q ^root: /etc/passwd || echo root:x:0:0::/:/bin/sh >> /etc/passwd",
     );
     for hook in ["20-machine-id", "30-ssh-host-keys"] {
-        ok(&mut guest, &format!("{folder}/{hook}"));
+        ok(&mut guest, &format!("{LIBRARIES} {folder}/{hook}"));
     }
     ok(&mut guest, "rm /tmp/systemctl");
     for command in WAITING {
-        guest.start(command).expect("a job");
+        guest
+            .start(&format!("export {LIBRARIES}; {command}"))
+            .expect("a job");
     }
     for started in ["/tmp/log", "/tmp/json", "/tmp/exec", "/tmp/first"] {
         wait_until_ok(&mut guest, &format!("grep -q kernel-log {started}"));
@@ -152,7 +173,7 @@ fn clone<'a>(workspace: &'a Workspace, snapshot: &Snapshot, identity: &str) -> G
     let resumed = workspace.factory.resume(&setup(&[], identity), snapshot);
     let mut guest = resumed.expect("a guest");
     for done in [
-        "grep two /tmp/systemctl",
+        "grep two /tmp/systemctl && grep 50-reload /tmp/log",
         "cat /tmp/json-code",
         "cat /tmp/exec-code",
         "cat /tmp/unread",
@@ -164,7 +185,12 @@ fn clone<'a>(workspace: &'a Workspace, snapshot: &Snapshot, identity: &str) -> G
 
 fn each_clone_runs_its_programs() {
     let workspace = Workspace::emulated();
-    let programs = [fixture::squall(), Path::new("/usr/bin/ssh-keygen")];
+    let libcrypto = libcrypto();
+    let programs = [
+        fixture::squall(),
+        Path::new("/usr/bin/ssh-keygen"),
+        &libcrypto,
+    ];
     let mut guest = boot(&workspace, &programs);
     let mut seen = HashSet::from([ok(&mut guest, OWN)]);
     let snapshot = guest.snapshot(workspace.path("snapshot"));
@@ -202,7 +228,8 @@ fn each_clone_runs_its_programs() {
             log[3].starts_with("ssh-keygen: generating new host keys: "),
             "{log:?}"
         );
-        assert_eq!(log.len(), 4, "{log:?}");
+        let failed = "squall: clones: /etc/squall/clones.d/50-reload: exit status: 1";
+        assert_eq!(log[4..], [failed], "{log:?}");
         assert_eq!(
             ok(&mut guest, "cat /tmp/json-code /tmp/exec-code"),
             "0\n1\n"
@@ -214,8 +241,8 @@ fn each_clone_runs_its_programs() {
             ),
             "try-restart systemd-journald.service\n\
              try-reload-or-restart ssh.service sshd.service\n\
-             try-restart systemd-networkd.service NetworkManager.service dhcpcd.service\n\
-             try-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
+             try-restart NetworkManager.service\n\
+             try-reload-or-restart absent.service\ntry-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
         );
         assert!(seen.insert(ok(&mut guest, OWN)), "{seen:?}");
     }
