@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::{io, num::NonZeroU64};
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use rustix::stdio::stderr;
 use serde::Serialize;
 use squall::clones::{Signal, Watch, generation, signal};
@@ -33,6 +34,7 @@ SQUALL_CLONE_SIGNAL. A failure of theirs is reported on standard error, and squa
 
 A unit for systemd runs `squall clones --seed --hooks /etc/squall/clones.d`. Ready hooks are in \
 share/squall/clones.d of the installation; link those that you want:
+  mkdir -p /etc/squall/clones.d
   ln -s /usr/local/share/squall/clones.d/30-ssh-host-keys /etc/squall/clones.d/
   systemctl enable --now squall-clones.service
 
@@ -61,7 +63,7 @@ pub struct ClonesArguments {
     seed: bool,
 
     /// At each clone, run this command with sh -c
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
     exec: Option<String>,
 
     /// At each clone, run the executable files of this folder, in the order of their names
