@@ -52,6 +52,7 @@ public final class SquallTest {
         run("each way of installing comes first", SquallTest::waysOfInstalling);
         run("what draws by default draws from squall", SquallTest::whatDraws);
         run("without the library a program does not start, or is warned", SquallTest::withoutLibrary);
+        run("the agent takes no options", SquallTest::wrongOption);
         Squall.install();
         run("bytes fill arrays of every length", SquallTest::lengths);
         run("names are squall's, and seeding does not repeat", SquallTest::names);
@@ -174,8 +175,20 @@ public final class SquallTest {
         String message = "squall: its native library cannot be loaded: ";
         String refused = java(PROGRAMS.PROVIDERS, Arrays.copyOf(options, 2));
         check(refused.startsWith("1 " + message) && refused.lines().count() == 1, refused);
+        check(refused.contains("-Dsquall.library.path must name "), refused);
         String warned = java(PROGRAMS.PROVIDERS, options);
         check(warned.startsWith("0 " + message) && !warned.contains("Squall"), warned);
+        check(warned.contains("the program starts with the JDK's generators"), warned);
+        String noFolder = java(PROGRAMS.PROVIDERS, options[0], "-Djava.io.tmpdir=/nonexistent");
+        // Java 25 has a warning of its own before.
+        String lacks = message + "java.nio.file.NoSuchFileException: /nonexistent/";
+        check(noFolder.startsWith("1 ") && noFolder.contains(lacks), noFolder);
+    }
+
+    private static void wrongOption() throws Exception {
+        String refused = java(PROGRAMS.PROVIDERS, "-javaagent:" + jar + "=optional");
+        check(refused.startsWith("1 squall: the agent takes no options, and got \"optional\": "), refused);
+        check(refused.lines().count() == 1, refused);
     }
 
     private static void lengths() {
