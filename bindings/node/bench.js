@@ -27,6 +27,10 @@ function time(call, calls) {
 }
 
 const rounds = Number(process.argv[2] ?? 21);
+if (!Number.isInteger(rounds) || rounds < 1) {
+  console.error(`bench.js: ${process.argv[2]}: not a number of rounds: give a whole number from 1`);
+  process.exit(2);
+}
 const median = (times) => times.sort((a, b) => a - b)[times.length >> 1];
 
 console.log(`Node.js ${process.version}, median of ${rounds} rounds, ns of a call`);

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::{io, num::NonZeroU64};
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use rustix::stdio::stderr;
 use serde::Serialize;
 use squall::clones::{Signal, Watch, generation, signal};
@@ -34,6 +35,7 @@ standard error and goes on.
 
 A unit for systemd runs `squall clones --seed --hooks /etc/squall/clones.d`. Some hooks are installed \
 in share/squall/clones.d; link those that you want:
+  mkdir -p /etc/squall/clones.d
   ln -s /usr/local/share/squall/clones.d/30-ssh-host-keys /etc/squall/clones.d/
   systemctl enable --now squall-clones.service
 
@@ -62,7 +64,7 @@ pub struct ClonesArguments {
     seed: bool,
 
     /// After each clone, run this command with sh -c
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
     exec: Option<String>,
 
     /// After each clone, run the executable files in this folder, in the order of their names

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use squall_guests::fixture::{self, Workspace, ok, wait_until_ok};
@@ -64,8 +64,15 @@ const IDENTITIES_AFTER: [&str; 2] = [
 const PRINT_IDENTITY: &str =
     "cat /etc/machine-id; cut -d ' ' -f 2 /etc/ssh/ssh_host_ed25519_key.pub";
 
-/// Stands for systemctl, which the guest does not have, and writes down its arguments.
-const SYSTEMCTL: &str = "echo \"$*\" >> /tmp/systemctl";
+/// Stands for systemctl, which the guest does not have, and writes down its arguments. One DHCP client runs, and one
+/// service does not exist.
+const SYSTEMCTL: &str = "\
+case $* in
+'is-active --quiet NetworkManager.service') exit 0 ;;
+'is-active '*) exit 3 ;;
+esac
+echo \"$*\" >> /tmp/systemctl
+[ \"$2\" != absent.service ]";
 
 /// Commands that wait for clones, each in the background. `head` closes the last one's output after the first line.
 const WAITING: [&str; 4] = [
@@ -127,7 +134,7 @@ fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
         &mut guest,
         &format!("ln -s /nonexistent {folder}/35-gone; echo text > {folder}/README"),
     );
-    let services = b"one.service\ntwo.service\n";
+    let services = b"# comment\nabsent.service\none.service\n\ntwo.service";
     let list = "/etc/squall/reload-after-clone";
     guest.write_file(list, services).expect("a file");
     ok(
@@ -152,7 +159,7 @@ fn clone<'a>(workspace: &'a Workspace, snapshot: &Snapshot, identity: &str) -> G
     let resumed = workspace.factory.resume(&setup(&[], identity), snapshot);
     let mut guest = resumed.expect("a guest");
     for done in [
-        "grep two /tmp/systemctl",
+        "grep two /tmp/systemctl && grep 50-reload /tmp/log",
         "cat /tmp/json-code",
         "cat /tmp/exec-code",
         "cat /tmp/unread",
@@ -202,7 +209,8 @@ fn each_clone_runs_its_programs() {
             log[3].starts_with("ssh-keygen: generating new host keys: "),
             "{log:?}"
         );
-        assert_eq!(log.len(), 4, "{log:?}");
+        let failed = "squall: clones: /etc/squall/clones.d/50-reload: exit status: 1";
+        assert_eq!(log[4..], [failed], "{log:?}");
         assert_eq!(
             ok(&mut guest, "cat /tmp/json-code /tmp/exec-code"),
             "0\n1\n"
@@ -214,8 +222,8 @@ fn each_clone_runs_its_programs() {
             ),
             "try-restart systemd-journald.service\n\
              try-reload-or-restart ssh.service sshd.service\n\
-             try-restart systemd-networkd.service NetworkManager.service dhcpcd.service\n\
-             try-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
+             try-restart NetworkManager.service\n\
+             try-reload-or-restart absent.service\ntry-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
         );
         assert!(seen.insert(ok(&mut guest, PRINT_IDENTITY)), "{seen:?}");
     }

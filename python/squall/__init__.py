@@ -37,6 +37,12 @@ from uuid import SafeUUID as _SafeUUID, UUID as _UUID
 try:
     from . import _squall
 except ImportError as error:
+    if "partially initialized module" in str(error):
+        raise ImportError(
+            f"squall in {__path__[0]} has no extension module for this Python: if that is a source folder, start Python"
+            " in another one; if not, install squall with pip",
+            name=error.name,
+        ) from None
     if "subinterpreters" not in str(error):
         raise
     raise ImportError(

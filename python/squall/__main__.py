@@ -9,6 +9,7 @@ bench    compares the speed with the standard library's and NumPy's
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import platform
 import random
@@ -18,11 +19,12 @@ import sys
 import time
 import uuid
 from timeit import Timer
-from typing import Any
+from typing import Any, NoReturn
 
 import squall
 from squall import _enable, _random
 
+COMMANDS = ["enable", "disable", "status", "bench"]
 USAGE = "usage: python -m squall [--help | --version | enable | disable | status | bench [--dask [N]]]"
 
 
@@ -39,8 +41,30 @@ def main(arguments: list[str]) -> None:
             print(USAGE, __doc__, sep="\n\n")
         case ["--version"]:
             print("squall", squall.status()["version"])
-        case _:
-            sys.exit(USAGE)
+        case [word, *_] if word not in COMMANDS:
+            _refuse(f"no command {word!r}: use one of {', '.join(COMMANDS)}, or --help")
+        case [command, *_]:
+            _refuse(f"{command} takes no arguments")
+
+
+def _refuse(fault: str) -> NoReturn:
+    print(f"squall: {fault}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _run(arguments: list[str]) -> None:
+    """Run the command, and say in one line if its output cannot be written."""
+    if sys.stdout is None and arguments not in (["enable"], ["disable"]):
+        sys.exit("squall: standard output is closed: redirect it to a file or a pipe")
+    try:
+        main(arguments)
+        print(end="", flush=True)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EBADF):
+            raise
+        # What is left in the buffer would fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(f"squall: standard output: {error.strerror}")
 
 
 def _text(value: Any) -> Any:
@@ -200,4 +224,4 @@ def _duration(seconds: float) -> str:
 if __name__ == "__main__":
     # A reader that needs no more, as head(1), ends the program and is no error.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    main(sys.argv[1:])
+    _run(sys.argv[1:])

@@ -104,6 +104,7 @@ if (!isMainThread) {
 } else {
   const started = {
     worker: new Worker(__filename),
+    workerOfCode: new Worker("require('node:worker_threads').parentPort.postMessage(!/native code/.test(Math.random))", { eval: true }),
     workerWithoutFlags: new Worker(__filename, { execArgv: [] }),
     fork: fork(__filename),
     spawn: spawn(process.execPath, [__filename], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
@@ -113,15 +114,15 @@ if (!isMainThread) {
   process.on('exit', () => console.log(JSON.stringify(result)));
 }`;
 
-test('flags reach workers and forks, NODE_OPTIONS all of them, a call of require none', () => {
-  const nothing = { main: false, worker: false, workerWithoutFlags: false, fork: false, spawn: false };
-  const everything = { main: true, worker: true, workerWithoutFlags: true, fork: true, spawn: true };
+test('flags reach workers and forks, NODE_OPTIONS everything, --import no worker of code, a call of require nothing', () => {
+  const nothing = { main: false, worker: false, workerOfCode: false, workerWithoutFlags: false, fork: false, spawn: false };
+  const everything = { main: true, worker: true, workerOfCode: true, workerWithoutFlags: true, fork: true, spawn: true };
   const register = path.join(folder, 'register.js');
   const flags = { ...everything, workerWithoutFlags: false, spawn: false };
   assert.deepEqual(run(descendants()), nothing);
   assert.deepEqual(run(descendants("require('squall/register')")), { ...nothing, main: true });
   assert.deepEqual(run(descendants(), { flags: ['--require', register] }), flags);
-  assert.deepEqual(run(descendants(), { flags: ['--import', register] }), flags);
+  assert.deepEqual(run(descendants(), { flags: ['--import', register] }), { ...flags, workerOfCode: false });
   assert.deepEqual(run(descendants(), { env: { NODE_OPTIONS: `--require ${register}` } }), everything);
-  assert.deepEqual(run(descendants(), { env: { NODE_OPTIONS: `--import ${register}` } }), everything);
+  assert.deepEqual(run(descendants(), { env: { NODE_OPTIONS: `--import ${register}` } }), { ...everything, workerOfCode: false });
 });

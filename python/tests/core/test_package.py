@@ -1,5 +1,9 @@
 """The package: what its import brings, what it says of itself, and what `python -m squall` prints."""
 
+import shlex
+import shutil
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -77,3 +81,28 @@ def test_the_command():
     lines = run_command().splitlines()
     assert len(lines) == len(squall.status())
     assert lines[0].split() == ["version", squall.status()["version"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "end", "code", "message"),
+    [
+        ("enabel", "", 2, "no command 'enabel': use one of enable, disable, status, bench, or --help"),
+        ("--dask", "", 2, "no command '--dask': use one of enable, disable, status, bench, or --help"),
+        ("status now", "", 2, "status takes no arguments"),
+        ("", ">&-", 1, "standard output is closed: redirect it to a file or a pipe"),
+        ("", "> /dev/full", 1, "standard output: No space left on device"),
+        ("status", "> /dev/full", 1, "standard output: No space left on device"),
+    ],
+)
+def test_what_the_command_refuses(arguments, end, code, message):
+    command = f"exec {shlex.quote(sys.executable)} -P -m squall {arguments} {end}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", f"squall: {message}\n")
+
+
+def test_a_source_folder_says_what_it_is(tmp_path):
+    shutil.copytree(squall.__path__[0], tmp_path / "squall", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    done = subprocess.run([sys.executable, "-c", "import squall"], cwd=tmp_path, capture_output=True, text=True)
+    message = f"ImportError: squall in {tmp_path}/squall has no extension module for this Python: "
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(message)

@@ -96,7 +96,16 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
                 _ => format!("{} is empty: give one, or leave it out", names[0]),
             }
         }
-        ErrorKind::InvalidValue if value.is_empty() => format!("{argument}: a value is missing"),
+        ErrorKind::InvalidValue if value.is_empty() => {
+            let full = text(error, ContextKind::InvalidArg);
+            match full.split_once([' ', '=']) {
+                Some((option, value)) => format!(
+                    "{option}: a value is missing: give a {}",
+                    value.trim_matches(['<', '[', ']', '>', '.'])
+                ),
+                None => format!("{argument}: a value is missing"),
+            }
+        }
         ErrorKind::InvalidValue => format!(
             "{argument}: {value:?} is not known: use one of {}",
             text(error, ContextKind::ValidValue)
@@ -120,7 +129,8 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
             prior => format!("{argument}: it cannot be used with {prior}: give only one of them"),
         },
         ErrorKind::MissingRequiredArgument => {
-            format!("{} is missing", text(error, ContextKind::InvalidArg))
+            let missing = text(error, ContextKind::InvalidArg);
+            format!("{missing} is missing: see {} --help", given.name)
         }
         ErrorKind::TooManyValues => format!("{argument}: it takes no value"),
         _ => first_line(error),

@@ -2,6 +2,7 @@ package org.squallrng;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -22,8 +23,8 @@ final class Native {
     }
 
     private static String load() {
+        String path = System.getProperty("squall.library.path");
         try {
-            String path = System.getProperty("squall.library.path");
             if (path != null) {
                 System.load(Path.of(path).toAbsolutePath().toString());
             } else {
@@ -31,9 +32,12 @@ final class Native {
             }
             return null;
         } catch (IOException | UnsatisfiedLinkError | SecurityException error) {
-            return "squall: the native library cannot be loaded: " + error.getMessage()
-                + ": it needs Linux with glibc on x86-64 or aarch64, and a java.io.tmpdir from which programs may run;"
-                + " or set -Dsquall.library.path=FILE";
+            // The message of a FileSystemException may be the file's name alone.
+            String cause = error instanceof FileSystemException ? error.toString() : error.getMessage();
+            return "squall: the native library cannot be loaded: " + cause + ": " + (path != null
+                ? "-Dsquall.library.path must name the jar's libsquall_java.so for this machine, unpacked"
+                : "it needs Linux with glibc on x86-64 or aarch64, and a java.io.tmpdir from which programs may run;"
+                    + " or set -Dsquall.library.path=FILE");
         }
     }
 

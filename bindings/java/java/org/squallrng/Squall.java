@@ -65,7 +65,9 @@ public final class Squall {
         long watch = Native.newCloneWatch();
         if (watch == 0) {
             LISTENERS.remove(listener);
-            throw new UnsupportedOperationException("squall: this process cannot notice clones of its machine");
+            throw new UnsupportedOperationException("squall: this process cannot notice clones of its machine: give"
+                + " the virtual machine a vmgenid or a vmclock, and install squall's kernel module"
+                + " (squall-vmgenid-dkms) or let the process read /dev/kmsg (CAP_SYSLOG)");
         }
         Thread thread = new Thread(() -> callListeners(watch), "squall-clones");
         thread.setDaemon(true);

@@ -52,6 +52,7 @@ public final class SquallTest {
         run("each way to install makes squall the first provider", SquallTest::testWaysToInstall);
         run("keys, UUIDs and TLS draw from squall by default", SquallTest::testDefaults);
         run("without the library a program does not start, or starts with a warning", SquallTest::testMissingLibrary);
+        run("the agent takes no options", SquallTest::testWrongOption);
         Squall.install();
         run("bytes fill arrays of every length", SquallTest::testLengths);
         run("algorithm names mean squall, and seeds do not make it repeat", SquallTest::testAlgorithmNames);
@@ -174,8 +175,20 @@ public final class SquallTest {
         String message = "squall: the native library cannot be loaded: ";
         String refused = runJava(Program.PROVIDERS, Arrays.copyOf(options, 2));
         check(refused.startsWith("1 " + message) && refused.lines().count() == 1, refused);
+        check(refused.contains("-Dsquall.library.path must name "), refused);
         String warned = runJava(Program.PROVIDERS, options);
         check(warned.startsWith("0 " + message) && !warned.contains("Squall"), warned);
+        check(warned.contains("the program starts with the JDK's generators"), warned);
+        String noFolder = runJava(Program.PROVIDERS, options[0], "-Djava.io.tmpdir=/nonexistent");
+        // Java 25 has a warning of its own before.
+        String lacks = message + "java.nio.file.NoSuchFileException: /nonexistent/";
+        check(noFolder.startsWith("1 ") && noFolder.contains(lacks), noFolder);
+    }
+
+    private static void testWrongOption() throws Exception {
+        String refused = runJava(Program.PROVIDERS, "-javaagent:" + jar + "=optional");
+        check(refused.startsWith("1 squall: the agent takes no options, and got \"optional\": "), refused);
+        check(refused.lines().count() == 1, refused);
     }
 
     private static void testLengths() {
