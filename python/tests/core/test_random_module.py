@@ -7,6 +7,7 @@ import os
 import pickle
 import random
 import signal
+import statistics
 from random import betavariate, gauss, getstate, randint, seed, setstate
 from random import random as twister_random
 
@@ -33,6 +34,7 @@ def drawn():
     return items + [eval("random." + call) for call in 2 * calls]
 """
 exec(DRAWS)
+WRONG = ["random(1)", *(f"getrandbits({k})" for k in ["", "-1", "1.5", "'a'", "2**63", "2**64", "2**80", "-2**80"])]
 SEEDS = ["42", "-7", "0", "2**5000", "'a seed'", "b'bytes'", "bytearray(3)", "1.5", "'old', 1", "b'old', 1"]
 UNSEEDED = {"early": lambda: gauss(), "late": lambda: random.gauss(), "a function": lambda: random.getrandbits(64)}
 
@@ -89,14 +91,43 @@ def test_states_are_interchangeable(installed):
         random.setstate((9, (), None))
 
 
+def test_gauss_keeps_no_number(installed):
+    """Until a seed. Then it keeps every second one, as always."""
+    generator = random._inst
+    for draw in [random.gauss, gauss]:
+        random.seed()
+        for _ in range(5):
+            draw()
+            assert vars(generator)["gauss_next"] is None
+    random.seed(5)
+    gauss()
+    assert vars(generator)["gauss_next"] == generator.gauss_next is not None
+    random.seed()
+    numbers = [gauss(3, 2) for _ in range(10**4)]
+    assert abs(statistics.fmean(numbers) - 3) < 0.2 and abs(statistics.pstdev(numbers) - 2) < 0.2
+    assert not repeated(numbers)
+
+
 def test_wrong_arguments_are_refused_as_always(installed):
     for seeded in [None, 5]:
         random.seed(seeded)
-        for wrong in ["random(1)", "getrandbits()", "getrandbits(-1)", "getrandbits(1.5)", "getrandbits('a')"]:
+        for wrong in WRONG:
             error = stock(f"\ntry: random.{wrong}\nexcept Exception as error: print(repr(type(error).__name__))")
             with pytest.raises(Exception) as raised:
                 eval(f"random.{wrong}")
             assert raised.type.__name__ == error
+
+
+@pytest.mark.parametrize("call", ["getrandbits(2**31)", "randbytes(2**28)"])
+def test_a_size_that_the_stock_function_refuses(call, installed):
+    """CPython 3.14 and later take such sizes."""
+    try:
+        run_python(f"import random; random.{call}")
+    except AssertionError:
+        with pytest.raises(OverflowError):
+            eval(f"random.{call}")
+    else:
+        eval(f"random.{call}")
 
 
 @pytest.mark.parametrize("how", [os.fork, fork_unnoticed])
