@@ -70,9 +70,10 @@ function rangeOf(buffer, offset, size) {
   return length >= 0 ? [bytes, start, length] : undefined;
 }
 
-// Fills `length` bytes, beginning at index `start`.
+// Fills `length` bytes, beginning at index `start`. Throws if the array has fewer: JavaScript would drop what is written
+// behind the end of an array whose memory was transferred or shrunk, but the native module refuses it.
 function fill(bytes, start, length) {
-  if (length > scratch.length) {
+  if (length > scratch.length || start + length > bytes.length) {
     native.fill(bytes, start, length);
     return;
   }
@@ -96,12 +97,13 @@ function below(range) {
   }
 }
 
-// Fills in later turns of the event loop, and then calls `done` with an error or null.
+// Fills in later turns of the event loop, and then calls `done` with an error or null. It is an error if the program has
+// transferred or shrunk the memory by then.
 function fillInLaterTurns(bytes, start, length, done) {
   setImmediate(() => {
     const now = Math.min(length, BYTES_PER_TURN);
     try {
-      fill(bytes, start, now);
+      native.fill(bytes, start, now);
     } catch (error) {
       done(error);
       return;
@@ -172,7 +174,7 @@ const typeOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.
 
 function getRandomValues(typedArray) {
   const isOfIntegers = typeOf.call(typedArray)?.startsWith('Float') === false;
-  if (!(isOfIntegers && typedArray.byteLength <= MAX_QUOTA)) refuse('getRandomValues', typedArray);
+  if (!(isOfIntegers && typedArray.byteLength <= MAX_QUOTA)) refuse('getRandomValues', ...arguments);
   fill(bytesOf(typedArray), 0, typedArray.byteLength);
   return typedArray;
 }
@@ -190,10 +192,14 @@ class Stream {
     const isText = typeof key === 'string';
     check(isText || isUint8Array(key), TypeError, 'ERR_INVALID_ARG_TYPE', 'The key must be a Uint8Array or a string');
     const bytes = isText ? Buffer.from(key.trim(), 'hex') : key;
-    const isValid = bytes.length === 32 && (!isText || key.trim().length === 64);
-    check(isValid, RangeError, 'ERR_OUT_OF_RANGE', 'The key must be 32 bytes, or 64 hexadecimal digits');
-    this.#keystream = new native.Keystream(bytes);
-    if (isText) bytes.fill(0);
+    try {
+      const isValid = bytes.length === 32 && (!isText || key.trim().length === 64);
+      check(isValid, RangeError, 'ERR_OUT_OF_RANGE', 'The key must be 32 bytes, or 64 hexadecimal digits');
+      this.#keystream = new native.Keystream(bytes);
+    } finally {
+      // The bytes of a text lie in Node's pool, which other buffers share, also if the key was refused.
+      if (isText) bytes.fill(0);
+    }
   }
 
   read(size) {
@@ -231,14 +237,18 @@ const status = () => JSON.parse(native.status());
 const cloneGeneration = native.cloneGeneration;
 
 // Emits 'clone', with the new generation, whenever the machine may have been cloned, and 'error' if the watch fails.
-// The first listener of 'clone' starts the watch.
+// The first listener of 'clone' starts the watch. After an error, the next one that is added starts it again.
 const clones = new EventEmitter();
 let isWatching = false;
 clones.on('newListener', (event) => {
   if (event !== 'clone' || isWatching) return;
   native.watchClones((reason) => {
-    if (reason === null) clones.emit('clone', cloneGeneration());
-    else clones.emit('error', new Error(reason));
+    if (reason === null) {
+      clones.emit('clone', cloneGeneration());
+      return;
+    }
+    isWatching = false;
+    clones.emit('error', new Error(reason));
   });
   isWatching = true;
 });

@@ -19,18 +19,22 @@ import java.security.SecureRandom;
 import java.security.Security;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import javax.crypto.KeyGenerator;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 
 /**
- * Tests the jar as programs use it. Arguments: the jar, the folder of the tests, and a native library whose generator
- * always fails. With one argument it runs this {@link Program}.
+ * Tests the jar as programs use it. Arguments: the jar, the folder of the tests, and a native library whose
+ * generator and watch for clones fail. With one argument it runs this {@link Program}.
  */
 public final class SquallTest {
     private static String jar;
@@ -53,7 +57,9 @@ public final class SquallTest {
         run("keys, UUIDs and TLS draw from squall by default", SquallTest::testDefaults);
         run("without the library a program does not start, or starts with a warning", SquallTest::testMissingLibrary);
         run("the agent takes no options", SquallTest::testWrongOption);
+        run("an error of a listener or of the watch does not end notification for ever", SquallTest::testFailingWatch);
         Squall.install();
+        run("install() again keeps squall the first provider, at every moment", SquallTest::testInstallAgain);
         run("bytes fill arrays of every length", SquallTest::testLengths);
         run("algorithm names mean squall, and seeds do not make it repeat", SquallTest::testAlgorithmNames);
         run("parameters that squall cannot satisfy are refused", SquallTest::testParameters);
@@ -112,12 +118,47 @@ public final class SquallTest {
                     check(cause.getMessage().contains("no source of randomness"), cause);
                 }
             }
+        }),
+        /** Prints calls of listeners and of the uncaught exception handler, until a second watch has seen a clone. */
+        CLONES(() -> {
+            CountDownLatch registered = new CountDownLatch(1);
+            CountDownLatch failed = new CountDownLatch(1);
+            CountDownLatch ended = new CountDownLatch(1);
+            Thread.setDefaultUncaughtExceptionHandler((thread, error) -> {
+                System.out.print(error.getClass().getSimpleName() + " ");
+                if (!(error instanceof IllegalStateException)) {
+                    throw new AssertionError("of the handler");
+                }
+                failed.countDown();
+            });
+            Squall.onClone(() -> {
+                awaitLatch(registered);
+                System.out.print("first ");
+                throw new AssertionError("of the listener");
+            });
+            Squall.onClone(() -> System.out.print("second "));
+            registered.countDown();
+            awaitLatch(failed);
+            System.out.print("again ");
+            Squall.onClone(() -> {
+                System.out.print("third ");
+                ended.countDown();
+            });
+            awaitLatch(ended);
         });
 
         final Test test;
 
         Program(Test test) {
             this.test = test;
+        }
+    }
+
+    private static void awaitLatch(CountDownLatch latch) {
+        try {
+            check(latch.await(60, TimeUnit.SECONDS), "nothing happens");
+        } catch (InterruptedException error) {
+            throw new AssertionError(error);
         }
     }
 
@@ -189,6 +230,42 @@ public final class SquallTest {
         String refused = runJava(Program.PROVIDERS, "-javaagent:" + jar + "=optional");
         check(refused.startsWith("1 squall: the agent takes no options, and got \"optional\": "), refused);
         check(refused.lines().count() == 1, refused);
+    }
+
+    private static void testFailingWatch() throws Exception {
+        String called = runJava(Program.CLONES, "-Dsquall.library.path=" + failingLibrary);
+        // The first clone may come before the second listener.
+        String clone = "first AssertionError second ";
+        String rest = clone + "IllegalStateException again " + clone + "third ";
+        check(called.equals("0 " + clone + rest) || called.equals("0 first AssertionError " + rest), called);
+    }
+
+    private static void testInstallAgain() throws Exception {
+        Provider installed = Security.getProvider("Squall");
+        Provider other = Security.getProvider("SunRsaSign");
+        int count = Security.getProviders().length;
+        FutureTask<Set<String>> drawing = new FutureTask<>(() -> {
+            Set<String> algorithms = new HashSet<>();
+            for (int made = 0; made < 10_000; made++) {
+                algorithms.add(new SecureRandom().getAlgorithm());
+                algorithms.add(SecureRandom.getInstanceStrong().getAlgorithm());
+            }
+            return algorithms;
+        });
+        new Thread(drawing).start();
+        Squall.install();
+        check(Security.getProvider("Squall") == installed, "it was the first already");
+        do {
+            Squall.install();
+            Security.removeProvider(other.getName());
+            Security.insertProviderAt(other, 1);
+            Squall.install();
+            check(Security.getProviders()[0].getName().equals("Squall"), "it was the second");
+        } while (!drawing.isDone());
+        check(drawing.get().equals(Set.of("Squall")), drawing.get());
+        check(Security.getProviders().length == count, List.of(Security.getProviders()));
+        String strong = Security.getProperty("securerandom.strongAlgorithms");
+        check(strong.indexOf("Squall") == 0 && strong.lastIndexOf("Squall") == 0, strong);
     }
 
     private static void testLengths() {
