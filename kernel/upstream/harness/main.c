@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How fast random.c could serve a long read: its loop of today, which makes
+ * 64 bytes at a time by the portable chacha20_block(), beside chacha20_crypt()
+ * in pieces, both compiled from the kernel's own files. Both copy what they
+ * make to the reader's buffer. Fails if they do not make the same bytes.
+ */
+#include <crypto/chacha.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { READ = 1 << 20, ROUNDS = 61 };
+
+unsigned int harness_features;
+unsigned long harness_fpu_sections;
+int harness_init(void);
+
+static u8 today[READ], after[READ];
+
+static noinline void make_by_block(struct chacha_state *state, u8 *to)
+{
+	u8 block[CHACHA_BLOCK_SIZE];
+
+	for (size_t done = 0; done < READ; done += sizeof(block)) {
+		chacha20_block(state, block);
+		if (state->x[12] == 0)
+			++state->x[13];
+		memcpy(to + done, block, sizeof(block));
+	}
+	memzero_explicit(block, sizeof(block));
+}
+
+static noinline void make_by_piece(struct chacha_state *state, u8 *to,
+				   size_t len)
+{
+	u8 piece[4096] __aligned(64);
+
+	for (size_t done = 0; done < READ; done += len) {
+		memset(piece, 0, len);
+		chacha20_crypt(state, piece, piece, len);
+		memcpy(to + done, piece, len);
+	}
+	memzero_explicit(piece, len);
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values)
+{
+	qsort(values, ROUNDS, sizeof(*values), by_value);
+	return values[ROUNDS / 2];
+}
+
+static void start(struct chacha_state *state)
+{
+	chacha_init_consts(state);
+	for (int i = 4; i < 12; i++)
+		state->x[i] = 0x9e3779b9u * i;
+	memset(&state->x[12], 0, 16);
+	state->x[12] = 1;
+}
+
+int main(void)
+{
+	static const size_t pieces[] = { 256, 512, 1024, 4096 };
+	static const struct {
+		const char *name;
+		unsigned int features;
+	} cpus[] = {
+		{ "portable", 0 },
+		{ "SSSE3", X86_FEATURE_SSSE3 },
+		{ "AVX2", X86_FEATURE_SSSE3 | X86_FEATURE_AVX | X86_FEATURE_AVX2 },
+		{ "AVX-512VL", X86_FEATURE_SSSE3 | X86_FEATURE_AVX | X86_FEATURE_AVX2 |
+			       X86_FEATURE_AVX512VL | X86_FEATURE_AVX512BW },
+	};
+	bool able[] = { true, __builtin_cpu_supports("ssse3"),
+			__builtin_cpu_supports("avx2"),
+			__builtin_cpu_supports("avx512vl") &&
+			__builtin_cpu_supports("avx512bw") };
+
+	printf("%-10s %6s %12s %12s %6s\n", "CPU", "piece", "today, MB/s",
+	       "pieces, MB/s", "times");
+	for (size_t c = 0; c < ARRAY_SIZE(cpus); c++) {
+		if (!able[c]) {
+			printf("%-10s ignored: this CPU does not have it\n", cpus[c].name);
+			continue;
+		}
+		/* The keys are only ever set, so from few features to many. */
+		harness_features = cpus[c].features;
+		harness_init();
+		for (size_t p = 0; p < ARRAY_SIZE(pieces); p++) {
+			double one[ROUNDS], other[ROUNDS], ratio[ROUNDS];
+
+			for (int r = 0; r < ROUNDS; r++) {
+				struct chacha_state a, b;
+				double t0, t1, t2;
+
+				start(&a);
+				start(&b);
+				t0 = seconds();
+				make_by_block(&a, today);
+				t1 = seconds();
+				make_by_piece(&b, after, pieces[p]);
+				t2 = seconds();
+				if (memcmp(today, after, READ) || memcmp(&a, &b, sizeof(a))) {
+					fprintf(stderr, "%s: pieces of %zu: other bytes\n",
+						cpus[c].name, pieces[p]);
+					return 1;
+				}
+				one[r] = READ / (t1 - t0) / 1e6;
+				other[r] = READ / (t2 - t1) / 1e6;
+				ratio[r] = other[r] / one[r];
+			}
+			printf("%-10s %6zu %12.0f %12.0f %6.2f\n", cpus[c].name,
+			       pieces[p], median(one), median(other), median(ratio));
+		}
+	}
+	return 0;
+}
