@@ -4,7 +4,13 @@
  * 64 bytes at a time by the portable chacha20_block(), beside chacha20_crypt()
  * in pieces, both compiled from the kernel's own files. Both copy what they
  * make to the reader's buffer. Fails if they do not make the same bytes.
+ *
+ * "left" are the words of keystream that stay on the stack after a piece.
+ *
+ * Then, for short reads: the kernel saves the program's vector registers once
+ * before it uses them, and restores them on return. That is timed apart.
  */
+#include <cpuid.h>
 #include <crypto/chacha.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +24,12 @@ int harness_init(void);
 
 static u8 today[READ], after[READ];
 
-static noinline void make_by_block(struct chacha_state *state, u8 *to)
+static noinline void make_by_block(struct chacha_state *state, u8 *to,
+				   size_t size)
 {
 	u8 block[CHACHA_BLOCK_SIZE];
 
-	for (size_t done = 0; done < READ; done += sizeof(block)) {
+	for (size_t done = 0; done < size; done += sizeof(block)) {
 		chacha20_block(state, block);
 		if (state->x[12] == 0)
 			++state->x[13];
@@ -32,16 +39,41 @@ static noinline void make_by_block(struct chacha_state *state, u8 *to)
 }
 
 static noinline void make_by_piece(struct chacha_state *state, u8 *to,
-				   size_t len)
+				   size_t size, size_t len)
 {
 	u8 piece[4096] __aligned(64);
 
-	for (size_t done = 0; done < READ; done += len) {
+	for (size_t done = 0; done < size; done += len) {
 		memset(piece, 0, len);
 		chacha20_crypt(state, piece, piece, len);
 		memcpy(to + done, piece, len);
 	}
 	memzero_explicit(piece, len);
+}
+
+/*
+ * How many of the 32-bit words that are still on the stack after chacha20_crypt()
+ * are words of the keystream that it made. Nothing is called between it and the
+ * look at the stack.
+ */
+static noinline int words_left(struct chacha_state *state, u8 *piece, size_t len)
+{
+	enum { WORDS = 1024 };
+	static u32 stack[WORDS];
+	volatile u32 *below;
+	int left = 0;
+
+	memset(piece, 0, len);
+	__asm__ volatile("lea -4096(%%rsp), %0" : "=r"(below));
+	for (int i = 0; i < WORDS; i++)
+		below[i] = 0;
+	chacha20_crypt(state, piece, piece, len);
+	for (int i = 0; i < WORDS; i++)
+		stack[i] = below[i];
+	for (int i = 0; i < WORDS; i++)
+		for (size_t at = 0; stack[i] && at < len; at += 4)
+			left += get_unaligned_le32(piece + at) == stack[i];
+	return left;
 }
 
 static double seconds(void)
@@ -74,6 +106,61 @@ static void start(struct chacha_state *state)
 	state->x[12] = 1;
 }
 
+/* Nanoseconds to save the registers in use and to restore them. */
+static double save_and_restore(void)
+{
+	static u8 area[16384] __aligned(64);
+	unsigned int a, b, c, d;
+	double times[ROUNDS];
+	enum { REPEATS = 1000 };
+
+	if (!__builtin_cpu_supports("avx") || !__get_cpuid_count(0xd, 1, &a, &b, &c, &d) ||
+	    !(a & 2))
+		return 0;
+	for (int r = 0; r < ROUNDS; r++) {
+		double t0 = seconds();
+
+		for (int i = 0; i < REPEATS; i++) {
+			/* The upper halves are in use, as after a program's memcpy. */
+			__asm__ volatile("vpcmpeqd %%ymm1, %%ymm1, %%ymm1" : : : "xmm1");
+			__asm__ volatile("xsavec64 %0" : "=m"(area) : "a"(-1), "d"(-1));
+			__asm__ volatile("xrstor64 %0" : : "m"(area), "a"(-1), "d"(-1));
+		}
+		times[r] = (seconds() - t0) / REPEATS * 1e9;
+	}
+	__asm__ volatile("vzeroupper");
+	return median(times);
+}
+
+static void short_reads(void)
+{
+	static const size_t lens[] = { 256, 512, 1024, 2048, 4096 };
+	double extra = save_and_restore();
+
+	printf("\n%-10s %12s %12s\n", "bytes", "today, ns", "a piece, ns");
+	for (size_t l = 0; l < ARRAY_SIZE(lens); l++) {
+		double one[ROUNDS], other[ROUNDS];
+		enum { REPEATS = 200 };
+
+		for (int r = 0; r < ROUNDS; r++) {
+			struct chacha_state state;
+			double t0, t1;
+
+			start(&state);
+			t0 = seconds();
+			for (int i = 0; i < REPEATS; i++)
+				make_by_block(&state, today, lens[l]);
+			t1 = seconds();
+			for (int i = 0; i < REPEATS; i++)
+				make_by_piece(&state, after, lens[l], lens[l]);
+			one[r] = (t1 - t0) / REPEATS * 1e9;
+			other[r] = (seconds() - t1) / REPEATS * 1e9;
+		}
+		printf("%-10zu %12.0f %12.0f\n", lens[l], median(one), median(other));
+	}
+	printf("registers saved and restored, once a read: %.0f ns\n", extra);
+}
+
 int main(void)
 {
 	static const size_t pieces[] = { 256, 512, 1024, 4096 };
@@ -92,8 +179,8 @@ int main(void)
 			__builtin_cpu_supports("avx512vl") &&
 			__builtin_cpu_supports("avx512bw") };
 
-	printf("%-10s %6s %12s %12s %6s\n", "CPU", "piece", "today, MB/s",
-	       "pieces, MB/s", "times");
+	printf("%-10s %6s %12s %12s %6s %6s\n", "CPU", "piece", "today, MB/s",
+	       "pieces, MB/s", "times", "left");
 	for (size_t c = 0; c < ARRAY_SIZE(cpus); c++) {
 		if (!able[c]) {
 			printf("%-10s ignored: this CPU does not have it\n", cpus[c].name);
@@ -112,9 +199,9 @@ int main(void)
 				start(&a);
 				start(&b);
 				t0 = seconds();
-				make_by_block(&a, today);
+				make_by_block(&a, today, READ);
 				t1 = seconds();
-				make_by_piece(&b, after, pieces[p]);
+				make_by_piece(&b, after, READ, pieces[p]);
 				t2 = seconds();
 				if (memcmp(today, after, READ) || memcmp(&a, &b, sizeof(a))) {
 					fprintf(stderr, "%s: pieces of %zu: other bytes\n",
@@ -125,9 +212,14 @@ int main(void)
 				other[r] = READ / (t2 - t1) / 1e6;
 				ratio[r] = other[r] / one[r];
 			}
-			printf("%-10s %6zu %12.0f %12.0f %6.2f\n", cpus[c].name,
-			       pieces[p], median(one), median(other), median(ratio));
+			struct chacha_state state;
+
+			start(&state);
+			printf("%-10s %6zu %12.0f %12.0f %6.2f %6d\n", cpus[c].name,
+			       pieces[p], median(one), median(other), median(ratio),
+			       words_left(&state, after, pieces[p]));
 		}
 	}
+	short_reads();
 	return 0;
 }

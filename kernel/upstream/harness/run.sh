@@ -34,5 +34,5 @@ for file in "$chacha"/{chacha.c,chacha-block-generic.c} "$chacha"/x86/chacha-*.S
     esac
     objects+=("$object")
 done
-gcc -O2 -Wall -fno-pie -no-pie -z noexecstack "${include[@]}" "$here/main.c" "${objects[@]}" -o "$build/harness"
+gcc -O2 -Wall -Wextra -fno-stack-protector -fno-pie -no-pie -z noexecstack "${include[@]}" "$here/main.c" "${objects[@]}" -o "$build/harness"
 "$build/harness"
