@@ -70,9 +70,10 @@ function rangeOf(buffer, offset, size) {
   return length >= 0 ? [bytes, start, length] : undefined;
 }
 
-// Fills `length` bytes, beginning at index `start`.
+// Fills `length` bytes, beginning at index `start`. Throws if the array has fewer: JavaScript would drop what is written
+// behind the end of an array whose memory was transferred or shrunk, but the native module refuses it.
 function fill(bytes, start, length) {
-  if (length > scratch.length) {
+  if (length > scratch.length || start + length > bytes.length) {
     native.fill(bytes, start, length);
     return;
   }
@@ -96,12 +97,13 @@ function below(range) {
   }
 }
 
-// Fills in later turns of the event loop, and then calls `done` with an error or null.
+// Fills in later turns of the event loop, and then calls `done` with an error or null. It is an error if the program has
+// transferred or shrunk the memory by then.
 function fillInLaterTurns(bytes, start, length, done) {
   setImmediate(() => {
     const now = Math.min(length, BYTES_PER_TURN);
     try {
-      fill(bytes, start, now);
+      native.fill(bytes, start, now);
     } catch (error) {
       done(error);
       return;

@@ -117,11 +117,33 @@ test('getRandomValues fills the whole array and returns it', () => {
   assert.deepEqual(written(draw), range(20, 220));
 });
 
-test('a buffer that is transferred during a long fill is an error, and no memory is written', async () => {
-  const buffer = new Uint8Array(3 << 20);
-  const filled = promisify(squall.randomFill)(buffer);
-  structuredClone(buffer, { transfer: [buffer.buffer] });
-  await assert.rejects(filled, { code: 'ERR_OUT_OF_RANGE' });
+for (const length of [1, 32, 64, 65, 4096, 3 << 20]) {
+  test(`memory of length ${length} that is transferred or shrunk before its fill is an error`, async () => {
+    const buffer = new Uint8Array(length);
+    const filled = promisify(squall.randomFill)(buffer);
+    const transferred = structuredClone(buffer.buffer, { transfer: [buffer.buffer] });
+    await assert.rejects(filled, { code: 'ERR_OUT_OF_RANGE' });
+    assert.ok(new Uint8Array(transferred).every((byte) => byte === 0));
+    const memory = new ArrayBuffer(length, { maxByteLength: 2 * length });
+    for (const view of [new Uint8Array(memory), new Uint8Array(memory, 0, length), new DataView(memory), memory]) {
+      memory.resize(length);
+      const shrunk = promisify(squall.randomFill)(view);
+      memory.resize(length - 1);
+      await assert.rejects(shrunk, { code: 'ERR_OUT_OF_RANGE' });
+    }
+  });
+}
+
+test('memory that is transferred during a call is an error', () => {
+  class Transferred extends Uint8Array {
+    #reads = 0;
+    // Read for the offset and for the size.
+    get BYTES_PER_ELEMENT() {
+      if (++this.#reads === 2) structuredClone(this.buffer, { transfer: [this.buffer] });
+      return 1;
+    }
+  }
+  assert.throws(() => squall.randomFillSync(new Transferred(32), 0, 32), { code: 'ERR_OUT_OF_RANGE' });
 });
 
 test('randomInt returns all integers of a range, and no others, also with a callback', async () => {
