@@ -192,10 +192,14 @@ class Stream {
     const isText = typeof key === 'string';
     check(isText || isUint8Array(key), TypeError, 'ERR_INVALID_ARG_TYPE', 'The key must be a Uint8Array or a string');
     const bytes = isText ? Buffer.from(key.trim(), 'hex') : key;
-    const isValid = bytes.length === 32 && (!isText || key.trim().length === 64);
-    check(isValid, RangeError, 'ERR_OUT_OF_RANGE', 'The key must be 32 bytes, or 64 hexadecimal digits');
-    this.#keystream = new native.Keystream(bytes);
-    if (isText) bytes.fill(0);
+    try {
+      const isValid = bytes.length === 32 && (!isText || key.trim().length === 64);
+      check(isValid, RangeError, 'ERR_OUT_OF_RANGE', 'The key must be 32 bytes, or 64 hexadecimal digits');
+      this.#keystream = new native.Keystream(bytes);
+    } finally {
+      // The bytes of a text lie in Node's pool, which other buffers share, also if the key was refused.
+      if (isText) bytes.fill(0);
+    }
   }
 
   read(size) {

@@ -49,14 +49,17 @@ test('the stream ends after 2^64 bytes, and stays where it is', () => {
   assert.throws(() => stream.read(1), { code: 'ERR_OUT_OF_RANGE' });
 });
 
-test('a key that was text is not left in the pool of buffers', () => {
+test('a key that was text is not left in the pool of buffers, also if it is refused', () => {
+  const isInPool = (length) => Buffer.from(Buffer.allocUnsafe(1).buffer).includes(Buffer.alloc(length, 0x5a));
   const text = '5a'.repeat(32);
-  const isInPool = () => Buffer.from(Buffer.allocUnsafe(1).buffer).includes(Buffer.alloc(32, 0x5a));
   new Stream(text);
-  assert.equal(isInPool(), false);
+  for (const refused of [text.slice(2), text.slice(1), `${text}5a`, `${text.slice(2)}zz`]) {
+    assert.throws(() => new Stream(refused), { code: 'ERR_OUT_OF_RANGE' });
+  }
+  assert.equal(isInPool(8), false);
   // The control: it goes through the pool.
   Buffer.from(text, 'hex');
-  assert.equal(isInPool(), true);
+  assert.equal(isInPool(32), true);
 });
 
 test('wrong keys, sizes and offsets are errors', () => {
