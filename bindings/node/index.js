@@ -174,7 +174,7 @@ const typeOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.
 
 function getRandomValues(typedArray) {
   const isOfIntegers = typeOf.call(typedArray)?.startsWith('Float') === false;
-  if (!(isOfIntegers && typedArray.byteLength <= MAX_QUOTA)) refuse('getRandomValues', typedArray);
+  if (!(isOfIntegers && typedArray.byteLength <= MAX_QUOTA)) refuse('getRandomValues', ...arguments);
   fill(bytesOf(typedArray), 0, typedArray.byteLength);
   return typedArray;
 }

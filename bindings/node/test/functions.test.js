@@ -37,7 +37,7 @@ const ARGUMENTS = {
     [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER], [1, nothing, 'callback'], [1, undefined, 'callback'],
   ],
   getRandomValues: [
-    ...wrong.map((array) => [array]),
+    [], ...wrong.map((array) => [array]),
     [new Float32Array(2)], [new Float64Array(2)], [new DataView(new ArrayBuffer(8))], [new ArrayBuffer(8)],
     [new Uint8Array(65536)], [new Uint8Array(65537)], [new Uint32Array(16385)], [new BigUint64Array(2)], [new Uint8ClampedArray(2)],
   ],
