@@ -42,7 +42,8 @@ export function cloneGeneration(): bigint | null;
 
 /**
  * Emits 'clone' with the new generation whenever the machine may have been cloned, and 'error' if the watch fails. The
- * first listener of 'clone' starts the watch. Adding it throws an error if the process cannot notice clones
- * (`cloneGeneration()` is null). Listeners do not keep the process alive.
+ * first listener of 'clone' starts the watch, and after an error the next one that is added starts it again, for all.
+ * Adding it throws an error if the process cannot notice clones (`cloneGeneration()` is null). Listeners do not keep the
+ * process alive.
  */
 export const clones: EventEmitter<{ clone: [generation: bigint | null]; error: [Error] }>;

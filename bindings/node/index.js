@@ -237,14 +237,18 @@ const status = () => JSON.parse(native.status());
 const cloneGeneration = native.cloneGeneration;
 
 // Emits 'clone', with the new generation, whenever the machine may have been cloned, and 'error' if the watch fails.
-// The first listener of 'clone' starts the watch.
+// The first listener of 'clone' starts the watch. After an error, the next one that is added starts it again.
 const clones = new EventEmitter();
 let isWatching = false;
 clones.on('newListener', (event) => {
   if (event !== 'clone' || isWatching) return;
   native.watchClones((reason) => {
-    if (reason === null) clones.emit('clone', cloneGeneration());
-    else clones.emit('error', new Error(reason));
+    if (reason === null) {
+      clones.emit('clone', cloneGeneration());
+      return;
+    }
+    isWatching = false;
+    clones.emit('error', new Error(reason));
   });
   isWatching = true;
 });
