@@ -81,8 +81,8 @@ for compiler in $(compilers); do
     if [ "${1:-}" = bench ]; then
         "${java[@]}" org.squallrng.Bench
     elif command -v cc > /dev/null; then
-        cc -shared -fPIC -o "$here/libfailing_generator.so" bindings/java/test/failing_generator.c
-        "${java[@]}" org.squallrng.SquallTest "$here/squall.jar" "$tests" "$here/libfailing_generator.so"
+        cc -shared -fPIC -o "$here/libfailing_library.so" bindings/java/test/failing_library.c
+        "${java[@]}" org.squallrng.SquallTest "$here/squall.jar" "$tests" "$here/libfailing_library.so"
     else
         missing "squall for Java" "there is no C compiler"
     fi

@@ -92,26 +92,30 @@ extern "system" fn Java_org_squallrng_Native_cloneGeneration(_: *mut JNIEnv, _: 
     clones::generation().map_or(0, |generation| generation.get() as jlong)
 }
 
-/// A watch, which is never freed; 0 if this process cannot notice clones.
+/// A watch, which `awaitClone` frees if it fails; 0 if this process cannot notice clones.
 #[unsafe(no_mangle)]
 extern "system" fn Java_org_squallrng_Native_newCloneWatch(_: *mut JNIEnv, _: jclass) -> jlong {
     Watch::new().map_or(0, |watch| Box::into_raw(Box::new(watch)) as jlong)
 }
 
-/// Waits for the next clone. Returns false if the watch has failed.
+/// Waits for the next clone. Returns false if the watch has failed, and frees it.
 ///
 /// # Safety
-/// `watch` is a result of `newCloneWatch`, and no other thread uses it.
+/// `watch` is a result of `newCloneWatch` that has not failed, and no other thread uses it.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn Java_org_squallrng_Native_awaitClone(
     _: *mut JNIEnv,
     _: jclass,
     watch: jlong,
 ) -> jboolean {
-    // SAFETY: the caller's promise; a watch is never freed.
-    let watch = unsafe { &mut *(watch as *mut Watch) };
-    match watch.wait(None) {
+    let watch = watch as *mut Watch;
+    // SAFETY: the caller's promise.
+    match unsafe { (*watch).wait(None) } {
         Ok(_) => JNI_TRUE,
-        Err(_) => JNI_FALSE,
+        Err(_) => {
+            // SAFETY: it was a box, and the caller does not use it again.
+            drop(unsafe { Box::from_raw(watch) });
+            JNI_FALSE
+        }
     }
 }

@@ -73,6 +73,6 @@ final class Native {
     /** A watch for awaitClone; 0 if this process cannot notice clones. */
     static native long newCloneWatch();
 
-    /** Waits for the next clone. Returns false if the watch has failed. */
+    /** Waits for the next clone. Returns false if the watch has failed, and frees it. */
     static native boolean awaitClone(long watch);
 }

@@ -52,7 +52,9 @@ public final class Squall {
     }
 
     /**
-     * Calls the listener, in a daemon thread, whenever the machine may have been cloned.
+     * Calls the listener, in a daemon thread, whenever the machine may have been cloned. What a listener throws goes to
+     * that thread's uncaught exception handler, and the others are called nevertheless. So does an IllegalStateException
+     * if the watch for clones fails. Then listeners are called again after the next call of this method.
      *
      * @throws UnsupportedOperationException if this process cannot notice clones: cloneGeneration is empty
      */
@@ -74,14 +76,27 @@ public final class Squall {
     }
 
     private static void callListeners(long watch) {
-        while (Native.awaitClone(watch)) {
-            for (Runnable listener : LISTENERS) {
-                try {
-                    listener.run();
-                } catch (RuntimeException error) {
-                    Thread thread = Thread.currentThread();
-                    thread.getUncaughtExceptionHandler().uncaughtException(thread, error);
-                }
+        try {
+            while (Native.awaitClone(watch)) {
+                LISTENERS.forEach(Squall::call);
+            }
+        } finally {
+            synchronized (Squall.class) {
+                isWatching = false;
+            }
+        }
+        throw new IllegalStateException("squall: the watch for clones of this machine has failed");
+    }
+
+    private static void call(Runnable listener) {
+        try {
+            listener.run();
+        } catch (Throwable error) {
+            Thread thread = Thread.currentThread();
+            try {
+                thread.getUncaughtExceptionHandler().uncaughtException(thread, error);
+            } catch (Throwable ignored) {
+                // Java ignores what a handler throws.
             }
         }
     }

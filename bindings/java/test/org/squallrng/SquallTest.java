@@ -24,13 +24,15 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import javax.crypto.KeyGenerator;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 
 /**
- * Tests the jar as programs use it. Arguments: the jar, the folder of the tests, and a native library whose generator
- * always fails. With one argument it runs this {@link Program}.
+ * Tests the jar as programs use it. Arguments: the jar, the folder of the tests, and a native library whose
+ * generator and watch for clones fail. With one argument it runs this {@link Program}.
  */
 public final class SquallTest {
     private static String jar;
@@ -52,6 +54,7 @@ public final class SquallTest {
         run("each way to install makes squall the first provider", SquallTest::testWaysToInstall);
         run("keys, UUIDs and TLS draw from squall by default", SquallTest::testDefaults);
         run("without the library a program does not start, or starts with a warning", SquallTest::testMissingLibrary);
+        run("an error of a listener or of the watch does not end notification for ever", SquallTest::testFailingWatch);
         Squall.install();
         run("bytes fill arrays of every length", SquallTest::testLengths);
         run("algorithm names mean squall, and seeds do not make it repeat", SquallTest::testAlgorithmNames);
@@ -111,12 +114,47 @@ public final class SquallTest {
                     check(cause.getMessage().contains("no source of randomness"), cause);
                 }
             }
+        }),
+        /** Prints calls of listeners and of the uncaught exception handler, until a second watch has seen a clone. */
+        CLONES(() -> {
+            CountDownLatch registered = new CountDownLatch(1);
+            CountDownLatch failed = new CountDownLatch(1);
+            CountDownLatch ended = new CountDownLatch(1);
+            Thread.setDefaultUncaughtExceptionHandler((thread, error) -> {
+                System.out.print(error.getClass().getSimpleName() + " ");
+                if (!(error instanceof IllegalStateException)) {
+                    throw new AssertionError("of the handler");
+                }
+                failed.countDown();
+            });
+            Squall.onClone(() -> {
+                awaitLatch(registered);
+                System.out.print("first ");
+                throw new AssertionError("of the listener");
+            });
+            Squall.onClone(() -> System.out.print("second "));
+            registered.countDown();
+            awaitLatch(failed);
+            System.out.print("again ");
+            Squall.onClone(() -> {
+                System.out.print("third ");
+                ended.countDown();
+            });
+            awaitLatch(ended);
         });
 
         final Test test;
 
         Program(Test test) {
             this.test = test;
+        }
+    }
+
+    private static void awaitLatch(CountDownLatch latch) {
+        try {
+            check(latch.await(60, TimeUnit.SECONDS), "nothing happens");
+        } catch (InterruptedException error) {
+            throw new AssertionError(error);
         }
     }
 
@@ -176,6 +214,14 @@ public final class SquallTest {
         check(refused.startsWith("1 " + message) && refused.lines().count() == 1, refused);
         String warned = runJava(Program.PROVIDERS, options);
         check(warned.startsWith("0 " + message) && !warned.contains("Squall"), warned);
+    }
+
+    private static void testFailingWatch() throws Exception {
+        String called = runJava(Program.CLONES, "-Dsquall.library.path=" + failingLibrary);
+        // The first clone may come before the second listener.
+        String clone = "first AssertionError second ";
+        String rest = clone + "IllegalStateException again " + clone + "third ";
+        check(called.equals("0 " + clone + rest) || called.equals("0 first AssertionError " + rest), called);
     }
 
     private static void testLengths() {
