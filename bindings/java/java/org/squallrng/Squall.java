@@ -1,5 +1,6 @@
 package org.squallrng;
 
+import java.security.Provider;
 import java.security.ProviderException;
 import java.security.Security;
 import java.util.List;
@@ -15,20 +16,37 @@ public final class Squall {
 
     /**
      * Makes squall the first provider, also for {@link java.security.SecureRandom#getInstanceStrong}. SecureRandom
-     * objects that exist already are not changed.
+     * objects that exist already are not changed. Called again, it moves squall to the front if another provider is
+     * there, and never lets another take squall's place meanwhile.
      *
      * @throws IllegalStateException if the native library cannot be loaded
      */
     public static synchronized void install() {
         Native.check();
-        Security.removeProvider(SquallProvider.NAME);
-        Security.insertProviderAt(new SquallProvider(), 1);
+        makeFirst();
         String property = "securerandom.strongAlgorithms";
-        String first = SquallProvider.NAME + ":" + SquallProvider.NAME;
+        // Without the name of a provider, so that the stand-in serves too.
+        String first = SquallProvider.NAME;
         String others = Security.getProperty(property);
         if (others == null || !others.startsWith(first)) {
             Security.setProperty(property, others == null ? first : first + "," + others);
         }
+    }
+
+    /**
+     * Inserts the provider, or moves it to the front: Java can only remove it and insert it again. Meanwhile another one
+     * stands in for it under another name. Only requests of a provider named "Squall" fail then.
+     */
+    private static void makeFirst() {
+        boolean isNew = Security.insertProviderAt(new SquallProvider(), 1) != -1;
+        if (isNew || Security.getProviders()[0].getName().equals(SquallProvider.NAME)) {
+            return;
+        }
+        Provider standIn = new SquallProvider(SquallProvider.NAME + "-StandIn");
+        Security.insertProviderAt(standIn, 1);
+        Security.removeProvider(SquallProvider.NAME);
+        Security.insertProviderAt(new SquallProvider(), 1);
+        Security.removeProvider(standIn.getName());
     }
 
     /** Returns the protections of this process as JSON, with the keys of {@code squall status --json}. */

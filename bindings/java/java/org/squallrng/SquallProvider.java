@@ -19,7 +19,11 @@ public final class SquallProvider extends Provider {
 
     /** Creates a provider, for {@link java.security.Security#insertProviderAt}. */
     public SquallProvider() {
-        super(NAME, "0.1", "squall: random bytes that forks and clones of the machine do not repeat");
+        this(NAME);
+    }
+
+    SquallProvider(String name) {
+        super(name, "0.1", "squall: random bytes that forks and clones of the machine do not repeat");
         putService(new RandomService(this));
         // SecureRandom looks under the name that the program used whether it must lock.
         ALIASES.forEach(alias -> put(TYPE + "." + alias + " ThreadSafe", "true"));

@@ -19,12 +19,14 @@ import java.security.SecureRandom;
 import java.security.Security;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import javax.crypto.KeyGenerator;
 import javax.net.ssl.SSLContext;
@@ -56,6 +58,7 @@ public final class SquallTest {
         run("without the library a program does not start, or starts with a warning", SquallTest::testMissingLibrary);
         run("an error of a listener or of the watch does not end notification for ever", SquallTest::testFailingWatch);
         Squall.install();
+        run("install() again keeps squall the first provider, at every moment", SquallTest::testInstallAgain);
         run("bytes fill arrays of every length", SquallTest::testLengths);
         run("algorithm names mean squall, and seeds do not make it repeat", SquallTest::testAlgorithmNames);
         run("parameters that squall cannot satisfy are refused", SquallTest::testParameters);
@@ -222,6 +225,34 @@ public final class SquallTest {
         String clone = "first AssertionError second ";
         String rest = clone + "IllegalStateException again " + clone + "third ";
         check(called.equals("0 " + clone + rest) || called.equals("0 first AssertionError " + rest), called);
+    }
+
+    private static void testInstallAgain() throws Exception {
+        Provider installed = Security.getProvider("Squall");
+        Provider other = Security.getProvider("SunRsaSign");
+        int count = Security.getProviders().length;
+        FutureTask<Set<String>> drawing = new FutureTask<>(() -> {
+            Set<String> algorithms = new HashSet<>();
+            for (int made = 0; made < 10_000; made++) {
+                algorithms.add(new SecureRandom().getAlgorithm());
+                algorithms.add(SecureRandom.getInstanceStrong().getAlgorithm());
+            }
+            return algorithms;
+        });
+        new Thread(drawing).start();
+        Squall.install();
+        check(Security.getProvider("Squall") == installed, "it was the first already");
+        do {
+            Squall.install();
+            Security.removeProvider(other.getName());
+            Security.insertProviderAt(other, 1);
+            Squall.install();
+            check(Security.getProviders()[0].getName().equals("Squall"), "it was the second");
+        } while (!drawing.isDone());
+        check(drawing.get().equals(Set.of("Squall")), drawing.get());
+        check(Security.getProviders().length == count, List.of(Security.getProviders()));
+        String strong = Security.getProperty("securerandom.strongAlgorithms");
+        check(strong.indexOf("Squall") == 0 && strong.lastIndexOf("Squall") == 0, strong);
     }
 
     private static void testLengths() {
