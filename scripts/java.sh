@@ -28,9 +28,9 @@ fi
 source scripts/wheel-build.sh
 
 here=$target/java
-classes=$here/classes tests=$here/tests
+classes=$here/classes tests=$here/tests generated=$here/source/org/squallrng
 rm -rf "$here"
-mkdir -p "$classes" "$tests"
+mkdir -p "$classes" "$tests" "$generated"
 
 # build CPU OS_ARCH COMPILER [RUN...]: builds the library for a CPU, which Java's os.arch calls OS_ARCH, by RUN.
 build() {
@@ -57,7 +57,18 @@ aarch64) build aarch64 aarch64 cc ;;
     ;;
 esac
 
-find bindings/java/java -name '*.java' -exec javac --release 11 -Xlint:all -Werror -d "$classes" {} +
+version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+cat > "$generated/Version.java" << END
+package org.squallrng;
+
+/** The version of squall, which scripts/java.sh takes from Cargo.toml. */
+final class Version {
+    static final String VERSION = "$version";
+
+    private Version() {}
+}
+END
+find bindings/java/java "$here/source" -name '*.java' -exec javac --release 11 -Xlint:all -Werror -d "$classes" {} +
 cp -r bindings/java/java/META-INF "$classes"
 # The licences are links in the tree.
 cp -L bindings/java/LICENSE-* "$classes/META-INF"

@@ -23,7 +23,7 @@ public final class SquallProvider extends Provider {
     }
 
     SquallProvider(String name) {
-        super(name, "0.1", "squall: random bytes that forks and clones of the machine do not repeat");
+        super(name, Version.VERSION, "squall: random bytes that forks and clones of the machine do not repeat");
         putService(new RandomService(this));
         // SecureRandom looks under the name that the program used whether it must lock.
         ALIASES.forEach(alias -> put(TYPE + "." + alias + " ThreadSafe", "true"));

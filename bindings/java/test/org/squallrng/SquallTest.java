@@ -59,6 +59,7 @@ public final class SquallTest {
         run("the agent takes no options", SquallTest::testWrongOption);
         run("an error of a listener or of the watch does not end notification for ever", SquallTest::testFailingWatch);
         Squall.install();
+        run("the provider has the version of the library", SquallTest::testVersion);
         run("install() again keeps squall the first provider, at every moment", SquallTest::testInstallAgain);
         run("bytes fill arrays of every length", SquallTest::testLengths);
         run("algorithm names mean squall, and seeds do not make it repeat", SquallTest::testAlgorithmNames);
@@ -238,6 +239,11 @@ public final class SquallTest {
         String clone = "first AssertionError second ";
         String rest = clone + "IllegalStateException again " + clone + "third ";
         check(called.equals("0 " + clone + rest) || called.equals("0 first AssertionError " + rest), called);
+    }
+
+    private static void testVersion() {
+        String version = Security.getProvider("Squall").getVersionStr();
+        check(Squall.status().contains("\"version\":\"" + version + "\""), version + " " + Squall.status());
     }
 
     private static void testInstallAgain() throws Exception {
