@@ -1,6 +1,8 @@
 //! `squall clones` reports each clone of a virtual machine and runs the command and the hooks; the hooks that squall
 //! installs give each clone an identity of its own.
 
+pub mod hooks;
+
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
@@ -215,7 +217,7 @@ fn each_clone_runs_its_programs() {
             "try-restart systemd-journald.service\n\
              try-reload-or-restart ssh.service sshd.service\n\
              try-restart systemd-networkd.service NetworkManager.service dhcpcd.service\n\
-             try-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
+             try-reload-or-restart -- one.service\ntry-reload-or-restart -- two.service\n"
         );
         assert!(seen.insert(ok(&mut guest, PRINT_IDENTITY)), "{seen:?}");
     }

@@ -1,0 +1,118 @@
+//! The hooks that squall installs, each run in a folder that stands for the machine's /etc.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use squall_testing::suite::Test;
+use squall_testing::tests;
+use tempfile::TempDir;
+
+use crate::common::text;
+
+/// A folder with an `etc` for hooks, and with programs that they find first.
+struct Machine(TempDir);
+
+impl Machine {
+    fn new() -> Machine {
+        let machine = Machine(TempDir::new().expect("a folder"));
+        for folder in ["bin", "etc/ssh", "etc/squall"] {
+            fs::create_dir_all(machine.path(folder)).expect("a folder");
+        }
+        let record = format!("echo \"$*\" >> {}", machine.path("systemctl").display());
+        machine.write_program("systemctl", &record);
+        machine.write("systemctl", "");
+        machine
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, contents: &str) {
+        fs::write(self.path(name), contents).expect("a file");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect(name)
+    }
+
+    /// Adds a program, or replaces it.
+    fn write_program(&self, name: &str, script: &str) {
+        let name = format!("bin/{name}");
+        self.write(&name, &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(self.path(&name), fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+
+    /// The hook, with this machine's folder before the paths in /etc.
+    fn script(&self, hook: &str) -> String {
+        let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../systemd/clones.d");
+        let script = fs::read_to_string(hooks.join(hook)).expect("a hook");
+        let is_code = |line: &&str| !line.starts_with('#');
+        let script: Vec<_> = script.lines().filter(is_code).collect();
+        let script = script.join("\n");
+        let ours = ["$new/etc/", "$new\"/etc/"];
+        let replaced = script.matches(" /etc/").count();
+        let kept: usize = ours.iter().map(|path| script.matches(path).count()).sum();
+        let all = script.matches("/etc/").count();
+        assert_eq!(replaced + kept, all, "{hook} would change the real /etc");
+        script.replace(" /etc/", &format!(" {}/", self.path("etc").display()))
+    }
+
+    fn run(&self, hook: &str, variables: &[(&str, &str)]) -> Output {
+        let path = std::env::var("PATH").expect("a path");
+        let path = format!("{}:{path}", self.path("bin").display());
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &self.script(hook)])
+            .env("PATH", path)
+            .envs(variables.iter().copied());
+        shell.output().expect("a shell")
+    }
+
+    #[track_caller]
+    fn succeeds(&self, hook: &str) {
+        let output = self.run(hook, &[]);
+        assert_eq!(text(&output.stderr), "");
+        assert!(output.status.success(), "{hook}: {}", output.status);
+    }
+}
+
+const SERVICES: &str = "etc/squall/reload-after-clone";
+
+fn every_service_is_reloaded() {
+    let machine = Machine::new();
+    machine.succeeds("50-reload");
+    assert_eq!(machine.read("systemctl"), "");
+
+    machine.write(
+        SERVICES,
+        "# first\n\n  one.service\n\t\n # second\ntwo.service\n-three.service",
+    );
+    machine.succeeds("50-reload");
+    let expected = ["one", "two", "-three"]
+        .map(|service| format!("try-reload-or-restart -- {service}.service\n"));
+    assert_eq!(machine.read("systemctl"), expected.concat());
+}
+
+fn a_service_that_fails_keeps_no_other_from_being_reloaded() {
+    let machine = Machine::new();
+    let record = machine.path("systemctl");
+    machine.write_program(
+        "systemctl",
+        &format!(
+            "cat; echo \"$3\" >> {}; [ \"$3\" != bad.service ]",
+            record.display()
+        ),
+    );
+    machine.write(SERVICES, "bad.service\ngood.service\n");
+    let output = machine.run("50-reload", &[]);
+    assert_eq!(machine.read("systemctl"), "bad.service\ngood.service\n");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+pub const TESTS: &[Test] = tests![
+    every_service_is_reloaded,
+    a_service_that_fails_keeps_no_other_from_being_reloaded,
+];
