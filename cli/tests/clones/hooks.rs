@@ -112,7 +112,85 @@ fn a_service_that_fails_keeps_no_other_from_being_reloaded() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// Stands for ssh-keygen: makes keys of two types, as `ssh-keygen -A -f FOLDER` does.
+const SSH_KEYGEN: &str = "[ \"$1 $2\" = '-A -f' ] || exit; cd \"$3/etc/ssh\" || exit; \
+    for type in rsa ed25519; do echo new > ssh_host_${type}_key; echo new > ssh_host_${type}_key.pub; done";
+
+/// A machine with old host keys, of which `ssh-keygen -A` does not make one.
+fn machine_with_host_keys() -> Machine {
+    let machine = Machine::new();
+    machine.write_program("ssh-keygen", SSH_KEYGEN);
+    for kind in ["dsa", "ed25519"] {
+        for suffix in ["", ".pub"] {
+            machine.write(&format!("etc/ssh/ssh_host_{kind}_key{suffix}"), "old\n");
+        }
+    }
+    machine.write("etc/ssh/sshd_config", "");
+    machine
+}
+
+/// Names and contents of all files in the machine's `etc/ssh`; a folder's contents are `folder`.
+fn host_keys(machine: &Machine) -> Vec<(String, String)> {
+    let entries = fs::read_dir(machine.path("etc/ssh")).expect("a folder");
+    let mut keys: Vec<_> = entries
+        .map(|entry| {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy();
+            let contents = fs::read_to_string(&path).unwrap_or("folder".into());
+            (name.into_owned(), contents)
+        })
+        .filter(|(name, _)| name != "sshd_config")
+        .collect();
+    keys.sort();
+    keys
+}
+
+fn keys(kinds: [&str; 2], contents: &str) -> Vec<(String, String)> {
+    let names = kinds.map(|kind| {
+        ["", ".pub"].map(|suffix| {
+            let name = format!("ssh_host_{kind}_key{suffix}");
+            (name, format!("{contents}\n"))
+        })
+    });
+    names.concat()
+}
+
+fn host_keys_are_replaced() {
+    let machine = machine_with_host_keys();
+    machine.succeeds("30-ssh-host-keys");
+    assert_eq!(host_keys(&machine), keys(["ed25519", "rsa"], "new"));
+    assert_eq!(
+        machine.read("systemctl"),
+        "try-reload-or-restart ssh.service sshd.service\n"
+    );
+}
+
+fn the_machine_always_has_host_keys() {
+    let steps = [
+        ("ssh-keygen", "exit 1"),
+        ("ssh-keygen", "exit 0"),
+        ("mv", "exit 1"),
+    ];
+    for (program, script) in steps {
+        let machine = machine_with_host_keys();
+        machine.write_program(program, script);
+        let output = machine.run("30-ssh-host-keys", &[]);
+        assert!(!output.status.success(), "{program}: {script}");
+        let expected = keys(["dsa", "ed25519"], "old");
+        assert_eq!(host_keys(&machine), expected, "{program}: {script}");
+    }
+    // Stopped once the new keys are in place, before those of other types are removed.
+    let machine = machine_with_host_keys();
+    machine.write_program("rm", "kill -KILL $PPID");
+    assert!(!machine.run("30-ssh-host-keys", &[]).status.success());
+    for key in keys(["ed25519", "rsa"], "new") {
+        assert!(host_keys(&machine).contains(&key), "{key:?}");
+    }
+}
+
 pub const TESTS: &[Test] = tests![
+    host_keys_are_replaced,
+    the_machine_always_has_host_keys,
     every_service_is_reloaded,
     a_service_that_fails_keeps_no_other_from_being_reloaded,
 ];
