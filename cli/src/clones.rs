@@ -65,7 +65,7 @@ pub struct ClonesArguments {
     #[arg(long, value_name = "COMMAND")]
     exec: Option<String>,
 
-    /// After each clone, run the executable files in this folder, in the order of their names
+    /// After each clone, run the executable files in this folder whose names have no dot, in the order of their names
     #[arg(long, value_name = "FOLDER")]
     hooks: Option<PathBuf>,
 }

@@ -15,7 +15,7 @@ use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
-use crate::common::{refused, run, text};
+use crate::common::{bytes, refused, run, text};
 use crate::seed::PRIVILEGE;
 
 const VM_WITHOUT_PAGE: Need = Need {
@@ -53,6 +53,15 @@ fn a_vm_without_a_signal_gets_advice() {
 fn a_missing_folder_is_refused() {
     let expected = "squall: /nonexistent: No such file or directory\n";
     refused(&run("clones --hooks /nonexistent"), 2, &[expected]);
+}
+
+fn help_says_which_files_are_hooks() {
+    let help = text(&bytes("clones -h"));
+    let words: Vec<_> = help.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("whose names have no dot"),
+        "{help}"
+    );
 }
 
 /// Identifiers of vmgenid: before the snapshot, and in each clone.
@@ -249,4 +258,5 @@ pub const TESTS: &[Test] = tests![
     each_clone_runs_its_programs: [TEST_ALL, GUESTS],
     a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_PAGE],
     a_missing_folder_is_refused,
+    help_says_which_files_are_hooks,
 ];
