@@ -1,22 +1,24 @@
 //! `squall clones`: prints the signal of clones of this virtual machine, and waits for clones. After each one it reseeds
 //! the kernel's generator (`--seed`), runs a command (`--exec`) and the programs in a folder (`--hooks`).
 
+mod programs;
+
 use std::fmt::Write as _;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::{io, num::NonZeroU64};
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{io, num::NonZeroU64, thread};
 
 use clap::Args;
-use rustix::stdio::stderr;
 use serde::Serialize;
 use squall::clones::{Signal, Watch, generation, signal};
 use squall_tools::Failure;
 use squall_tools::failure::{cause, opening};
 use squall_tools::output;
 
+use crate::args::parse_interval;
 use crate::seed::Seeder;
+use programs::{Programs, hooks_in};
 
 #[derive(Args)]
 #[command(
@@ -29,8 +31,9 @@ machine may have become a clone. Then prints a line after each clone.
   unknown        nothing on this machine distinguishes a restored snapshot from a pause
 
 squall runs the command of --exec and then the programs of --hooks, one after the other, with the \
-variables SQUALL_CLONE_GENERATION and SQUALL_CLONE_SIGNAL set. If one fails, squall reports it on \
-standard error and goes on.
+variables SQUALL_CLONE_GENERATION and SQUALL_CLONE_SIGNAL set. If one fails or is killed because it \
+takes too long (--hook-timeout), squall reports it on standard error and goes on. Meanwhile squall \
+waits for the next clone, and seeds at once. Then the programs run once more.
 
 A unit for systemd runs `squall clones --seed --hooks /etc/squall/clones.d`. Some hooks are installed \
 in share/squall/clones.d; link those that you want:
@@ -45,8 +48,8 @@ Examples:
       one JSON object in each line: event (start, clone), signal, generation
 
 Exit codes: 0 for success, also if this is no virtual machine; 1 for a failure while running, if \
-squall cannot notice clones of this virtual machine, and with --once also if the command or a hook \
-failed; 2 for a wrong argument."
+squall cannot notice clones of this virtual machine, and with --once also if seeding, the command \
+or a hook failed; 2 for a wrong argument."
 )]
 pub struct ClonesArguments {
     /// Exit after the first clone
@@ -68,6 +71,10 @@ pub struct ClonesArguments {
     /// After each clone, run the executable files in this folder whose names have no dot, in the order of their names
     #[arg(long, value_name = "FOLDER")]
     hooks: Option<PathBuf>,
+
+    /// Kill the command or a hook that runs longer than this, such as 90s or 5min
+    #[arg(long, value_name = "DURATION", value_parser = parse_interval, default_value = "60s")]
+    hook_timeout: Duration,
 }
 
 /// What `--json` prints.
@@ -78,6 +85,22 @@ struct Event {
     signal: Option<String>,
     /// Null if unknown.
     generation: Option<NonZeroU64>,
+}
+
+/// A clone that squall has noticed.
+#[derive(Clone, Copy, Debug)]
+struct Noticed {
+    generation: Option<NonZeroU64>,
+    signal: Option<Signal>,
+}
+
+impl Noticed {
+    fn now() -> Noticed {
+        Noticed {
+            generation: generation(),
+            signal: signal(),
+        }
+    }
 }
 
 /// Waits for clones, until the first with `--once`.
@@ -91,7 +114,7 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
     let seeder = options.seed.then(|| Seeder::open(0)).transpose()?;
     let seed = || seeder.as_ref().map(Seeder::seed_and_describe).transpose();
     let seeding = seed()?;
-    print_event(options, "start", seeding)?;
+    print_event(options, "start", Noticed::now(), seeding)?;
     let mut watch = match watch {
         Ok(watch) => watch,
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -102,21 +125,70 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
         }
         Err(error) => return Err(runtime_failure(&error)),
     };
-    loop {
-        watch.wait(None).map_err(|error| runtime_failure(&error))?;
-        let seeding = seed()?;
-        print_event(options, "clone", seeding)?;
-        let has_failed = run_programs(options);
-        match (options.once, has_failed) {
-            (true, true) => {
-                return Err(Failure::Runtime(
-                    "clones: the command or a hook has failed: see above".to_owned(),
-                ));
+    let programs = Programs {
+        command: options.exec.as_deref(),
+        folder: options.hooks.as_deref(),
+        limit: options.hook_timeout,
+    };
+    follow(
+        options.once,
+        || match watch.wait(None) {
+            Ok(_) => Ok(Noticed::now()),
+            Err(error) => Err(runtime_failure(&error)),
+        },
+        seed,
+        |noticed, seeding| print_event(options, "clone", noticed, seeding),
+        |noticed| programs.run(noticed),
+    )
+}
+
+/// Waits for a clone, seeds, prints, and has a thread run the programs; then waits for the next clone. So no program
+/// delays the seeding after the next clone. If several clones come while the programs run, these run once more, for the
+/// last. Neither a seeding nor a program that fails ends this, except after the first clone if `once` is true.
+fn follow(
+    once: bool,
+    mut wait: impl FnMut() -> Result<Noticed, Failure>,
+    mut seed: impl FnMut() -> Result<Option<String>, Failure>,
+    mut print: impl FnMut(Noticed, Option<String>) -> Result<(), Failure>,
+    mut run_programs: impl FnMut(Noticed) -> bool + Send,
+) -> Result<(), Failure> {
+    let (sender, receiver) = mpsc::channel::<Noticed>();
+    // The scope takes the sender: when the scope ends, the thread ends after the programs that it runs.
+    std::thread::scope(move |scope| {
+        let run_all = move || {
+            let mut has_failed = false;
+            while let Ok(first) = receiver.recv() {
+                let last = receiver.try_iter().last().unwrap_or(first);
+                has_failed |= run_programs(last);
             }
-            (true, false) => return Ok(()),
-            (false, _) => {}
+            has_failed
+        };
+        let thread = thread::Builder::new()
+            .spawn_scoped(scope, run_all)
+            .map_err(|error| runtime_failure(&error))?;
+        let mut has_failed = false;
+        loop {
+            let noticed = wait()?;
+            let seeding = seed().unwrap_or_else(|failure| {
+                print_error(&failure.into_text());
+                has_failed = true;
+                None
+            });
+            print(noticed, seeding)?;
+            let _ = sender.send(noticed);
+            if once {
+                break;
+            }
         }
-    }
+        drop(sender);
+        has_failed |= thread.join().expect("the thread does not panic");
+        match has_failed {
+            true => Err(Failure::Runtime(
+                "clones: seeding, the command or a hook has failed: see above".to_owned(),
+            )),
+            false => Ok(()),
+        }
+    })
 }
 
 fn runtime_failure(error: &io::Error) -> Failure {
@@ -127,10 +199,11 @@ fn runtime_failure(error: &io::Error) -> Failure {
 fn print_event(
     options: &ClonesArguments,
     event: &'static str,
+    noticed: Noticed,
     seeding: Option<String>,
 ) -> Result<(), Failure> {
-    let generation = generation();
-    let signal = signal().map(|signal| signal.to_string());
+    let Noticed { generation, signal } = noticed;
+    let signal = signal.map(|signal| signal.to_string());
     let mut line = if options.json {
         let event = Event {
             event,
@@ -155,75 +228,6 @@ fn print_event(
     }
 }
 
-/// Runs the command, then the programs in the folder. Returns whether one has failed.
-fn run_programs(options: &ClonesArguments) -> bool {
-    let mut has_failed = false;
-    if let Some(command) = &options.exec {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", command]);
-        has_failed |= run_program(shell, "--exec");
-    }
-    if let Some(folder) = &options.hooks {
-        match hooks_in(folder) {
-            Ok(hooks) => {
-                for hook in hooks {
-                    has_failed |= run_program(Command::new(&hook), &hook.display().to_string());
-                }
-            }
-            Err(error) => {
-                print_error(&format!("{}: {}", folder.display(), cause(&error)));
-                has_failed = true;
-            }
-        }
-    }
-    has_failed
-}
-
-/// The executable files in a folder, in the order of their names. Names with a dot are skipped, as of hidden files and
-/// those that package managers leave, and so are backups of editors (`name~`).
-fn hooks_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut hooks = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        let is_skipped = name.starts_with(b".") || name.ends_with(b"~") || name.contains(&b'.');
-        // A broken link is no program.
-        let is_program = fs::metadata(&path)
-            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
-        if is_program && !is_skipped {
-            hooks.push(path);
-        }
-    }
-    hooks.sort();
-    Ok(hooks)
-}
-
-/// Runs a program to its end, and returns whether it failed. Its output goes to standard error, because standard output
-/// is for events alone.
-fn run_program(mut command: Command, name: &str) -> bool {
-    command
-        .env("SQUALL_CLONE_GENERATION", generation_variable(generation()))
-        .env("SQUALL_CLONE_SIGNAL", signal_variable(signal()))
-        .stdin(Stdio::null());
-    if let Ok(errors) = stderr().try_clone_to_owned() {
-        command.stdout(errors);
-    }
-    match command.status() {
-        Ok(status) if status.success() => return false,
-        Ok(status) => print_error(&format!("{name}: {status}")),
-        Err(error) => print_error(&format!("{name}: {}", cause(&error))),
-    }
-    true
-}
-
-fn generation_variable(generation: Option<NonZeroU64>) -> String {
-    generation.map_or(String::new(), |number| number.to_string())
-}
-
-fn signal_variable(signal: Option<Signal>) -> String {
-    signal.map_or(String::new(), |signal| signal.to_string())
-}
-
 /// Writes a line to standard error; does nothing if that is closed.
 fn print_error(message: &str) {
     let line = format!(
@@ -231,4 +235,100 @@ fn print_error(message: &str) {
         squall_tools::text::in_a_line(message)
     );
     let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing here takes this long unless it hangs.
+    const DEADLINE: Duration = Duration::from_secs(120);
+
+    fn clone(number: u64) -> Noticed {
+        Noticed {
+            generation: NonZeroU64::new(number),
+            signal: None,
+        }
+    }
+
+    fn number(noticed: Noticed) -> u64 {
+        noticed.generation.expect("a number").get()
+    }
+
+    fn failure() -> Failure {
+        Failure::Runtime("a failure of the test".to_owned())
+    }
+
+    #[test]
+    fn programs_that_still_run_delay_no_seeding() {
+        let (seeded, seedings) = mpsc::channel();
+        let (did_run, programs) = mpsc::channel();
+        let mut clones = 1..=3;
+        let mut is_first = true;
+        let ended = follow(
+            false,
+            || clones.next().map(clone).ok_or_else(failure),
+            || {
+                let _ = seeded.send(());
+                Ok(None)
+            },
+            |_, _| Ok(()),
+            move |noticed| {
+                // The first programs end after the last seeding.
+                if std::mem::take(&mut is_first) {
+                    for _ in 1..=3 {
+                        seedings.recv_timeout(DEADLINE).expect("a seeding");
+                    }
+                }
+                did_run.send(number(noticed)).is_err()
+            },
+        );
+        assert!(ended.is_err(), "the wait after the third clone fails");
+        assert_eq!(programs.iter().last(), Some(3));
+    }
+
+    #[test]
+    fn a_seeding_that_fails_keeps_no_program_from_running() {
+        let (did_run, programs) = mpsc::channel();
+        let mut count = 0;
+        let mut printed = Vec::new();
+        let ended = follow(
+            false,
+            || {
+                // The programs for one clone have run before the next comes.
+                if count > 0 {
+                    assert_eq!(programs.recv_timeout(DEADLINE), Ok(count));
+                }
+                count += 1;
+                if count < 3 {
+                    Ok(clone(count))
+                } else {
+                    Err(failure())
+                }
+            },
+            || Err(failure()),
+            |noticed, seeding| {
+                assert_eq!(seeding, None);
+                printed.push(number(noticed));
+                Ok(())
+            },
+            move |noticed| did_run.send(number(noticed)).is_err(),
+        );
+        assert!(ended.is_err());
+        assert_eq!(printed, [1, 2]);
+    }
+
+    #[test]
+    fn once_fails_if_seeding_or_a_program_has_failed() {
+        for (seeds, runs) in [(true, true), (true, false), (false, true)] {
+            let ended = follow(
+                true,
+                || Ok(clone(1)),
+                || if seeds { Ok(None) } else { Err(failure()) },
+                |_, _| Ok(()),
+                |_| !runs,
+            );
+            assert_eq!(ended.is_ok(), seeds && runs);
+        }
+    }
 }

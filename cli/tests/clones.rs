@@ -192,7 +192,7 @@ fn each_clone_runs_its_programs() {
             ran,
             format!(
                 "{start}\nclone: signal kernel-log, generation {generation}\nkernel-log {generation}\n\
-                 squall: clones: --exec: exit status: 3\nsquall: clones: the command or a hook has failed: see above\n"
+                 squall: clones: --exec: exit status: 3\nsquall: clones: seeding, the command or a hook has failed: see above\n"
             )
         );
         assert_eq!(
