@@ -61,6 +61,10 @@ pub struct ClonesArguments {
     json: bool,
 
     /// At start and after each clone, reseed the kernel's generator like `squall seed`: requires CAP_SYS_ADMIN
+    ///
+    /// --exec and --hooks imply it where it is permitted, so that the programs can make new keys by the
+    /// kernel's generator. Where it is not, and the signal is vmclock or vmgenid-page, they may start
+    /// before the kernel has reseeded.
     #[arg(long)]
     seed: bool,
 
@@ -75,6 +79,12 @@ pub struct ClonesArguments {
     /// Kill the command or a hook that runs longer than this, such as 90s or 5min
     #[arg(long, value_name = "DURATION", value_parser = parse_interval, default_value = "60s")]
     hook_timeout: Duration,
+}
+
+impl ClonesArguments {
+    fn runs_programs(&self) -> bool {
+        self.exec.is_some() || self.hooks.is_some()
+    }
 }
 
 /// What `--json` prints.
@@ -111,9 +121,8 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
     squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(format!("clones: {error}")))?;
     // The watch begins before the first seeding, so that no clone is missed in between.
     let watch = Watch::new();
-    let seeder = options.seed.then(|| Seeder::open(0)).transpose()?;
+    let (seeder, seeding) = begin_seeding(options)?;
     let seed = || seeder.as_ref().map(Seeder::seed_and_describe).transpose();
-    let seeding = seed()?;
     print_event(options, "start", Noticed::now(), seeding)?;
     let mut watch = match watch {
         Ok(watch) => watch,
@@ -140,6 +149,20 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
         |noticed, seeding| print_event(options, "clone", noticed, seeding),
         |noticed| programs.run(noticed),
     )
+}
+
+/// Seeds for the first time, if `--seed` asks for it or programs will run, which may make keys and identifiers: when they
+/// start, the kernel itself may not have reseeded yet. Without `--seed` a failure means that this process may not seed.
+fn begin_seeding(options: &ClonesArguments) -> Result<(Option<Seeder>, Option<String>), Failure> {
+    if !options.seed && !options.runs_programs() {
+        return Ok((None, None));
+    }
+    let seeded = Seeder::open(0).and_then(|seeder| Ok((seeder.seed_and_describe()?, seeder)));
+    match seeded {
+        Ok((seeding, seeder)) => Ok((Some(seeder), Some(seeding))),
+        Err(failure) if options.seed => Err(failure),
+        Err(_) => Ok((None, None)),
+    }
 }
 
 /// Waits for a clone, seeds, prints, and has a thread run the programs; then waits for the next clone. So no program
@@ -221,7 +244,7 @@ fn print_event(
         line
     };
     line.push('\n');
-    let only_prints = !options.seed && options.exec.is_none() && options.hooks.is_none();
+    let only_prints = !options.seed && !options.runs_programs();
     match output::print(&line) {
         Err(failure) if only_prints => Err(failure),
         _ => Ok(()),

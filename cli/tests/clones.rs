@@ -5,8 +5,9 @@ pub mod hooks;
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use squall_guests::fixture::{self, Workspace, ok, wait_until_ok};
 use squall_guests::needs::GUESTS;
@@ -15,8 +16,8 @@ use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
-use crate::common::{bytes, refused, run, text};
-use crate::seed::PRIVILEGE;
+use crate::common::{bytes, refused, run, squall, text};
+use crate::seed::{PRIVILEGE, without_privilege};
 
 const VM_WITHOUT_PAGE: Need = Need {
     check: || {
@@ -53,6 +54,40 @@ fn a_vm_without_a_signal_gets_advice() {
 fn a_missing_folder_is_refused() {
     let expected = "squall: /nonexistent: No such file or directory\n";
     refused(&run("clones --hooks /nonexistent"), 2, &[expected]);
+}
+
+/// The first line of the command's output.
+fn first_line(mut command: Command) -> String {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command runs");
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    output.read_line(&mut line).expect("text");
+    let _ = child.kill();
+    let _ = child.wait();
+    line
+}
+
+fn programs_run_after_a_seeding_where_it_is_permitted() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let hooks = format!("clones --hooks {}", empty.path().display());
+    for arguments in ["clones --exec true", &hooks] {
+        let line = first_line(squall(arguments));
+        assert!(line.contains("; seeded: 512 bits"), "{line}");
+        let line = first_line(without_privilege(squall(arguments)));
+        assert!(
+            line.starts_with("start: ") && !line.contains("seeded"),
+            "{line}"
+        );
+    }
+    let line = first_line(squall("clones"));
+    assert!(
+        line.starts_with("start: ") && !line.contains("seeded"),
+        "{line}"
+    );
 }
 
 fn help_says_which_files_are_hooks() {
@@ -187,9 +222,14 @@ fn each_clone_runs_its_programs() {
         let [ran, json, log] =
             ["exec", "json", "log"].map(|name| ok(&mut guest, &format!("cat /tmp/{name}")));
         let line = ran.lines().nth(1).expect("a line for the clone");
-        let generation = line.rsplit(' ').next().expect("words");
+        let (event, _) = line.split_once("; seeded: ").expect("a seeding");
+        let generation = event.rsplit(' ').next().expect("words");
+        let without_seedings = ran.lines().map(|line| match line.split_once("; seeded: ") {
+            Some((event, _)) => format!("{event}\n"),
+            None => format!("{line}\n"),
+        });
         assert_eq!(
-            ran,
+            without_seedings.collect::<String>(),
             format!(
                 "{start}\nclone: signal kernel-log, generation {generation}\nkernel-log {generation}\n\
                  squall: clones: --exec: exit status: 3\nsquall: clones: seeding, the command or a hook has failed: see above\n"
@@ -259,4 +299,5 @@ pub const TESTS: &[Test] = tests![
     a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_PAGE],
     a_missing_folder_is_refused,
     help_says_which_files_are_hooks,
+    programs_run_after_a_seeding_where_it_is_permitted: [PRIVILEGE],
 ];
