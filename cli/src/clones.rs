@@ -30,8 +30,9 @@ machine may have become a clone. Then prints a line after each clone.
   kernel-log     the kernel's message about vmgenid (Linux 5.18), milliseconds after the clone begins to run
   unknown        nothing on this machine distinguishes a restored snapshot from a pause
 
-squall runs the command of --exec and then the programs of --hooks, one after the other, with the \
-variables SQUALL_CLONE_GENERATION and SQUALL_CLONE_SIGNAL set. If one fails or is killed because it \
+squall runs the command of --exec and then the programs of --hooks, one after the other, with these \
+variables set: SQUALL_CLONE_GENERATION, SQUALL_CLONE_SIGNAL, and SQUALL_CLONE_CERTAIN, which is 1, or \
+0 if messages of the kernel's log were lost and may have been about a clone. If one fails or is killed because it \
 takes too long (--hook-timeout), squall reports it on standard error and goes on. Meanwhile squall \
 waits for the next clone, and seeds at once. Then the programs run once more.
 
@@ -102,13 +103,25 @@ struct Event {
 struct Noticed {
     generation: Option<NonZeroU64>,
     signal: Option<Signal>,
+    /// Whether it was a clone for certain. Otherwise the kernel's log has lost messages, one of which may have been
+    /// about a clone.
+    is_certain: bool,
 }
 
 impl Noticed {
-    fn now() -> Noticed {
+    fn now(is_certain: bool) -> Noticed {
         Noticed {
             generation: generation(),
             signal: signal(),
+            is_certain,
+        }
+    }
+
+    /// This clone and a later one, for which programs run once.
+    fn and(self, later: Noticed) -> Noticed {
+        Noticed {
+            is_certain: self.is_certain || later.is_certain,
+            ..later
         }
     }
 }
@@ -123,7 +136,7 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
     let watch = Watch::new();
     let (seeder, seeding) = begin_seeding(options)?;
     let seed = || seeder.as_ref().map(Seeder::seed_and_describe).transpose();
-    print_event(options, "start", Noticed::now(), seeding)?;
+    print_event(options, "start", Noticed::now(true), seeding)?;
     let mut watch = match watch {
         Ok(watch) => watch,
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -142,7 +155,8 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
     follow(
         options.once,
         || match watch.wait(None) {
-            Ok(_) => Ok(Noticed::now()),
+            // CERTAIN: the watch does not say yet whether it was a clone, or whether messages were lost.
+            Ok(_) => Ok(Noticed::now(true)),
             Err(error) => Err(runtime_failure(&error)),
         },
         seed,
@@ -181,8 +195,7 @@ fn follow(
         let run_all = move || {
             let mut has_failed = false;
             while let Ok(first) = receiver.recv() {
-                let last = receiver.try_iter().last().unwrap_or(first);
-                has_failed |= run_programs(last);
+                has_failed |= run_programs(receiver.try_iter().fold(first, Noticed::and));
             }
             has_failed
         };
@@ -225,7 +238,9 @@ fn print_event(
     noticed: Noticed,
     seeding: Option<String>,
 ) -> Result<(), Failure> {
-    let Noticed { generation, signal } = noticed;
+    let Noticed {
+        generation, signal, ..
+    } = noticed;
     let signal = signal.map(|signal| signal.to_string());
     let mut line = if options.json {
         let event = Event {
@@ -271,6 +286,7 @@ mod tests {
         Noticed {
             generation: NonZeroU64::new(number),
             signal: None,
+            is_certain: true,
         }
     }
 
@@ -308,6 +324,22 @@ mod tests {
         );
         assert!(ended.is_err(), "the wait after the third clone fails");
         assert_eq!(programs.iter().last(), Some(3));
+    }
+
+    #[test]
+    fn one_certain_clone_makes_several_certain() {
+        let possible = Noticed {
+            is_certain: false,
+            ..clone(1)
+        };
+        for (first, last, is_certain) in [
+            (possible, possible, false),
+            (possible, clone(1), true),
+            (clone(1), possible, true),
+        ] {
+            assert_eq!(first.and(last).is_certain, is_certain);
+        }
+        assert_eq!(number(possible.and(clone(2))), 2);
     }
 
     #[test]

@@ -56,12 +56,17 @@ impl Programs<'_> {
     /// Runs a program, and returns whether it failed. Its output goes to standard error, because standard output is for
     /// events alone.
     fn run_program(&self, mut command: Command, name: &str, noticed: Noticed) -> bool {
-        let Noticed { generation, signal } = noticed;
+        let Noticed {
+            generation,
+            signal,
+            is_certain,
+        } = noticed;
         let generation = generation.map(|number| number.to_string());
         let signal = signal.map(|signal| signal.to_string());
         command
             .env("SQUALL_CLONE_GENERATION", generation.unwrap_or_default())
             .env("SQUALL_CLONE_SIGNAL", signal.unwrap_or_default())
+            .env("SQUALL_CLONE_CERTAIN", u8::from(is_certain).to_string())
             .stdin(Stdio::null())
             .process_group(0);
         if let Ok(errors) = stderr().try_clone_to_owned() {
@@ -142,6 +147,7 @@ mod tests {
     const NOTICED: Noticed = Noticed {
         generation: None,
         signal: None,
+        is_certain: true,
     };
 
     #[test]
@@ -173,6 +179,23 @@ mod tests {
             limit: Duration::from_millis(1),
         };
         assert!(programs.run(NOTICED));
+    }
+
+    #[test]
+    fn programs_are_told_whether_it_was_a_clone() {
+        for is_certain in [true, false] {
+            let command = format!("exit $((SQUALL_CLONE_CERTAIN != {}))", u8::from(is_certain));
+            let programs = Programs {
+                command: Some(&command),
+                folder: None,
+                limit: Duration::from_secs(1000),
+            };
+            let noticed = Noticed {
+                is_certain,
+                ..NOTICED
+            };
+            assert!(!programs.run(noticed), "{command}");
+        }
     }
 
     #[test]

@@ -57,7 +57,11 @@ impl Machine {
         let kept: usize = ours.iter().map(|path| script.matches(path).count()).sum();
         let all = script.matches("/etc/").count();
         assert_eq!(replaced + kept, all, "{hook} would change the real /etc");
-        script.replace(" /etc/", &format!(" {}/", self.path("etc").display()))
+        let etc = format!(" {}/", self.path("etc").display());
+        let dbus = self.path("dbus").display().to_string();
+        script
+            .replace(" /etc/", &etc)
+            .replace("/var/lib/dbus", &dbus)
     }
 
     fn run(&self, hook: &str, variables: &[(&str, &str)]) -> Output {
@@ -188,7 +192,43 @@ fn the_machine_always_has_host_keys() {
     }
 }
 
+fn the_machine_id_is_replaced() {
+    let machine = Machine::new();
+    machine.write_program("umount", "exit 1");
+    machine.write("etc/machine-id", "old\n");
+    machine.succeeds("20-machine-id");
+    let id = machine.read("etc/machine-id");
+    let is_id = id.len() == 33 && id.trim_end().bytes().all(|digit| digit.is_ascii_hexdigit());
+    assert!(is_id, "{id}");
+    let restarted = "try-restart systemd-journald.service\n";
+    assert_eq!(machine.read("systemctl"), restarted);
+}
+
+fn a_machine_that_may_not_be_a_clone_keeps_its_identity() {
+    let machine = machine_with_host_keys();
+    machine.write("etc/machine-id", "old\n");
+    for hook in ["20-machine-id", "30-ssh-host-keys"] {
+        let output = machine.run(hook, &[("SQUALL_CLONE_CERTAIN", "0")]);
+        assert!(output.status.success(), "{hook}: {}", output.status);
+        let lines = text(&output.stdout);
+        assert!(
+            lines.contains("kept") && lines.lines().count() == 1,
+            "{lines}"
+        );
+        assert_eq!(text(&output.stderr), "");
+    }
+    assert_eq!(machine.read("etc/machine-id"), "old\n");
+    assert_eq!(host_keys(&machine), keys(["dsa", "ed25519"], "old"));
+    assert_eq!(machine.read("systemctl"), "");
+
+    let output = machine.run("30-ssh-host-keys", &[("SQUALL_CLONE_CERTAIN", "1")]);
+    assert!(output.status.success());
+    assert_eq!(host_keys(&machine), keys(["ed25519", "rsa"], "new"));
+}
+
 pub const TESTS: &[Test] = tests![
+    the_machine_id_is_replaced,
+    a_machine_that_may_not_be_a_clone_keeps_its_identity,
     host_keys_are_replaced,
     the_machine_always_has_host_keys,
     every_service_is_reloaded,
