@@ -2,9 +2,10 @@
 //! the kernel's generator (`--seed`), runs a command (`--exec`) and the programs in a folder (`--hooks`).
 
 mod programs;
+mod state;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 use std::{io, num::NonZeroU64, thread};
@@ -13,12 +14,13 @@ use clap::Args;
 use serde::Serialize;
 use squall::clones::{Signal, Watch, generation, signal};
 use squall_tools::Failure;
-use squall_tools::failure::{cause, opening};
+use squall_tools::failure::{cause, opening, text_at};
 use squall_tools::output;
 
 use crate::args::parse_interval;
 use crate::seed::Seeder;
 use programs::{Programs, hooks_in};
+use state::Mark;
 
 #[derive(Args)]
 #[command(
@@ -36,8 +38,8 @@ variables set: SQUALL_CLONE_GENERATION, SQUALL_CLONE_SIGNAL, and SQUALL_CLONE_CE
 takes too long (--hook-timeout), squall reports it on standard error and goes on. Meanwhile squall \
 waits for the next clone, and seeds at once. Then the programs run once more.
 
-A unit for systemd runs `squall clones --seed --hooks /etc/squall/clones.d`. Some hooks are installed \
-in share/squall/clones.d; link those that you want:
+A unit for systemd runs `squall clones --seed --hooks /etc/squall/clones.d`, with a file for --state. \
+Some hooks are installed in share/squall/clones.d; link those that you want:
   ln -s /usr/local/share/squall/clones.d/30-ssh-host-keys /etc/squall/clones.d/
   systemctl enable --now squall-clones.service
 
@@ -80,6 +82,15 @@ pub struct ClonesArguments {
     /// Kill the command or a hook that runs longer than this, such as 90s or 5min
     #[arg(long, value_name = "DURATION", value_parser = parse_interval, default_value = "60s")]
     hook_timeout: Duration,
+
+    /// Keep in this file what the signal shows; at start, do as after a clone if the machine was cloned meanwhile
+    ///
+    /// squall compares what the file says with the signal if it was written in this boot. If it was
+    /// written in an earlier boot, squall looks for a message about a clone in the kernel's log. Without
+    /// the file squall knows of no clone, and creates it. A clone goes unnoticed if the kernel has
+    /// overwritten its message, and with vmclock if it was made in this boot before squall first ran.
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
 }
 
 impl ClonesArguments {
@@ -152,17 +163,56 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
         folder: options.hooks.as_deref(),
         limit: options.hook_timeout,
     };
+    let state = options.state.as_deref();
+    let mut was_cloned = state.is_some_and(|path| {
+        was_cloned_before_start(path).unwrap_or_else(|error| {
+            print_error(&text_at(path, &error));
+            false
+        })
+    });
     follow(
         options.once,
-        || match watch.wait(None) {
-            // CERTAIN: the watch does not say yet whether it was a clone, or whether messages were lost.
-            Ok(_) => Ok(Noticed::now(true)),
-            Err(error) => Err(runtime_failure(&error)),
+        || {
+            if std::mem::take(&mut was_cloned) {
+                return Ok(Noticed::now(true));
+            }
+            match watch.wait(None) {
+                // CERTAIN: the watch does not say yet whether it was a clone, or whether messages were lost.
+                Ok(_) => Ok(Noticed::now(true)),
+                Err(error) => Err(runtime_failure(&error)),
+            }
         },
         seed,
         |noticed, seeding| print_event(options, "clone", noticed, seeding),
-        |noticed| programs.run(noticed),
+        |noticed| run_and_record(&programs, state, noticed),
     )
+}
+
+/// Whether the machine was cloned since the state file was written. If not, writes it anew.
+fn was_cloned_before_start(path: &Path) -> io::Result<bool> {
+    let now = Mark::now()?;
+    let before = Mark::read(path);
+    if let Ok(Some(before)) = &before
+        && before.is_cloned_until(&now)
+    {
+        return Ok(true);
+    }
+    now.write(path)?;
+    before.map(|_| false)
+}
+
+/// Runs the programs and writes the state file, and returns whether any of it has failed. What the file says was so
+/// before the programs started: it differs if the machine is cloned while they run, or if they do not end.
+fn run_and_record(programs: &Programs, state: Option<&Path>, noticed: Noticed) -> bool {
+    let mark = state.map(|path| (path, Mark::now()));
+    let has_failed = programs.run(noticed);
+    if let Some((path, mark)) = mark
+        && let Err(error) = mark.and_then(|mark| mark.write(path))
+    {
+        print_error(&text_at(path, &error));
+        return true;
+    }
+    has_failed
 }
 
 /// Seeds for the first time, if `--seed` asks for it or programs will run, which may make keys and identifiers: when they

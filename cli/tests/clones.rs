@@ -122,6 +122,17 @@ const WAITING: [&str; 4] = [
     "squall clones --exec 'touch /tmp/unread' | head -n 1 > /tmp/first",
 ];
 
+/// A command that is stopped before the snapshot, once it has written its state.
+const STOPPED: &str = "sh -c 'echo $$ > /tmp/stopped; exec squall clones --state /tmp/state'";
+
+/// Notices at its start that the machine was cloned since.
+const STARTED_LATER: &str =
+    "squall clones --once --state /tmp/state --exec 'echo certain: $SQUALL_CLONE_CERTAIN' 2>&1";
+
+/// The same where the machine was not cloned: waits for a clone.
+const STARTED_AGAIN: &str =
+    "squall clones --once --state /tmp/state > /tmp/again; echo $? > /tmp/again-code";
+
 /// Writes more to the kernel's log than it holds, while nobody reads it.
 const OVERWRITE_LOG: &str = "echo on > /proc/sys/kernel/printk_devkmsg; busybox killall -STOP squall; \
      for number in $(seq 5000); do printf '%0900d\\n' $number; done > /dev/kmsg; busybox killall -CONT squall";
@@ -184,6 +195,9 @@ fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
         ok(&mut guest, &format!("{folder}/{hook}"));
     }
     ok(&mut guest, "rm /tmp/systemctl");
+    guest.start(STOPPED).expect("a job");
+    wait_until_ok(&mut guest, "[ -s /tmp/state ]");
+    ok(&mut guest, "kill $(cat /tmp/stopped)");
     for command in WAITING {
         guest.start(command).expect("a job");
     }
@@ -269,6 +283,12 @@ fn each_clone_runs_its_programs() {
              try-reload-or-restart -- one.service\ntry-reload-or-restart -- two.service\n"
         );
         assert!(seen.insert(ok(&mut guest, PRINT_IDENTITY)), "{seen:?}");
+        let later = ok(&mut guest, STARTED_LATER);
+        let later: Vec<_> = later.lines().collect();
+        assert!(later[0].starts_with(start), "{later:?}");
+        let noticed = "clone: signal kernel-log, generation 1; seeded: ";
+        assert!(later[1].starts_with(noticed), "{later:?}");
+        assert_eq!(later[2..], ["certain: 1"], "{later:?}");
     }
     for identity in &seen {
         let id = identity.lines().next().expect("an ID");
@@ -289,7 +309,15 @@ fn each_clone_runs_its_programs() {
     assert!(seen.contains(&ok(&mut guest, PRINT_IDENTITY)));
 
     // A message that was overwritten before anybody read it may have been about a clone.
+    guest.start(STARTED_AGAIN).expect("a job");
+    wait_until_ok(&mut guest, "grep -q ^start: /tmp/again");
     ok(&mut guest, OVERWRITE_LOG);
+    wait_until_ok(&mut guest, "cat /tmp/again-code");
+    let again = ok(&mut guest, "tail -n 1 /tmp/again");
+    assert!(
+        again.starts_with("clone: ") && !again.ends_with("generation 1\n"),
+        "{again}"
+    );
     wait_until_ok(&mut guest, "grep -q ^clone: /tmp/exec");
     wait_until_ok(&mut guest, "grep -q ^clone: /tmp/log");
 }
