@@ -294,7 +294,7 @@ pub enum Format {
     Base64,
 }
 
-fn parse_interval(text: &str) -> Result<Duration, String> {
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
     let example = "use one such as 10min or 1h";
     match humantime::parse_duration(text) {
         Ok(interval) if interval > MAX_INTERVAL => {

@@ -1,23 +1,27 @@
 //! `squall clones`: prints the signal of clones of this virtual machine, and waits for clones. After each one it reseeds
 //! the kernel's generator (`--seed`), runs a command (`--exec`) and the programs in a folder (`--hooks`).
 
+mod programs;
+mod state;
+
 use std::fmt::Write as _;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::{io, num::NonZeroU64};
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{io, num::NonZeroU64, thread};
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use rustix::stdio::stderr;
 use serde::Serialize;
 use squall::clones::{Signal, Watch, generation, signal};
 use squall_tools::Failure;
-use squall_tools::failure::{cause, opening};
+use squall_tools::failure::{cause, opening, text_at};
 use squall_tools::output;
 
+use crate::args::parse_interval;
 use crate::seed::Seeder;
+use programs::{Programs, hooks_in};
+use state::Mark;
 
 #[derive(Args)]
 #[command(
@@ -29,12 +33,14 @@ machine may have become a clone. Then prints a line after each clone.
   kernel-log     the kernel's message about vmgenid (Linux 5.18), milliseconds after the clone begins to run
   unknown        nothing on this machine distinguishes a restored snapshot from a pause
 
-squall runs the command of --exec and then the programs of --hooks, one after the other, with the \
-variables SQUALL_CLONE_GENERATION and SQUALL_CLONE_SIGNAL set. If one fails, squall reports it on \
-standard error and goes on.
+squall runs the command of --exec and then the programs of --hooks, one after the other, with these \
+variables set: SQUALL_CLONE_GENERATION, SQUALL_CLONE_SIGNAL, and SQUALL_CLONE_CERTAIN, which is 1, or \
+0 if messages of the kernel's log were lost and may have been about a clone. If one fails or is killed because it \
+takes too long (--hook-timeout), squall reports it on standard error and goes on. Meanwhile squall \
+waits for the next clone, and seeds at once. Then the programs run once more.
 
-A unit for systemd runs `squall clones --seed --hooks /etc/squall/clones.d`. Some hooks are installed \
-in share/squall/clones.d; link those that you want:
+A unit for systemd runs `squall clones --seed --hooks /etc/squall/clones.d`, with a file for --state. \
+Some hooks are installed in share/squall/clones.d; link those that you want:
   mkdir -p /etc/squall/clones.d
   ln -s /usr/local/share/squall/clones.d/30-ssh-host-keys /etc/squall/clones.d/
   systemctl enable --now squall-clones.service
@@ -47,8 +53,8 @@ Examples:
       one JSON object in each line: event (start, clone), signal, generation
 
 Exit codes: 0 for success, also if this is no virtual machine; 1 for a failure while running, if \
-squall cannot notice clones of this virtual machine, and with --once also if the command or a hook \
-failed; 2 for a wrong argument."
+squall cannot notice clones of this virtual machine, and with --once also if seeding, the command \
+or a hook failed; 2 for a wrong argument."
 )]
 pub struct ClonesArguments {
     /// Exit after the first clone
@@ -60,6 +66,10 @@ pub struct ClonesArguments {
     json: bool,
 
     /// At start and after each clone, reseed the kernel's generator like `squall seed`: requires CAP_SYS_ADMIN
+    ///
+    /// --exec and --hooks imply it where it is permitted, so that the programs can make new keys by the
+    /// kernel's generator. Where it is not, and the signal is vmclock or vmgenid-page, they may start
+    /// before the kernel has reseeded.
     #[arg(long)]
     seed: bool,
 
@@ -67,9 +77,28 @@ pub struct ClonesArguments {
     #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
     exec: Option<String>,
 
-    /// After each clone, run the executable files in this folder, in the order of their names
+    /// After each clone, run the executable files in this folder whose names have no dot, in the order of their names
     #[arg(long, value_name = "FOLDER")]
     hooks: Option<PathBuf>,
+
+    /// Kill the command or a hook that runs longer than this, such as 90s or 5min
+    #[arg(long, value_name = "DURATION", value_parser = parse_interval, default_value = "60s")]
+    hook_timeout: Duration,
+
+    /// Keep in this file what the signal shows; at start, do as after a clone if the machine was cloned meanwhile
+    ///
+    /// squall compares what the file says with the signal if it was written in this boot. If it was
+    /// written in an earlier boot, squall looks for a message about a clone in the kernel's log. Without
+    /// the file squall knows of no clone, and creates it. A clone goes unnoticed if the kernel has
+    /// overwritten its message, and with vmclock if it was made in this boot before squall first ran.
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+}
+
+impl ClonesArguments {
+    fn runs_programs(&self) -> bool {
+        self.exec.is_some() || self.hooks.is_some()
+    }
 }
 
 /// What `--json` prints.
@@ -82,6 +111,34 @@ struct Event {
     generation: Option<NonZeroU64>,
 }
 
+/// A clone that squall has noticed.
+#[derive(Clone, Copy, Debug)]
+struct Noticed {
+    generation: Option<NonZeroU64>,
+    signal: Option<Signal>,
+    /// Whether it was a clone for certain. Otherwise the kernel's log has lost messages, one of which may have been
+    /// about a clone.
+    is_certain: bool,
+}
+
+impl Noticed {
+    fn now(is_certain: bool) -> Noticed {
+        Noticed {
+            generation: generation(),
+            signal: signal(),
+            is_certain,
+        }
+    }
+
+    /// This clone and a later one, for which programs run once.
+    fn and(self, later: Noticed) -> Noticed {
+        Noticed {
+            is_certain: self.is_certain || later.is_certain,
+            ..later
+        }
+    }
+}
+
 /// Waits for clones, until the first with `--once`.
 pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
     if let Some(folder) = &options.hooks {
@@ -90,10 +147,9 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
     squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(format!("clones: {error}")))?;
     // The watch begins before the first seeding, so that no clone is missed in between.
     let watch = Watch::new();
-    let seeder = options.seed.then(|| Seeder::open(0)).transpose()?;
+    let (seeder, seeding) = begin_seeding(options)?;
     let seed = || seeder.as_ref().map(Seeder::seed_and_describe).transpose();
-    let seeding = seed()?;
-    print_event(options, "start", seeding)?;
+    print_event(options, "start", Noticed::now(true), seeding)?;
     let mut watch = match watch {
         Ok(watch) => watch,
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -104,21 +160,122 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
         }
         Err(error) => return Err(runtime_failure(&error)),
     };
-    loop {
-        watch.wait(None).map_err(|error| runtime_failure(&error))?;
-        let seeding = seed()?;
-        print_event(options, "clone", seeding)?;
-        let has_failed = run_programs(options);
-        match (options.once, has_failed) {
-            (true, true) => {
-                return Err(Failure::Runtime(
-                    "clones: the command or a hook has failed: see above".to_owned(),
-                ));
+    let programs = Programs {
+        command: options.exec.as_deref(),
+        folder: options.hooks.as_deref(),
+        limit: options.hook_timeout,
+    };
+    let state = options.state.as_deref();
+    let mut was_cloned = state.is_some_and(|path| {
+        was_cloned_before_start(path).unwrap_or_else(|error| {
+            print_error(&text_at(path, &error));
+            false
+        })
+    });
+    follow(
+        options.once,
+        || {
+            if std::mem::take(&mut was_cloned) {
+                return Ok(Noticed::now(true));
             }
-            (true, false) => return Ok(()),
-            (false, _) => {}
-        }
+            match watch.wait(None) {
+                Ok(_) => Ok(Noticed::now(watch.is_certain())),
+                Err(error) => Err(runtime_failure(&error)),
+            }
+        },
+        seed,
+        |noticed, seeding| print_event(options, "clone", noticed, seeding),
+        |noticed| run_and_record(&programs, state, noticed),
+    )
+}
+
+/// Whether the machine was cloned since the state file was written. If not, writes it anew.
+fn was_cloned_before_start(path: &Path) -> io::Result<bool> {
+    let now = Mark::now()?;
+    let before = Mark::read(path);
+    if let Ok(Some(before)) = &before
+        && before.is_cloned_until(&now)
+    {
+        return Ok(true);
     }
+    now.write(path)?;
+    before.map(|_| false)
+}
+
+/// Runs the programs and writes the state file, and returns whether any of it has failed. What the file says was so
+/// before the programs started: it differs if the machine is cloned while they run, or if they do not end.
+fn run_and_record(programs: &Programs, state: Option<&Path>, noticed: Noticed) -> bool {
+    let mark = state.map(|path| (path, Mark::now()));
+    let has_failed = programs.run(noticed);
+    if let Some((path, mark)) = mark
+        && let Err(error) = mark.and_then(|mark| mark.write(path))
+    {
+        print_error(&text_at(path, &error));
+        return true;
+    }
+    has_failed
+}
+
+/// Seeds for the first time, if `--seed` asks for it or programs will run, which may make keys and identifiers: when they
+/// start, the kernel itself may not have reseeded yet. Without `--seed` a failure means that this process may not seed.
+fn begin_seeding(options: &ClonesArguments) -> Result<(Option<Seeder>, Option<String>), Failure> {
+    if !options.seed && !options.runs_programs() {
+        return Ok((None, None));
+    }
+    let seeded = Seeder::open(0).and_then(|seeder| Ok((seeder.seed_and_describe()?, seeder)));
+    match seeded {
+        Ok((seeding, seeder)) => Ok((Some(seeder), Some(seeding))),
+        Err(failure) if options.seed => Err(failure),
+        Err(_) => Ok((None, None)),
+    }
+}
+
+/// Waits for a clone, seeds, prints, and has a thread run the programs; then waits for the next clone. So no program
+/// delays the seeding after the next clone. If several clones come while the programs run, these run once more, for the
+/// last. Neither a seeding nor a program that fails ends this, except after the first clone if `once` is true.
+fn follow(
+    once: bool,
+    mut wait: impl FnMut() -> Result<Noticed, Failure>,
+    mut seed: impl FnMut() -> Result<Option<String>, Failure>,
+    mut print: impl FnMut(Noticed, Option<String>) -> Result<(), Failure>,
+    mut run_programs: impl FnMut(Noticed) -> bool + Send,
+) -> Result<(), Failure> {
+    let (sender, receiver) = mpsc::channel::<Noticed>();
+    // The scope takes the sender: when the scope ends, the thread ends after the programs that it runs.
+    std::thread::scope(move |scope| {
+        let run_all = move || {
+            let mut has_failed = false;
+            while let Ok(first) = receiver.recv() {
+                has_failed |= run_programs(receiver.try_iter().fold(first, Noticed::and));
+            }
+            has_failed
+        };
+        let thread = thread::Builder::new()
+            .spawn_scoped(scope, run_all)
+            .map_err(|error| runtime_failure(&error))?;
+        let mut has_failed = false;
+        loop {
+            let noticed = wait()?;
+            let seeding = seed().unwrap_or_else(|failure| {
+                print_error(&failure.into_text());
+                has_failed = true;
+                None
+            });
+            print(noticed, seeding)?;
+            let _ = sender.send(noticed);
+            if once {
+                break;
+            }
+        }
+        drop(sender);
+        has_failed |= thread.join().expect("the thread does not panic");
+        match has_failed {
+            true => Err(Failure::Runtime(
+                "clones: seeding, the command or a hook has failed: see above".to_owned(),
+            )),
+            false => Ok(()),
+        }
+    })
 }
 
 fn runtime_failure(error: &io::Error) -> Failure {
@@ -129,10 +286,13 @@ fn runtime_failure(error: &io::Error) -> Failure {
 fn print_event(
     options: &ClonesArguments,
     event: &'static str,
+    noticed: Noticed,
     seeding: Option<String>,
 ) -> Result<(), Failure> {
-    let generation = generation();
-    let signal = signal().map(|signal| signal.to_string());
+    let Noticed {
+        generation, signal, ..
+    } = noticed;
+    let signal = signal.map(|signal| signal.to_string());
     let mut line = if options.json {
         let event = Event {
             event,
@@ -150,80 +310,11 @@ fn print_event(
         line
     };
     line.push('\n');
-    let only_prints = !options.seed && options.exec.is_none() && options.hooks.is_none();
+    let only_prints = !options.seed && !options.runs_programs();
     match output::print(&line) {
         Err(failure) if only_prints => Err(failure),
         _ => Ok(()),
     }
-}
-
-/// Runs the command, then the programs in the folder. Returns whether one has failed.
-fn run_programs(options: &ClonesArguments) -> bool {
-    let mut has_failed = false;
-    if let Some(command) = &options.exec {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", command]);
-        has_failed |= run_program(shell, "--exec");
-    }
-    if let Some(folder) = &options.hooks {
-        match hooks_in(folder) {
-            Ok(hooks) => {
-                for hook in hooks {
-                    has_failed |= run_program(Command::new(&hook), &hook.display().to_string());
-                }
-            }
-            Err(error) => {
-                print_error(&format!("{}: {}", folder.display(), cause(&error)));
-                has_failed = true;
-            }
-        }
-    }
-    has_failed
-}
-
-/// The executable files in a folder, in the order of their names. Names with a dot are skipped, as of hidden files and
-/// those that package managers leave, and so are backups of editors (`name~`).
-fn hooks_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut hooks = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        let is_skipped = name.starts_with(b".") || name.ends_with(b"~") || name.contains(&b'.');
-        // A broken link is no program.
-        let is_program = fs::metadata(&path)
-            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
-        if is_program && !is_skipped {
-            hooks.push(path);
-        }
-    }
-    hooks.sort();
-    Ok(hooks)
-}
-
-/// Runs a program to its end, and returns whether it failed. Its output goes to standard error, because standard output
-/// is for events alone.
-fn run_program(mut command: Command, name: &str) -> bool {
-    command
-        .env("SQUALL_CLONE_GENERATION", generation_variable(generation()))
-        .env("SQUALL_CLONE_SIGNAL", signal_variable(signal()))
-        .stdin(Stdio::null());
-    if let Ok(errors) = stderr().try_clone_to_owned() {
-        command.stdout(errors);
-    }
-    match command.status() {
-        Ok(status) if status.success() => return false,
-        Ok(status) => print_error(&format!("{name}: {status}")),
-        Err(error) => print_error(&format!("{name}: {}", cause(&error))),
-    }
-    true
-}
-
-fn generation_variable(generation: Option<NonZeroU64>) -> String {
-    generation.map_or(String::new(), |number| number.to_string())
-}
-
-fn signal_variable(signal: Option<Signal>) -> String {
-    signal.map_or(String::new(), |signal| signal.to_string())
 }
 
 /// Writes a line to standard error; does nothing if that is closed.
@@ -233,4 +324,117 @@ fn print_error(message: &str) {
         squall_tools::text::in_a_line(message)
     );
     let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing here takes this long unless it hangs.
+    const DEADLINE: Duration = Duration::from_secs(120);
+
+    fn clone(number: u64) -> Noticed {
+        Noticed {
+            generation: NonZeroU64::new(number),
+            signal: None,
+            is_certain: true,
+        }
+    }
+
+    fn number(noticed: Noticed) -> u64 {
+        noticed.generation.expect("a number").get()
+    }
+
+    fn failure() -> Failure {
+        Failure::Runtime("a failure of the test".to_owned())
+    }
+
+    #[test]
+    fn programs_that_still_run_delay_no_seeding() {
+        let (seeded, seedings) = mpsc::channel();
+        let (did_run, programs) = mpsc::channel();
+        let mut clones = 1..=3;
+        let mut is_first = true;
+        let ended = follow(
+            false,
+            || clones.next().map(clone).ok_or_else(failure),
+            || {
+                let _ = seeded.send(());
+                Ok(None)
+            },
+            |_, _| Ok(()),
+            move |noticed| {
+                // The first programs end after the last seeding.
+                if std::mem::take(&mut is_first) {
+                    for _ in 1..=3 {
+                        seedings.recv_timeout(DEADLINE).expect("a seeding");
+                    }
+                }
+                did_run.send(number(noticed)).is_err()
+            },
+        );
+        assert!(ended.is_err(), "the wait after the third clone fails");
+        assert_eq!(programs.iter().last(), Some(3));
+    }
+
+    #[test]
+    fn one_certain_clone_makes_several_certain() {
+        let possible = Noticed {
+            is_certain: false,
+            ..clone(1)
+        };
+        for (first, last, is_certain) in [
+            (possible, possible, false),
+            (possible, clone(1), true),
+            (clone(1), possible, true),
+        ] {
+            assert_eq!(first.and(last).is_certain, is_certain);
+        }
+        assert_eq!(number(possible.and(clone(2))), 2);
+    }
+
+    #[test]
+    fn a_seeding_that_fails_keeps_no_program_from_running() {
+        let (did_run, programs) = mpsc::channel();
+        let mut count = 0;
+        let mut printed = Vec::new();
+        let ended = follow(
+            false,
+            || {
+                // The programs for one clone have run before the next comes.
+                if count > 0 {
+                    assert_eq!(programs.recv_timeout(DEADLINE), Ok(count));
+                }
+                count += 1;
+                if count < 3 {
+                    Ok(clone(count))
+                } else {
+                    Err(failure())
+                }
+            },
+            || Err(failure()),
+            |noticed, seeding| {
+                assert_eq!(seeding, None);
+                printed.push(number(noticed));
+                Ok(())
+            },
+            move |noticed| did_run.send(number(noticed)).is_err(),
+        );
+        assert!(ended.is_err());
+        assert_eq!(printed, [1, 2]);
+    }
+
+    #[test]
+    fn once_fails_if_seeding_or_a_program_has_failed() {
+        for (seeds, runs) in [(true, true), (true, false), (false, true)] {
+            let ended = follow(
+                true,
+                || Ok(clone(1)),
+                || if seeds { Ok(None) } else { Err(failure()) },
+                |_, _| Ok(()),
+                |_| !runs,
+            );
+            assert_eq!(ended.is_ok(), seeds && runs);
+        }
+    }
 }

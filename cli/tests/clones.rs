@@ -1,10 +1,13 @@
 //! `squall clones` reports each clone of a virtual machine and runs the command and the hooks; the hooks that squall
 //! installs give each clone an identity of its own.
 
+pub mod hooks;
+
 use std::collections::HashSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use squall_guests::fixture::{self, Workspace, ok, wait_until_ok};
 use squall_guests::needs::GUESTS;
@@ -13,8 +16,8 @@ use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
-use crate::common::{refused, run, text};
-use crate::seed::PRIVILEGE;
+use crate::common::{bytes, refused, run, squall, text};
+use crate::seed::{PRIVILEGE, without_privilege};
 
 const VM_WITHOUT_PAGE: Need = Need {
     check: || {
@@ -53,6 +56,49 @@ fn a_missing_folder_is_refused() {
     refused(&run("clones --hooks /nonexistent"), 2, &[expected]);
 }
 
+/// The first line of the command's output.
+fn first_line(mut command: Command) -> String {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command runs");
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    output.read_line(&mut line).expect("text");
+    let _ = child.kill();
+    let _ = child.wait();
+    line
+}
+
+fn programs_run_after_a_seeding_where_it_is_permitted() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let hooks = format!("clones --hooks {}", empty.path().display());
+    for arguments in ["clones --exec true", &hooks] {
+        let line = first_line(squall(arguments));
+        assert!(line.contains("; seeded: 512 bits"), "{line}");
+        let line = first_line(without_privilege(squall(arguments)));
+        assert!(
+            line.starts_with("start: ") && !line.contains("seeded"),
+            "{line}"
+        );
+    }
+    let line = first_line(squall("clones"));
+    assert!(
+        line.starts_with("start: ") && !line.contains("seeded"),
+        "{line}"
+    );
+}
+
+fn help_says_which_files_are_hooks() {
+    let help = text(&bytes("clones -h"));
+    let words: Vec<_> = help.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("whose names have no dot"),
+        "{help}"
+    );
+}
+
 /// Identifiers of vmgenid: before the snapshot, and in each clone.
 const IDENTITY_BEFORE: &str = "a3f8b1de-9c62-4b57-8e04-5d1f7a2c9b36";
 const IDENTITIES_AFTER: [&str; 2] = [
@@ -72,7 +118,7 @@ case $* in
 'is-active '*) exit 3 ;;
 esac
 echo \"$*\" >> /tmp/systemctl
-[ \"$2\" != absent.service ]";
+[ \"$3\" != absent.service ]";
 
 /// Commands that wait for clones, each in the background. `head` closes the last one's output after the first line.
 const WAITING: [&str; 4] = [
@@ -82,6 +128,17 @@ const WAITING: [&str; 4] = [
      echo $? > /tmp/exec-code",
     "squall clones --exec 'touch /tmp/unread' | head -n 1 > /tmp/first",
 ];
+
+/// A command that is stopped before the snapshot, once it has written its state.
+const STOPPED: &str = "sh -c 'echo $$ > /tmp/stopped; exec squall clones --state /tmp/state'";
+
+/// Notices at its start that the machine was cloned since.
+const STARTED_LATER: &str =
+    "squall clones --once --state /tmp/state --exec 'echo certain: $SQUALL_CLONE_CERTAIN' 2>&1";
+
+/// The same where the machine was not cloned: waits for a clone.
+const STARTED_AGAIN: &str =
+    "squall clones --once --state /tmp/state > /tmp/again; echo $? > /tmp/again-code";
 
 /// Writes more to the kernel's log than it holds, while nobody reads it.
 const OVERWRITE_LOG: &str = "echo on > /proc/sys/kernel/printk_devkmsg; busybox killall -STOP squall; \
@@ -145,6 +202,9 @@ fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
         ok(&mut guest, &format!("{folder}/{hook}"));
     }
     ok(&mut guest, "rm /tmp/systemctl");
+    guest.start(STOPPED).expect("a job");
+    wait_until_ok(&mut guest, "[ -s /tmp/state ]");
+    ok(&mut guest, "kill $(cat /tmp/stopped)");
     for command in WAITING {
         guest.start(command).expect("a job");
     }
@@ -183,12 +243,17 @@ fn each_clone_runs_its_programs() {
         let [ran, json, log] =
             ["exec", "json", "log"].map(|name| ok(&mut guest, &format!("cat /tmp/{name}")));
         let line = ran.lines().nth(1).expect("a line for the clone");
-        let generation = line.rsplit(' ').next().expect("words");
+        let (event, _) = line.split_once("; seeded: ").expect("a seeding");
+        let generation = event.rsplit(' ').next().expect("words");
+        let without_seedings = ran.lines().map(|line| match line.split_once("; seeded: ") {
+            Some((event, _)) => format!("{event}\n"),
+            None => format!("{line}\n"),
+        });
         assert_eq!(
-            ran,
+            without_seedings.collect::<String>(),
             format!(
                 "{start}\nclone: signal kernel-log, generation {generation}\nkernel-log {generation}\n\
-                 squall: clones: --exec: exit status: 3\nsquall: clones: the command or a hook has failed: see above\n"
+                 squall: clones: --exec: exit status: 3\nsquall: clones: seeding, the command or a hook has failed: see above\n"
             )
         );
         assert_eq!(
@@ -223,9 +288,15 @@ fn each_clone_runs_its_programs() {
             "try-restart systemd-journald.service\n\
              try-reload-or-restart ssh.service sshd.service\n\
              try-restart NetworkManager.service\n\
-             try-reload-or-restart absent.service\ntry-reload-or-restart one.service\ntry-reload-or-restart two.service\n"
+             try-reload-or-restart -- absent.service\ntry-reload-or-restart -- one.service\ntry-reload-or-restart -- two.service\n"
         );
         assert!(seen.insert(ok(&mut guest, PRINT_IDENTITY)), "{seen:?}");
+        let later = ok(&mut guest, STARTED_LATER);
+        let later: Vec<_> = later.lines().collect();
+        assert!(later[0].starts_with(start), "{later:?}");
+        let noticed = "clone: signal kernel-log, generation 1; seeded: ";
+        assert!(later[1].starts_with(noticed), "{later:?}");
+        assert_eq!(later[2..], ["certain: 1"], "{later:?}");
     }
     for identity in &seen {
         let id = identity.lines().next().expect("an ID");
@@ -246,13 +317,24 @@ fn each_clone_runs_its_programs() {
     assert!(seen.contains(&ok(&mut guest, PRINT_IDENTITY)));
 
     // A message that was overwritten before anybody read it may have been about a clone.
+    guest.start(STARTED_AGAIN).expect("a job");
+    wait_until_ok(&mut guest, "grep -q ^start: /tmp/again");
     ok(&mut guest, OVERWRITE_LOG);
+    wait_until_ok(&mut guest, "cat /tmp/again-code");
+    let again = ok(&mut guest, "tail -n 1 /tmp/again");
+    assert!(
+        again.starts_with("clone: ") && !again.ends_with("generation 1\n"),
+        "{again}"
+    );
     wait_until_ok(&mut guest, "grep -q ^clone: /tmp/exec");
-    wait_until_ok(&mut guest, "grep -q ^clone: /tmp/log");
+    wait_until_ok(&mut guest, "grep -q 'SSH host keys are kept' /tmp/log");
+    assert!(seen.contains(&ok(&mut guest, PRINT_IDENTITY)));
 }
 
 pub const TESTS: &[Test] = tests![
     each_clone_runs_its_programs: [TEST_ALL, GUESTS],
     a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_PAGE],
     a_missing_folder_is_refused,
+    help_says_which_files_are_hooks,
+    programs_run_after_a_seeding_where_it_is_permitted: [PRIVILEGE],
 ];

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         wipe::reports::TESTS,
         arguments::TESTS,
         bench::TESTS,
+        clones::hooks::TESTS,
         completions::TESTS,
         dmcrypt::TESTS,
         drives::TESTS,

@@ -104,9 +104,15 @@ fn a_test_of_the_sources_seeds_nothing() {
     assert!(leaves_the_generation(|| drop(test())));
 }
 
-/// Runs the command without CAP_SYS_ADMIN, even if the tests have it.
+/// Runs the command without CAP_SYS_ADMIN.
 fn unprivileged(arguments: &str) -> Output {
-    let mut command = squall(arguments);
+    without_privilege(squall(arguments))
+        .output()
+        .expect("the command runs")
+}
+
+/// Takes CAP_SYS_ADMIN from the command, even if the tests have it.
+pub fn without_privilege(mut command: Command) -> Command {
     let drop_privilege = || {
         // A process that may not drop the capability does not have it.
         let _ = rustix::thread::remove_capability_from_bounding_set(CapabilitySet::SYS_ADMIN);
@@ -114,7 +120,7 @@ fn unprivileged(arguments: &str) -> Output {
     };
     // SAFETY: one system call is made between fork and exec.
     unsafe { command.pre_exec(drop_privilege) };
-    command.output().expect("the command runs")
+    command
 }
 
 fn without_privilege_it_is_one_line_and_nothing_happens() {
