@@ -7,6 +7,7 @@ mod bit_generator;
 mod bytes;
 mod clones;
 mod elements;
+mod forks;
 mod integers;
 mod seeded;
 mod stream;

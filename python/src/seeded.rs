@@ -70,6 +70,10 @@ impl State {
         Ok(())
     }
 
+    pub fn has_key(&self) -> bool {
+        self.keystream.is_some()
+    }
+
     /// Erases the key and its words. Until the next key, `take` returns `None`.
     pub fn forget(&mut self) {
         self.key.zeroize();

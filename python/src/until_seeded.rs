@@ -13,8 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::bit_generator::{Interface, Words, connect, interface_of};
-use crate::integers;
 use crate::seeded::State;
+use crate::{forks, integers};
 
 /// The functions `random` and `getrandbits` of the module `random`.
 #[pyclass(frozen, module = "squall._random_defaults")]
@@ -170,37 +170,58 @@ const MAX_SINGLE_WORDS: usize = 16;
 struct BitGeneratorWords {
     stock: Interface,
     uses_stock: bool,
-    /// How many calls of NumPy are under way, one inside another.
+    /// How many calls of NumPy are under way, one inside another. A program that holds the lock counts as a call too.
     open_calls: usize,
-    /// How many words of this call were drawn one by one.
+    /// How many words were drawn one by one, at most `MAX_SINGLE_WORDS`, since a call last began or ended.
     single_words: usize,
+    /// The count of forks at that time.
+    forks: u32,
+    /// Whether a call may have drawn more than one word of squall, so that NumPy may have kept a number of it.
+    drew_several: bool,
     /// The words of the rest of a long call, under a key of its own. Between calls it is empty. It also stays empty
     /// for code that draws without the lock, as Numba does, because nothing would say when to erase the rest.
     rest: State,
 }
 
 impl BitGeneratorWords {
+    /// Erases the key when a call begins or ends, also one inside another.
+    fn end_key(&mut self) {
+        let forks = forks::count();
+        let is_child = self.forks != forks && !self.uses_stock;
+        self.drew_several |= self.single_words > 1 || is_child;
+        if self.rest.has_key() {
+            self.rest.forget();
+        }
+        self.single_words = 0;
+        self.forks = forks;
+    }
+
     /// The next value: `of` a word of squall, or by `stock` from the stock generator. `rest` comes first, because it
-    /// has words only in a long call.
+    /// has words only in a long call. After a fork in that call, they are the parent's.
     #[inline]
     fn word<T>(&mut self, of: impl FnOnce(u64) -> T, stock: impl FnOnce(Interface) -> T) -> T {
-        match self.rest.take() {
-            Some(word) => of(word),
-            None if self.uses_stock => stock(self.stock),
-            None => of(self.word_slowly()),
+        if self.forks == forks::count()
+            && let Some(word) = self.rest.take()
+        {
+            of(word)
+        } else if self.uses_stock {
+            stock(self.stock)
+        } else {
+            of(self.word_slowly())
         }
     }
 
+    /// After a fork it changes nothing until the next call: the lock may be held by a thread that this process does
+    /// not have, and several threads may draw without it.
     #[cold]
     fn word_slowly(&mut self) -> u64 {
-        if self.open_calls > 0 {
-            if self.single_words > MAX_SINGLE_WORDS {
+        if self.open_calls > 0 && self.forks == forks::count() {
+            let has_key = self.rest.has_key()
+                || self.single_words == MAX_SINGLE_WORDS && self.rest.draw_key().is_ok();
+            if has_key {
                 return self.rest.next_u64();
             }
-            self.single_words += 1;
-            if self.single_words > MAX_SINGLE_WORDS && self.rest.draw_key().is_ok() {
-                return self.rest.next_u64();
-            }
+            self.single_words = MAX_SINGLE_WORDS.min(self.single_words + 1);
         }
         // Ends the process without a source of randomness.
         squall::u64()
@@ -229,8 +250,9 @@ impl Words for BitGeneratorWords {
     }
 }
 
-/// The words of a bit generator of NumPy, and the lock that NumPy holds while it draws them. At the end of a call the
-/// remaining words are erased, because a clone could return them too.
+/// The words of a bit generator of NumPy, and the lock that NumPy holds while it draws them. At the end of a call,
+/// also of one that a program makes while it holds the lock, the remaining words are erased, because a clone could
+/// return them too.
 #[pyclass(frozen, module = "squall._squall")]
 pub struct WordsUntilSeeded {
     words: Box<UnsafeCell<BitGeneratorWords>>,
@@ -262,11 +284,14 @@ impl WordsUntilSeeded {
         lock: &Bound<'py, PyAny>,
         forget: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
+        forks::watch()?;
         let words = BitGeneratorWords {
             stock: interface_of(capsule)?,
             uses_stock: false,
             open_calls: 0,
             single_words: 0,
+            forks: forks::count(),
+            drew_several: false,
             rest: State::empty(),
         };
         let this = WordsUntilSeeded {
@@ -291,15 +316,17 @@ impl WordsUntilSeeded {
     #[setter]
     fn set_uses_stock(&self, uses_stock: bool) {
         let words = self.words();
-        words.uses_stock = uses_stock;
         // For a seed in the middle of a call, by the thread that holds the lock.
-        words.rest.forget();
-        words.single_words = 0;
+        words.end_key();
+        words.drew_several = false;
+        words.uses_stock = uses_stock;
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         self.acquire.bind(py).call0()?;
-        self.words().open_calls += 1;
+        let words = self.words();
+        words.end_key();
+        words.open_calls += 1;
         Ok(())
     }
 
@@ -307,18 +334,15 @@ impl WordsUntilSeeded {
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         let words = self.words();
         words.open_calls -= 1;
+        words.end_key();
         let mut forgotten = Ok(());
-        if words.open_calls == 0 {
-            let single_words = core::mem::take(&mut words.single_words);
-            if single_words > MAX_SINGLE_WORDS {
-                words.rest.forget();
-            }
-            if let (2.., Some(forget)) = (single_words, &self.forget) {
-                forgotten = forget.bind(py).call0().map(drop);
-                if forgotten.is_err() {
-                    // A signal handler may have raised an exception before anything was cleared.
-                    let _ = forget.bind(py).call0();
-                }
+        if core::mem::take(&mut words.drew_several)
+            && let Some(forget) = &self.forget
+        {
+            forgotten = forget.bind(py).call0().map(drop);
+            if forgotten.is_err() {
+                // A signal handler may have raised an exception before anything was cleared.
+                let _ = forget.bind(py).call0();
             }
         }
         self.release.bind(py).call0()?;

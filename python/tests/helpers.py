@@ -7,6 +7,7 @@ import importlib
 import os
 import pickle
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -116,6 +117,13 @@ def run_python(code, *arguments, python=sys.executable, **environment):
 def fork_unnoticed():
     """Fork without calling the functions that Python and its modules have registered for forks, like a clone."""
     return ctypes.PyDLL(None).fork()
+
+
+def clone_process():
+    """Fork by clone(2) itself. Neither Python nor functions of pthread_atfork notice it, as no process notices that its
+    machine is cloned."""
+    number = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
+    return ctypes.PyDLL(None).syscall(*map(ctypes.c_long, [number, signal.SIGCHLD, 0, 0, 0, 0]))
 
 
 def fork(act, fork=os.fork):

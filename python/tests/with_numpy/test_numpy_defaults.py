@@ -1,13 +1,15 @@
 """squall.install(numpy=True): NumPy's global generator and default_rng() draw from squall until a program seeds."""
 
 import copy
+import os
 import pickle
 import sys
+import threading
 
 import pytest
 
 import squall
-from helpers import SIZED, fork_unnoticed, in_children, in_threads, repeated, run_python
+from helpers import SIZED, clone_process, fork_unnoticed, in_children, in_threads, repeated, run_python, wait_for
 
 # Methods that the global generator does not have.
 NOT_GLOBAL = ["integers", "multivariate_hypergeometric"]
@@ -186,10 +188,100 @@ def test_threads_do_not_repeat(np, installed):
     assert not repeated(in_threads(draw))
 
 
-def test_control_a_fork_in_the_middle_of_a_call(np, installed):
+def next_words(bit_generator, count):
+    """Draw as Numba does, without a call of NumPy."""
+    interface = bit_generator.ctypes
+    return [interface.next_uint64(interface.state) for _ in range(count)]
+
+
+IN_THE_MIDDLE = {
+    "a generator": ("rng.bit_generator", "rng.random(30)", "rng.random(3)"),
+    "random": ("np.random.get_bit_generator()", "np.random.rand(30)", "np.random.rand(3)"),
+    "randn": ("np.random.get_bit_generator()", "np.random.randn()", "np.random.randn()"),
+    "words": ("rng.bit_generator", "next_words(rng.bit_generator, 30)", "next_words(rng.bit_generator, 3)"),
+}
+
+
+@pytest.mark.parametrize("how", [os.fork, fork_unnoticed])
+@pytest.mark.parametrize("name", IN_THE_MIDDLE)
+def test_a_fork_while_the_lock_is_held(name, how, np, installed):
+    """Parent and child draw other numbers, whichever draws first."""
+    names = {"np": np, "rng": np.random.default_rng(), "next_words": next_words}
+    bit_generator, before, numbers = (eval(f"lambda: {code}", names) for code in IN_THE_MIDDLE[name])
+
+    def draw():
+        return repr(numbers()).encode()
+
+    def draw_in_children():
+        return b"\n".join(in_children(20, draw, how))
+
+    with bit_generator().lock:
+        before()
+        results = [*in_children(20, draw, how), draw()]
+        # A child's children, in the middle of a call of the child.
+        results += in_children(1, draw_in_children, how)[0].split(b"\n")
+    results += in_children(20, draw, how)
+    assert len(results) == 61 and not repeated(results)
+
+
+@pytest.mark.parametrize("name", [name for name in IN_THE_MIDDLE if name != "words"])
+def test_a_held_lock_keeps_nothing_between_calls(name, np, installed):
+    names = {"np": np, "rng": np.random.default_rng()}
+    bit_generator, before, draw = (eval(f"lambda: {code}", names) for code in IN_THE_MIDDLE[name])
+    with bit_generator().lock:
+        before()
+        assert not repeated(in_children(20, lambda: repr(draw()).encode(), clone_process))
+
+
+def test_control_a_clone_in_the_middle_of_a_call(np, installed):
     """The words of a long call are there until it ends; then they are erased."""
-    rng = np.random.default_rng()
-    with rng.bit_generator.lock:
-        rng.random(100)
-        assert repeated(in_children(20, lambda: rng.bytes(8), fork_unnoticed)) == 19
-    assert not repeated(in_children(20, lambda: rng.bytes(8), fork_unnoticed))
+    bit_generator = np.random.default_rng().bit_generator
+    with bit_generator.lock:
+        next_words(bit_generator, 30)
+        assert repeated(in_children(20, lambda: repr(next_words(bit_generator, 3)).encode(), clone_process)) == 19
+    assert not repeated(in_children(20, lambda: repr(next_words(bit_generator, 3)).encode(), clone_process))
+
+
+@pytest.mark.parametrize("how", [os.fork, fork_unnoticed])
+@pytest.mark.parametrize("shuffle", ["np.random.shuffle", "np.random.default_rng().shuffle"])
+def test_a_fork_in_the_middle_of_a_shuffle(shuffle, how, np, installed):
+    class Forking(list):
+        steps, pipe = 0, None
+
+        def __setitem__(self, at, item):
+            super().__setitem__(at, item)
+            self.steps += 1
+            if self.steps == 60:
+                self.pipe = os.pipe()
+                self.child = how()
+
+    eval(shuffle, {"np": np})(items := Forking(range(60)))
+    if items.child == 0:
+        os.write(items.pipe[1], bytes(items))
+        os._exit(0)
+    os.close(items.pipe[1])
+    with open(items.pipe[0], "rb") as pipe:
+        theirs = pipe.read()
+    wait_for(items.child)
+    assert sorted(theirs) == sorted(items) == list(range(60)) and theirs != bytes(items)
+
+
+def test_a_fork_while_another_thread_draws(np, installed):
+    """Children draw without the lock, which the other thread has, and the thread goes on with its call."""
+    bit_generator, drawn = np.random.default_rng().bit_generator, []
+    begun, stop = threading.Event(), threading.Event()
+
+    def draw():
+        with bit_generator.lock:
+            drawn.extend(next_words(bit_generator, 30))
+            begun.set()
+            stop.wait()
+            drawn.extend(next_words(bit_generator, 30))
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    begun.wait()
+    results = in_children(20, lambda: repr(next_words(bit_generator, 3)).encode())
+    stop.set()
+    thread.join()
+    assert not repeated([*drawn, *(word for result in results for word in eval(result))])
