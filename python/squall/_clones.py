@@ -2,6 +2,7 @@
 
 import os as _os
 import select as _select
+import sys as _sys
 import threading as _threading
 import time as _time
 
@@ -77,12 +78,14 @@ def on_clone(function):
     Notes
     -----
     A daemon thread calls the functions in the order of their registration. An exception goes to
-    `threading.excepthook`, and the other functions are still called. Forked child processes have the same functions,
-    and a thread of their own. `off_clone` ends a registration.
+    `threading.excepthook`, and the other functions are still called. So ``sys.exit`` does not end the program; a signal
+    does, as by ``signal.raise_signal(signal.SIGTERM)``. Forked child processes have the same functions, and a thread of
+    their own; if it cannot begin, `sys.unraisablehook` gets the error, and the next `on_clone` tries again. `off_clone`
+    ends a registration.
     """
     global _thread
     with _lock:
-        if _thread is None:
+        if _thread is None or not _thread.is_alive():
             _thread = _start_thread()
         _functions[function] = True
     return function
@@ -101,20 +104,43 @@ def _start_thread():
 
 
 def _call_functions(watch):
-    while watch.wait():
-        for function in list(_functions):
-            try:
-                function()
-            except Exception as error:
-                thread = _threading.current_thread()
-                _threading.excepthook(_threading.ExceptHookArgs([type(error), error, error.__traceback__, thread]))
+    global _thread
+    try:
+        while watch.wait():
+            for function in list(_functions):
+                try:
+                    function()
+                except BaseException as error:
+                    _report(error)
+    finally:
+        with _lock:
+            if _thread is _threading.current_thread():
+                _thread = None
+
+
+def _report(error):
+    """Report an exception as Python reports one that ends a thread, which this one does not."""
+    if isinstance(error, SystemExit):
+        # The hook would say nothing.
+        cause = error
+        error = RuntimeError("sys.exit() in a function of on_clone ends nothing: raise a signal to end the program")
+        error.__cause__ = cause
+    arguments = [type(error), error, error.__traceback__, _threading.current_thread()]
+    try:
+        _threading.excepthook(_threading.ExceptHookArgs(arguments))
+    except BaseException:
+        try:
+            _sys.excepthook(*_sys.exc_info())
+        except BaseException:
+            pass
 
 
 def _after_fork():
     """Start the thread in a child process, which has only the thread that forked."""
     global _lock, _thread
     _lock = _threading.Lock()
-    if _thread is not None:
+    parents, _thread = _thread, None
+    if parents is not None:
         _thread = _start_thread()
 
 

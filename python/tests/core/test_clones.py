@@ -95,3 +95,98 @@ with open(read) as pipe:
     assert pipe.readline() == "ZeroDivisionError noticed\\n"
 """
     assert run_python(FUNCTIONS + code) == ""
+
+
+# `clone` stands for a clone of the machine. The alarm ends a test that hangs.
+STAND_IN = """
+import os, queue, signal, sys, threading, squall
+from squall import _clones
+
+signal.alarm(600)
+events, called = queue.SimpleQueue(), queue.SimpleQueue()
+
+class Watch:
+    def wait(self):
+        event = events.get()
+        if event is not None:
+            raise event
+        return True
+
+def clone():
+    events.put(None)
+
+_clones.CloneWatch = Watch
+"""
+
+
+def test_functions_are_called_after_any_exception():
+    """Also one that is no Exception, and one of the hook that reports it."""
+    code = """
+def hook(arguments):
+    called.put((arguments.exc_type.__name__, str(arguments.exc_value.__cause__)))
+    if arguments.exc_type is KeyboardInterrupt:
+        raise GeneratorExit
+
+def last_hook(kind, *_):
+    called.put(kind.__name__)
+    raise OSError
+
+def interrupt():
+    raise KeyboardInterrupt
+
+threading.excepthook, sys.excepthook = hook, last_hook
+squall.on_clone(lambda: sys.exit("start me anew"))
+squall.on_clone(interrupt)
+squall.on_clone(lambda: called.put("last"))
+for _ in range(2):
+    clone()
+    assert called.get() == ("RuntimeError", "start me anew")
+    assert called.get() == ("KeyboardInterrupt", "None")
+    assert [called.get(), called.get()] == ["GeneratorExit", "last"]
+"""
+    assert run_python(STAND_IN + code) == ""
+
+
+def test_a_thread_that_has_ended_is_started_again():
+    code = """
+threading.excepthook = lambda arguments: called.put(arguments.exc_type.__name__)
+squall.on_clone(lambda: called.put("first"))
+thread = _clones._thread
+events.put(OSError())
+assert called.get() == "OSError"
+thread.join()
+assert _clones._thread is None
+squall.on_clone(lambda: called.put("second"))
+clone()
+assert [called.get(), called.get()] == ["first", "second"]
+"""
+    assert run_python(STAND_IN + code) == ""
+
+
+def test_a_child_whose_thread_cannot_begin():
+    """The error is told, and `on_clone` does not take the parent's thread for the child's."""
+    code = """
+squall.on_clone(lambda: called.put("first"))
+
+class Failing(Watch):
+    def __init__(self):
+        raise OSError("no signal")
+
+def second():
+    called.put("second")
+
+_clones.CloneWatch = Failing
+sys.unraisablehook = lambda arguments: print(arguments.exc_value, flush=True)
+if child := os.fork():
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+assert _clones._thread is None
+try:
+    squall.on_clone(second)
+except OSError as error:
+    print("again:", error)
+_clones.CloneWatch = Watch
+squall.on_clone(second)
+clone()
+assert [called.get(), called.get()] == ["first", "second"]
+"""
+    assert run_python(STAND_IN + code, PYTHONWARNINGS="ignore") == "no signal\nagain: no signal\n"
