@@ -9,6 +9,10 @@ import time as _time
 from . import _squall
 
 
+# In seconds. The kernel takes milliseconds of 31 bits; a longer wait is several.
+_LONGEST_POLL = 1_000_000
+
+
 class CloneWatch(_squall.CloneWatch):
     """Waits for clones of this machine: by `wait`, by ``async for``, or with `fileno` in an event loop of your own.
 
@@ -38,7 +42,7 @@ class CloneWatch(_squall.CloneWatch):
             left = None if end is None else end - _time.monotonic()
             if left is not None and left <= 0:
                 return False
-            poll.poll(None if left is None else left * 1000)
+            poll.poll(None if left is None else min(left, _LONGEST_POLL) * 1000)
         return True
 
     async def __aiter__(self):

@@ -2,6 +2,7 @@
 because it may have missed a message."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -55,6 +56,16 @@ assert watch.wait(60 if {is_clone} else 0.2) == {is_clone}
 assert (squall.clone_generation() != before) == {is_clone}
 """
     assert run_python(FUNCTIONS + code) == ""
+
+
+@pytest.mark.parametrize("timeout", [2**31, 1e10, float("inf"), None])
+def test_a_wait_may_be_long(timeout):
+    """The descriptor becomes readable twice, and the second time there was a clone."""
+    answers = [False, False, True]
+    with open("/dev/zero") as readable:
+        watch = SimpleNamespace(fileno=readable.fileno, take_change=lambda: answers.pop(0))
+        assert squall.CloneWatch.wait(watch, timeout)
+    assert not answers
 
 
 @needs_log
