@@ -38,8 +38,12 @@ class _TwisterUntilSeeded(_random.Random):
 
     @property
     def gauss_next(self):
-        """The number that ``gauss`` keeps of a pair. None of squall's is kept, because a clone would return it too."""
-        return vars(self)["gauss_next"] if until_seeded.uses_stock else None
+        """The number that ``gauss`` has kept of a pair.
+
+        Until a seed it is a new number each time. So ``gauss`` makes no pair, and keeps none of squall's numbers, which
+        a clone would return too.
+        """
+        return vars(self)["gauss_next"] if until_seeded.uses_stock else self.normalvariate()
 
     @gauss_next.setter
     def gauss_next(self, number):

@@ -7,6 +7,7 @@ import os
 import pickle
 import random
 import signal
+import statistics
 from random import betavariate, gauss, getstate, randint, seed, setstate
 from random import random as twister_random
 
@@ -87,6 +88,23 @@ def test_states_are_interchangeable(installed):
         random.seed([])
     with pytest.raises(ValueError):
         random.setstate((9, (), None))
+
+
+def test_gauss_keeps_no_number(installed):
+    """Until a seed. Then it keeps every second one, as always."""
+    generator = random._inst
+    for draw in [random.gauss, gauss]:
+        random.seed()
+        for _ in range(5):
+            draw()
+            assert vars(generator)["gauss_next"] is None
+    random.seed(5)
+    gauss()
+    assert vars(generator)["gauss_next"] == generator.gauss_next is not None
+    random.seed()
+    numbers = [gauss(3, 2) for _ in range(10**4)]
+    assert abs(statistics.fmean(numbers) - 3) < 0.2 and abs(statistics.pstdev(numbers) - 2) < 0.2
+    assert not repeated(numbers)
 
 
 def test_wrong_arguments_are_refused_as_always(installed):
