@@ -7,7 +7,7 @@ use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi::{self, Py_ssize_t, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -153,14 +153,37 @@ unsafe extern "C" fn getrandbits(this: *mut PyObject, k: *mut PyObject) -> *mut 
     let (py, this) = unsafe { bound_to(this) };
     // SAFETY: Python keeps the argument during the call.
     let k = unsafe { Borrowed::from_ptr(py, k) };
-    returned(
-        py,
-        if this.uses_stock() {
-            this.getrandbits.bind(py).call1((k,))
-        } else {
-            k.extract().and_then(|k| integers::getrandbits(py, k))
-        },
-    )
+    returned(py, this.getrandbits_of(py, &k))
+}
+
+/// The largest `int` of C.
+const MAX_INT: isize = i32::MAX as isize;
+
+impl FunctionsUntilSeeded {
+    fn getrandbits_of<'py>(
+        &self,
+        py: Python<'py>,
+        k: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let stock = self.getrandbits.bind(py);
+        if self.uses_stock() {
+            return stock.call1((k,));
+        }
+        match k.extract::<isize>() {
+            Err(error) if !error.is_instance_of::<PyOverflowError>(py) => Err(error),
+            Ok(bits @ 0..=MAX_INT) => integers::getrandbits(py, bits),
+            Ok(bits @ 0..) if !self.takes_int(py) => integers::getrandbits(py, bits),
+            // It raises its error.
+            _ => stock.call1((k,)),
+        }
+    }
+
+    /// Whether the stock function takes an `int` of C, and so no more than `MAX_INT` bits. CPython 3.14 no longer does,
+    /// nor do some versions before. There is never memory for the number of bits that this asks for.
+    fn takes_int(&self, py: Python<'_>) -> bool {
+        let error = self.getrandbits.bind(py).call1((1u64 << 63,)).err();
+        error.is_some_and(|error| error.is_instance_of::<PyOverflowError>(py))
+    }
 }
 
 /// How many words of a call are drawn one by one. A key for the rest of the call takes as much time.

@@ -34,6 +34,7 @@ def drawn():
     return items + [eval("random." + call) for call in 2 * calls]
 """
 exec(DRAWS)
+WRONG = ["random(1)", *(f"getrandbits({k})" for k in ["", "-1", "1.5", "'a'", "2**63", "2**64", "2**80", "-2**80"])]
 SEEDS = ["42", "-7", "0", "2**5000", "'a seed'", "b'bytes'", "bytearray(3)", "1.5", "'old', 1", "b'old', 1"]
 UNSEEDED = {"early": lambda: gauss(), "late": lambda: random.gauss(), "a function": lambda: random.getrandbits(64)}
 
@@ -110,11 +111,23 @@ def test_gauss_keeps_no_number(installed):
 def test_wrong_arguments_are_refused_as_always(installed):
     for seeded in [None, 5]:
         random.seed(seeded)
-        for wrong in ["random(1)", "getrandbits()", "getrandbits(-1)", "getrandbits(1.5)", "getrandbits('a')"]:
+        for wrong in WRONG:
             error = stock(f"\ntry: random.{wrong}\nexcept Exception as error: print(repr(type(error).__name__))")
             with pytest.raises(Exception) as raised:
                 eval(f"random.{wrong}")
             assert raised.type.__name__ == error
+
+
+@pytest.mark.parametrize("call", ["getrandbits(2**31)", "randbytes(2**28)"])
+def test_a_size_that_the_stock_function_refuses(call, installed):
+    """CPython 3.14 and later take such sizes."""
+    try:
+        run_python(f"import random; random.{call}")
+    except AssertionError:
+        with pytest.raises(OverflowError):
+            eval(f"random.{call}")
+    else:
+        eval(f"random.{call}")
 
 
 @pytest.mark.parametrize("how", [os.fork, fork_unnoticed])
