@@ -285,3 +285,13 @@ def test_a_fork_while_another_thread_draws(np, installed):
     stop.set()
     thread.join()
     assert not repeated([*drawn, *(word for result in results for word in eval(result))])
+
+
+def test_control_a_random_state_of_the_programs_own(np, installed):
+    """It keeps every second number of the normal distribution, and nobody clears that one."""
+    for bit_generator in [np.random.default_rng().bit_generator, np.random.get_bit_generator()]:
+        own = np.random.RandomState(bit_generator)
+        own.randn()
+        results = in_children(20, lambda: repr([own.randn(), own.randn()]).encode())
+        assert repeated(eval(result)[0] for result in results) == 19
+        assert not repeated(eval(result)[1] for result in results)
