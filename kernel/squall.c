@@ -145,7 +145,7 @@ static void make(struct aes_ctr *state, bool has_new_key, u8 *out, size_t len)
 }
 
 /* Both return how many bytes were copied, or an error. */
-static ssize_t read_long(struct iov_iter *to, gfp_t flags, struct epoch epoch)
+static noinline ssize_t read_long(struct iov_iter *to, gfp_t flags, struct epoch epoch)
 {
 	size_t size = min_t(size_t, iov_iter_count(to), PIECE);
 	u8 *bytes = kmalloc(round_up(size, AES_STRIDE), flags);
@@ -175,11 +175,13 @@ static ssize_t read_long(struct iov_iter *to, gfp_t flags, struct epoch epoch)
 static ssize_t read_short(struct iov_iter *to)
 {
 	size_t len = iov_iter_count(to), copied;
-	u8 bytes[SHORT];
+	u64 words[SHORT / 8];
+	int i;
 
-	get_random_bytes(bytes, len);
-	copied = copy_to_iter(bytes, len, to);
-	memzero_explicit(bytes, len);
+	for (i = 0; i * 8 < len; i++)
+		words[i] = get_random_u64();
+	copied = copy_to_iter(words, len, to);
+	memzero_explicit(words, len);
 	return copied ?: -EFAULT;
 }
 
