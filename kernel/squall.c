@@ -8,7 +8,7 @@
  * copied to the caller, and both are erased before the read returns. Between
  * reads there is no state: nothing that a later reader, a forked child or a
  * core dump could have, and nothing that a reseed of the kernel's RNG does not
- * reach with the next 64 KiB. A short read is the kernel's RNG itself.
+ * reach with the next 64 KiB. A short read has the kernel's own words.
  *
  * Two clones of a virtual machine have the same kernel RNG until the kernel
  * is notified, milliseconds later; then it reseeds, and notifies this module.
@@ -61,11 +61,11 @@
 #define SHORT 64
 
 /*
- * Controls of experiments, which must fail. The nonce is the same in all
- * clones; or the key, too, is always 0.
+ * Controls of experiments: the nonce has vmgenid's ID alone; or key and nonce
+ * are always 0.
  */
-static const bool same_nonce = IS_ENABLED(CONFIG_SQUALL_SAME_NONCE);
-static const bool same_key = IS_ENABLED(CONFIG_SQUALL_SAME_KEY);
+static const bool nonce_is_id = IS_ENABLED(CONFIG_SQUALL_NONCE_IS_ID);
+static const bool key_is_zero = IS_ENABLED(CONFIG_SQUALL_KEY_IS_ZERO);
 
 /* vmgenid's ID, or NULL. */
 static const u64 *vmgenid;
@@ -117,22 +117,20 @@ static struct notifier_block notifier = { .notifier_call = notice_clone };
 
 static void take_key(struct aes_ctr *state, struct epoch epoch)
 {
-	unsigned long word = epoch.id;
+	unsigned long word;
 
-	memset(state->block, 0, sizeof(state->block));
-	if (same_key) {
-		memset(state->keys, 0, 32);
+	memset(state, 0, sizeof(*state));
+	if (key_is_zero)
 		return;
-	}
 	get_random_bytes(state->keys, 32);
-	if (same_nonce)
-		return;
-	/* User-mode Linux does not export what this needs. */
-	if (!vmgenid &&
-	    (IS_ENABLED(CONFIG_UML) || !arch_get_random_longs(&word, 1)))
+	word = epoch.id;
+	/* User-mode Linux does not export what the instruction needs there. */
+	if (!vmgenid && !nonce_is_id && !IS_ENABLED(CONFIG_UML) &&
+	    !arch_get_random_longs(&word, 1))
 		word = 0;
 	memcpy(state->block, &word, sizeof(word));
-	state->block[2] = random_get_entropy();
+	if (!nonce_is_id)
+		state->block[2] = random_get_entropy();
 }
 
 static void make(struct aes_ctr *state, bool has_new_key, u8 *out, size_t len)
@@ -176,7 +174,7 @@ static ssize_t read_short(struct iov_iter *to)
 {
 	size_t len = iov_iter_count(to), copied;
 	u64 words[SHORT / 8];
-	int i;
+	size_t i;
 
 	for (i = 0; i * 8 < len; i++)
 		words[i] = get_random_u64();
@@ -202,7 +200,7 @@ static ssize_t read_random(struct kiocb *kiocb, struct iov_iter *to)
 	}
 	for (;;) {
 		epoch = current_epoch();
-		if (iov_iter_count(to) <= SHORT && !same_key &&
+		if (iov_iter_count(to) <= SHORT && !key_is_zero &&
 		    epoch.id == READ_ONCE(seeded_id))
 			done = read_short(to);
 		else
@@ -262,10 +260,10 @@ static int __init squall_init(void)
 	error = misc_register(&device);
 	if (error)
 		goto unregister;
-	pr_info("serves /dev/squall, %s vmgenid's page%s\n",
+	pr_info("/dev/squall, %s vmgenid's page%s\n",
 		vmgenid ? "with" : "without",
-		same_key ? ", the same bytes to everyone" :
-		same_nonce ? ", with the same nonce in clones" : "");
+		key_is_zero ? ", keystream of the key 0" :
+		nonce_is_id ? ", its ID alone as the nonce" : "");
 	return 0;
 
 unregister:
