@@ -59,37 +59,28 @@ static u32 sub_word(u32 word)
 
 #define EACH_REGISTER(code) ".irp r, 0,1,2,3,4,5,6,7\n\t" code "\n\t.endr\n\t"
 
-/*
- * Eight registers at a time, of one block (xmm) or two (ymm). The compiler
- * knows nothing of the registers, because the kernel does not use them.
- */
+/* Eight registers at a time, of one block (xmm) or two (ymm). */
 #define KEYSTREAM(reg, load, width, start, step)			\
-	asm volatile(							\
-		load " (%[block]), %%" reg "8\n\t"			\
-		"vpaddd " start ", %%" reg "8, %%" reg "8\n\t"		\
-		"vmovdqu " step ", %%" reg "9\n"			\
-		"1:\n\t"						\
-		load " (%[keys]), %%" reg "10\n\t"			\
-		EACH_REGISTER(						\
-		"vpxor %%" reg "8, %%" reg "10, %%" reg "\\r\n\t"	\
-		"vpaddd %%" reg "9, %%" reg "8, %%" reg "8")		\
-		".irp k, 1,2,3,4,5,6,7,8,9,10,11,12,13\n\t"		\
-		load " 16*\\k(%[keys]), %%" reg "10\n\t"		\
-		EACH_REGISTER(						\
-		"vaesenc %%" reg "10, %%" reg "\\r, %%" reg "\\r")	\
-		".endr\n\t"						\
-		load " 16*14(%[keys]), %%" reg "10\n\t"			\
-		EACH_REGISTER(						\
-		"vaesenclast %%" reg "10, %%" reg "\\r, %%" reg "\\r\n\t"	\
-		"vmovdqu %%" reg "\\r, " width "*\\r(%[out])")		\
-		"add $8*" width ", %[out]\n\t"				\
-		"cmp %[end], %[out]\n\t"				\
-		"jb 1b\n\t"						\
-		"vzeroall"						\
-		: [out] "+r"(out)					\
-		: [end] "r"(out + len), [keys] "r"(state->keys),	\
-		  [block] "r"(state->block), [steps] "r"(steps)		\
-		: "memory", "cc")
+	load " (%[block]), %%" reg "8\n\t"				\
+	"vpaddd " start ", %%" reg "8, %%" reg "8\n\t"			\
+	"vmovdqu " step ", %%" reg "9\n"				\
+	"1:\n\t"							\
+	load " (%[keys]), %%" reg "10\n\t"				\
+	EACH_REGISTER(							\
+	"vpxor %%" reg "8, %%" reg "10, %%" reg "\\r\n\t"		\
+	"vpaddd %%" reg "9, %%" reg "8, %%" reg "8")			\
+	".irp k, 1,2,3,4,5,6,7,8,9,10,11,12,13\n\t"			\
+	load " 16*\\k(%[keys]), %%" reg "10\n\t"			\
+	EACH_REGISTER("vaesenc %%" reg "10, %%" reg "\\r, %%" reg "\\r") \
+	".endr\n\t"							\
+	load " 16*14(%[keys]), %%" reg "10\n\t"				\
+	EACH_REGISTER(							\
+	"vaesenclast %%" reg "10, %%" reg "\\r, %%" reg "\\r\n\t"	\
+	"vmovdqu %%" reg "\\r, " width "*\\r(%[out])")			\
+	"add $8*" width ", %[out]\n\t"					\
+	"cmp %[end], %[out]\n\t"					\
+	"jb 1b\n\t"							\
+	"vzeroall"
 
 /* Makes len bytes: a multiple of AES_STRIDE, and not 0. */
 static void keystream(struct aes_ctr *state, u8 *out, size_t len)
@@ -99,13 +90,23 @@ static void keystream(struct aes_ctr *state, u8 *out, size_t len)
 		0, 0, 0, 0, 0, 0, 0, 1, /* xmm: 0, then 1 */
 		0, 0, 0, 2, 0, 0, 0, 2, /* ymm: 0 and 1, then 2 and 2 */
 	};
+	const u8 *end = out + len;
 
+	/* The compiler, which must not use the registers, is not told. */
 	if (has_vaes)
-		KEYSTREAM("ymm", "vbroadcasti128", "32", "(%[steps])",
-			  "32(%[steps])");
+		asm volatile(KEYSTREAM("ymm", "vbroadcasti128", "32",
+				       "(%[steps])", "32(%[steps])")
+			     : [out] "+r"(out)
+			     : [end] "r"(end), [keys] "r"(state->keys),
+			       [block] "r"(state->block), [steps] "r"(steps)
+			     : "memory", "cc");
 	else
-		KEYSTREAM("xmm", "vmovdqu", "16", "(%[steps])",
-			  "16(%[steps])");
+		asm volatile(KEYSTREAM("xmm", "vmovdqu", "16",
+				       "(%[steps])", "16(%[steps])")
+			     : [out] "+r"(out)
+			     : [end] "r"(end), [keys] "r"(state->keys),
+			       [block] "r"(state->block), [steps] "r"(steps)
+			     : "memory", "cc");
 	state->block[3] += len / 16;
 }
 
@@ -149,8 +150,7 @@ static void keystream(struct aes_ctr *state, u8 *out, size_t len)
 	static const u32 step[] = { 0, 0, 0, 1 };
 	const u32 *key;
 
-	asm volatile(
-		".arch_extension crypto\n\t"
+	asm volatile(".arch_extension crypto\n\t"
 		"ld1 {v16.4s}, [%[block]]\n\t"
 		"ld1 {v17.4s}, [%[step]]\n"
 		"1:\n\t"
