@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loading this module measures /dev/squall beside /dev/urandom and /dev/zero,
- * and logs the best of several turns: reads by the kernel itself, without the
- * system call, which takes microseconds in user-mode Linux; and what one
- * request to the kernel's skcipher costs beside its AES. It then refuses to be
- * loaded. Only for measuring: it keeps a CPU busy for seconds.
+ * Loading this module measures /dev/squall beside /dev/urandom, and logs the
+ * best of several turns: reads by the kernel itself, without the system call,
+ * which takes microseconds in user-mode Linux; and what one request to the
+ * kernel's skcipher costs beside its AES. It then refuses to be loaded. Only
+ * for measuring: it keeps a CPU busy for seconds.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -48,7 +48,7 @@ static void measure_reads(const char *path)
 		return;
 	}
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
-		int count = max(1, (int)((4 << 20) / max(lens[i], (size_t)512)));
+		int count = (4 << 20) / max_t(size_t, lens[i], 512);
 		loff_t position = 0;
 		u64 best = BEST(count, kernel_read(file, buffer, lens[i],
 						   &position));
@@ -111,7 +111,6 @@ static int __init squall_measure_init(void)
 	buffer = kvmalloc(MAX_LEN, GFP_KERNEL);
 	if (!buffer)
 		return -ENOMEM;
-	measure_reads("/dev/zero");
 	measure_reads("/dev/squall");
 	measure_reads("/dev/urandom");
 	measure_skcipher("ecb(cipher_null)", 0, 4096);

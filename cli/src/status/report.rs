@@ -89,7 +89,12 @@ fn has_squall_device() -> bool {
     };
     let number = device.rdev();
     device.file_type().is_char_device()
-        && numbers.trim() == format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number))
+        && numbers.trim()
+            == format!(
+                "{}:{}",
+                rustix::fs::major(number),
+                rustix::fs::minor(number)
+            )
 }
 
 /// Whether sysfs is mounted; without it, as in a chroot, no device is ever found.

@@ -123,7 +123,10 @@ fn setup<'a>(
 
 /// What the module has written to the kernel's log.
 fn log(guest: &mut Guest) -> String {
-    ok(guest, "dmesg | sed -n 's/.* squall: //p' | grep /dev/squall")
+    ok(
+        guest,
+        "dmesg | sed -n 's/.* squall: //p' | grep /dev/squall",
+    )
 }
 
 /// What the program's `refusals` prints.
@@ -145,7 +148,10 @@ fn serves_the_device(kernel: KernelName) {
     let expected = ok(&mut guest, &ways("urandom"));
     assert_eq!(ok(&mut guest, &ways("squall")), expected);
     assert_eq!(ok(&mut guest, "device refusals /dev/squall"), REFUSALS);
-    assert_eq!(ok(&mut guest, "device huge /dev/squall"), "2 GiB: 2147479552\n");
+    assert_eq!(
+        ok(&mut guest, "device huge /dev/squall"),
+        "2 GiB: 2147479552\n"
+    );
     assert_eq!(ok(&mut guest, "device signal /dev/squall"), "short\n");
     let repeats = ok(&mut guest, "device readers /dev/squall");
     assert_eq!(repeats, "0 of 524288\n");
@@ -267,7 +273,10 @@ impl Clones {
             let ends = |draws: &[Draw]| -> BTreeSet<String> {
                 // The first may have had its bytes when the machine was stopped.
                 let begun = draws.iter().skip(1);
-                begun.flat_map(|[_, _, first, last]| [first, last]).cloned().collect()
+                begun
+                    .flat_map(|[_, _, first, last]| [first, last])
+                    .cloned()
+                    .collect()
             };
             let [one, other] = [ends(one), ends(other)];
             assert!(!one.is_empty() && !other.is_empty());
@@ -304,6 +313,7 @@ fn since_the_snapshot([one, other]: [Vec<Draw>; 2]) -> [Vec<Draw>; 2] {
         .map(|draw| draw[1].clone())
         .filter(|after| known.contains(after))
         .collect();
+    assert!(!common.is_empty(), "the program has forgotten the snapshot");
     [one, other].map(|draws| {
         let is_new = |draw: &Draw| !common.contains(&draw[1]);
         draws.into_iter().filter(is_new).collect()

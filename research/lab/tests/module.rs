@@ -58,7 +58,8 @@ impl Workspace {
         let (program, module) = (guests.path("vmgenid"), guests.path("squall_vmgenid.ko"));
         squall_guests::c_program("vmgenid", &program).expect("a program");
         let cache = required(Cache::open(None));
-        squall_guests::module(&cache, kernel, "squall_vmgenid", variable, &module).expect("a module");
+        squall_guests::module(&cache, kernel, "squall_vmgenid", variable, &module)
+            .expect("a module");
         Workspace {
             guests,
             module: fs::read(module).expect("a module"),

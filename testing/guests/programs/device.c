@@ -7,9 +7,10 @@
  *   device signal PATH             the same, which a signal ends
  *   device readers PATH            64 processes read; how many blocks of 16
  *                                  bytes were there before
- *   device draws PATH LEN          reads of LEN bytes until SIGTERM; then for
- *                                  each the cycle counter before and after,
- *                                  and its first and last 16 bytes
+ *   device draws PATH LEN          reads of LEN bytes until SIGTERM, one after
+ *                                  100 µs; then for each of the last 65,536
+ *                                  the cycle counter before and after, and its
+ *                                  first and last 16 bytes
  *
  * Lines do not depend on the bytes, so those of two devices can be compared.
  */
@@ -215,6 +216,7 @@ static int draws(const char *path, size_t len) {
     size_t number = 0;
     signal(SIGTERM, end);
     for (; !ended; number++) {
+        usleep(100);
         uint64_t before = __rdtsc();
         if (read(device, buffer, len) != (ssize_t)len)
             break;
