@@ -103,6 +103,9 @@ engine and any number of threads, and the same as N bytes of
     -nosalt -in /dev/zero | head -c N
 Whoever knows the seed knows all of them: do not use a seed for keys or tokens.
 
+A pipe is slower than the generator. A program that can read a device gets its bytes faster from \
+/dev/squall, if squall's kernel module is loaded: `squall status` says so.
+
 To erase a drive, use `squall wipe`, which also verifies what it wrote. --output refuses a drive that \
 is in use (mounted, swap, held by another device, or a disk of the running system), and asks for \
 confirmation before it overwrites any other. It also refuses a file that is used as swap or attached \

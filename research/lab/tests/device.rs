@@ -226,13 +226,13 @@ fn readers_of_a_known_key_get_the_same() {
     assert_ne!(repeats, "0 of 524288\n");
 }
 
-/// The lengths of reads at the time of a snapshot.
-const LENS: [usize; 3] = [16, 4096, 1 << 20];
+/// The lengths of reads at the time of a snapshot: of a short one, of one with a key, and of one with two.
+const LENS: [usize; 3] = [16, 4096, 128 << 10];
 
-/// A read: the cycle counter before and after, and its first and last 16 bytes.
-type Draw = [String; 4];
+/// A read: the cycle counter before and after, and its first and last 8 bytes.
+type Draw = [u64; 4];
 
-/// What clones read of the device after they were resumed, for each of [`LENS`].
+/// What two clones read of the device after they were resumed, for each of [`LENS`].
 struct Clones {
     reads: [[Vec<Draw>; 2]; LENS.len()],
 }
@@ -242,10 +242,11 @@ impl Clones {
     fn of(workspace: &Workspace) -> Clones {
         let mut guest = workspace.boot_and_load(Some(IDENTITY), "");
         for len in LENS {
-            let draws = format!("exec device draws /dev/squall {len} > /tmp/draws-{len}");
-            guest.start(&draws).expect("a job");
+            let read = format!("exec device draws /dev/squall {len} /tmp/since > /tmp/draws-{len}");
+            guest.start(&read).expect("a job");
         }
-        wait_until_ok(&mut guest, "[ $(pidof device | wc -w) = 3 ] && sleep 1");
+        wait_until_ok(&mut guest, "[ $(pidof device | wc -w) = 3 ]");
+        ok(&mut guest, "sleep 1; device now > /tmp/since; sleep 0.1");
         let snapshot = guest.snapshot(workspace.guests.path("snapshot"));
         let snapshot = snapshot.expect("a snapshot");
         let [one, other] = OTHERS.map(|identity| {
@@ -254,8 +255,8 @@ impl Clones {
             wait_until_ok(&mut guest, "! pidof device");
             is_sound(&mut guest);
             LENS.map(|len| {
-                let draws = guest.read_file(&format!("/tmp/draws-{len}"));
-                draws_of(&String::from_utf8(draws.expect("a file")).expect("text"))
+                let read = guest.read_file(&format!("/tmp/draws-{len}"));
+                draws(&String::from_utf8(read.expect("a file")).expect("text"))
             })
         });
         let pairs = one.into_iter().zip(other).map(|(one, other)| [one, other]);
@@ -265,27 +266,22 @@ impl Clones {
         }
     }
 
-    /// How many reads that began in a clone repeat one of the other clone, at either end, among those of `lens`.
+    /// How many beginnings and ends are the same in both clones, among reads of these lengths that began there. Keys
+    /// may go to reads of another length, but begin alike.
     fn repeats(&self, lens: &[usize]) -> usize {
-        let of_len = LENS.iter().zip(&self.reads);
-        let chosen = of_len.filter(|(len, _)| lens.contains(len));
-        let repeats = chosen.map(|(_, [one, other])| {
-            let ends = |draws: &[Draw]| -> BTreeSet<String> {
-                // The first may have had its bytes when the machine was stopped.
-                let begun = draws.iter().skip(1);
-                begun
-                    .flat_map(|[_, _, first, last]| [first, last])
-                    .cloned()
-                    .collect()
-            };
-            let [one, other] = [ends(one), ends(other)];
-            assert!(!one.is_empty() && !other.is_empty());
-            one.intersection(&other).count()
+        let [one, other] = [0, 1].map(|clone| {
+            let of_len = LENS.iter().zip(&self.reads);
+            let chosen = of_len.filter(|(len, _)| lens.contains(len));
+            // The first may have had its bytes when the machine was stopped.
+            let begun = chosen.flat_map(|(_, reads)| reads[clone].iter().skip(1));
+            let ends: BTreeSet<u64> = begun.flat_map(|draw| [draw[2], draw[3]]).collect();
+            assert!(!ends.is_empty());
+            ends
         });
-        repeats.sum()
+        one.intersection(&other).count()
     }
 
-    /// Whether both clones' first reads, during which the machine was stopped, begin with the same bytes and go on with
+    /// Whether reads during which the machine was stopped begin with the same bytes in both clones, and go on with
     /// others.
     fn share_a_beginning(&self) -> bool {
         self.reads.iter().any(|[one, other]| {
@@ -297,9 +293,10 @@ impl Clones {
     }
 }
 
-fn draws_of(output: &str) -> Vec<Draw> {
+fn draws(output: &str) -> Vec<Draw> {
+    let number = |word: &str| u64::from_str_radix(word, 16).expect("a number");
     let draw = |line: &str| {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let words: Vec<u64> = line.split(' ').map(number).collect();
         Draw::try_from(words).expect("four words")
     };
     output.lines().map(draw).collect()
@@ -307,15 +304,11 @@ fn draws_of(output: &str) -> Vec<Draw> {
 
 /// Without the reads that ended before the snapshot, which both have at the same cycles.
 fn since_the_snapshot([one, other]: [Vec<Draw>; 2]) -> [Vec<Draw>; 2] {
-    let known: BTreeSet<String> = one.iter().map(|draw| draw[1].clone()).collect();
-    let common: BTreeSet<String> = other
-        .iter()
-        .map(|draw| draw[1].clone())
-        .filter(|after| known.contains(after))
-        .collect();
-    assert!(!common.is_empty(), "the program has forgotten the snapshot");
+    let ends = |draws: &[Draw]| draws.iter().map(|draw| draw[1]).collect::<BTreeSet<_>>();
+    let before = &ends(&one) & &ends(&other);
+    assert!(!before.is_empty(), "the program has forgotten the snapshot");
     [one, other].map(|draws| {
-        let is_new = |draw: &Draw| !common.contains(&draw[1]);
+        let is_new = |draw: &Draw| !before.contains(&draw[1]);
         draws.into_iter().filter(is_new).collect()
     })
 }

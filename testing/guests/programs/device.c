@@ -7,10 +7,11 @@
  *   device signal PATH             the same, which a signal ends
  *   device readers PATH            64 processes read; how many blocks of 16
  *                                  bytes were there before
- *   device draws PATH LEN          reads of LEN bytes until SIGTERM, one after
- *                                  100 µs; then for each of the last 65,536
- *                                  the cycle counter before and after, and its
- *                                  first and last 16 bytes
+ *   device now                     the cycle counter
+ *   device draws PATH LEN FILE     reads of LEN bytes until SIGTERM; then for
+ *                                  each since the count in FILE the cycle
+ *                                  counter before and after, and its first and
+ *                                  last 8 bytes
  *
  * Lines do not depend on the bytes, so those of two devices can be compared.
  */
@@ -36,7 +37,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-enum { PAGE = 4096, MIB = 1 << 20, READERS = 64, DRAWN = 1 << 16 };
+enum { PAGE = 4096, MIB = 1 << 20, READERS = 64, DRAWN = 1 << 18 };
 
 static const size_t HUGE_LEN = (size_t)2 << 30;
 
@@ -208,30 +209,31 @@ static void end(int number) {
     ended = 1;
 }
 
-static struct { uint64_t before, after; block first, last; } drawn[DRAWN];
+/* The last reads. */
+static struct { uint64_t before, after, first, last; } drawn[DRAWN];
 
-static int draws(const char *path, size_t len) {
+static int draws(const char *path, size_t len, const char *since) {
     int device = open_as(path, O_RDONLY);
     char *buffer = map(len, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     size_t number = 0;
     signal(SIGTERM, end);
     for (; !ended; number++) {
-        usleep(100);
-        uint64_t before = __rdtsc();
+        size_t at = number % DRAWN;
+        drawn[at].before = __rdtsc();
         if (read(device, buffer, len) != (ssize_t)len)
             break;
-        uint64_t after = __rdtsc();
-        size_t at = number % DRAWN;
-        drawn[at].before = before;
-        drawn[at].after = after;
-        memcpy(&drawn[at].first, buffer, sizeof(block));
-        memcpy(&drawn[at].last, buffer + len - sizeof(block), sizeof(block));
+        drawn[at].after = __rdtsc();
+        memcpy(&drawn[at].first, buffer, 8);
+        memcpy(&drawn[at].last, buffer + len - 8, 8);
     }
+    FILE *file = fopen(since, "r");
+    uint64_t begin;
+    if (!file || fscanf(file, "%lx", &begin) != 1)
+        return 1;
     for (size_t i = number > DRAWN ? number - DRAWN : 0; i < number; i++) {
         size_t at = i % DRAWN;
-        block first = drawn[at].first, last = drawn[at].last;
-        printf("%lx %lx %016lx%016lx %016lx%016lx\n", drawn[at].before, drawn[at].after, first.words[0],
-               first.words[1], last.words[0], last.words[1]);
+        if (drawn[at].before > begin)
+            printf("%lx %lx %lx %lx\n", drawn[at].before, drawn[at].after, drawn[at].first, drawn[at].last);
     }
     return 0;
 }
@@ -248,7 +250,9 @@ int main(int count, char **words) {
         return signaled(words[2]);
     if (count == 3 && !strcmp(words[1], "readers"))
         return readers(words[2]);
-    if (count == 4 && !strcmp(words[1], "draws"))
-        return draws(words[2], (size_t)atol(words[3]));
+    if (count == 2 && !strcmp(words[1], "now"))
+        return printf("%llx\n", __rdtsc()) < 0;
+    if (count == 5 && !strcmp(words[1], "draws"))
+        return draws(words[2], (size_t)atol(words[3]), words[4]);
     return 2;
 }
