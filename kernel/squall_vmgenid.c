@@ -36,6 +36,8 @@
 #include <linux/version.h>
 #include <linux/wait.h>
 
+#include "squall_vmgenid.h"
+
 #define ID_LEN 16
 
 /* The data of a read. */
@@ -261,6 +263,12 @@ static int take_page(phys_addr_t start)
 	pfn = PHYS_PFN(virt_to_phys(copy));
 	return copy ? 0 : -ENOMEM;
 }
+
+const u64 *squall_vmgenid_id(void)
+{
+	return page + offset;
+}
+EXPORT_SYMBOL_GPL(squall_vmgenid_id);
 
 static void give_page_back(void)
 {

@@ -66,13 +66,15 @@ for link in sysinit.target.wants/squall-seed multi-user.target.wants/squall-clon
     ln -s "/lib/systemd/system/${link##*/}.service" "/etc/systemd/system/$link.service"
 done
 
-# DKMS knows the module, and builds it for the kernel whose headers are here.
+# DKMS knows the modules, and builds them for the kernel whose headers are here.
 version=$(dpkg-query -W -f '${Version}' squall-vmgenid-dkms)
 prints "squall-vmgenid/$version" dkms status
 prints "" dkms build -m squall-vmgenid -v "$version" -k "$kernel"
-module=$(find "/var/lib/dkms/squall-vmgenid/$version/$kernel" -name 'squall_vmgenid.ko*')
-prints "vermagic:       $kernel " modinfo "$module"
-grep -qx squall_vmgenid /usr/lib/modules-load.d/squall-vmgenid.conf
+for name in squall_vmgenid squall; do
+    module=$(find "/var/lib/dkms/squall-vmgenid/$version/$kernel" -name "$name.ko*")
+    prints "vermagic:       $kernel " modinfo "$module"
+    grep -qx $name /usr/lib/modules-load.d/squall-vmgenid.conf
+done
 grep -q 'MODE="0444"' /usr/lib/udev/rules.d/60-squall-vmgenid.rules
 
 dpkg --purge squall-vmgenid-dkms squall squall-preload openssl-provider-squall libsquall-dev libsquall0 > /dev/null

@@ -103,6 +103,9 @@ engine and any number of threads, and the same as N bytes of
     -nosalt -in /dev/zero | head -c N
 Whoever knows the seed knows all of them: do not use a seed for keys or tokens.
 
+A pipe is slower than the generator. A program that can read a device gets its bytes faster from \
+/dev/squall, if squall's kernel module is loaded: `squall status` says so.
+
 To erase a drive, use `squall wipe`, which also verifies what it wrote. --output refuses a drive that \
 is in use (mounted, swap, held by another device, or a disk of the running system), and asks for \
 confirmation before it overwrites any other. It also refuses a file that is used as swap or attached \
@@ -189,7 +192,7 @@ pub struct StatusArguments {
     /// Print one JSON object with stable snake_case keys; unknown values are null
     ///
     /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
-    /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, has_vmgenid_page,
+    /// kernel_release, cpu_model, hypervisor, has_squall_device, is_vm, has_vmgenid, has_vmclock, has_vmgenid_page,
     /// counter_shows_stops, has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds,
     /// bootstraps, bytes_discarded, and warnings and notes: lists of objects with code, problem and
     /// advice. New keys may be added. With --counters: loads, and interfaces, a list of objects with interface,

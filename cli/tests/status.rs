@@ -63,7 +63,7 @@ fn people_see_one_aligned_fact_a_line() {
         .take_while(|line| !["Warnings", "Notes"].contains(line))
         .filter(|line| line.starts_with("  "))
         .collect();
-    assert_eq!(facts.len(), 19, "{shown}");
+    assert_eq!(facts.len(), 20, "{shown}");
     for fact in facts {
         let (name, value) = fact[2..].split_at(18);
         assert!(name.ends_with(' ') && !value.starts_with(' '), "{fact}");

@@ -30,7 +30,7 @@ fn section(text: &mut String, title: &str, facts: &[Fact]) {
     }
 }
 
-fn machine(report: &Report) -> [Fact; 9] {
+fn machine(report: &Report) -> [Fact; 10] {
     let status = &report.facts.status;
     let or_unknown = |name: &Option<String>| name.clone().unwrap_or("unknown".to_owned());
     [
@@ -41,6 +41,7 @@ fn machine(report: &Report) -> [Fact; 9] {
         ("vmgenid", yes_or_no(status.has_vmgenid)),
         ("vmgenid's page", yes_or_no(status.has_vmgenid_page)),
         ("vmclock", yes_or_no(status.has_vmclock)),
+        ("/dev/squall", yes_or_no(report.has_squall_device)),
         ("CPU random words", status.cpu_random.to_string()),
         ("Cycle counter", status.cycle_counter.to_string()),
     ]

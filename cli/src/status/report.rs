@@ -1,8 +1,9 @@
 //! The facts that `--json` prints: kernel, CPU, hypervisor, protections. Keys are stable: new ones may be added, none are
 //! removed.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use serde::Serialize;
@@ -22,6 +23,8 @@ pub struct Report {
     pub cpu_model: Option<String>,
     /// The hypervisor's name; the text `none` if there is none, `None` if its name is unknown.
     pub hypervisor: Option<String>,
+    /// This user may read /dev/squall, and it is the device of squall's kernel module.
+    pub has_squall_device: bool,
     /// The missing protections, with advice.
     pub warnings: Vec<Warning>,
     /// Things worth knowing where no protection is missing.
@@ -48,6 +51,7 @@ impl Report {
             kernel_release,
             cpu_model: cpu_model(),
             hypervisor,
+            has_squall_device: has_squall_device(),
             warnings,
             notes: warnings::notes(&status, visibility),
             facts: Facts::from(status),
@@ -74,6 +78,23 @@ fn unreadable_signal() -> Option<&'static str> {
     paths.find(|path| {
         File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
     })
+}
+
+/// Whether /dev/squall can be read, and is what sysfs says it is.
+fn has_squall_device() -> bool {
+    let device = File::open("/dev/squall").and_then(|file| file.metadata());
+    let numbers = fs::read_to_string("/sys/class/misc/squall/dev");
+    let (Ok(device), Ok(numbers)) = (device, numbers) else {
+        return false;
+    };
+    let number = device.rdev();
+    device.file_type().is_char_device()
+        && numbers.trim()
+            == format!(
+                "{}:{}",
+                rustix::fs::major(number),
+                rustix::fs::minor(number)
+            )
 }
 
 /// Whether sysfs is mounted; without it, as in a chroot, no device is ever found.

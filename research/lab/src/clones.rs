@@ -192,13 +192,14 @@ impl<'a> Lab<'a> {
 
     /// Builds the kernel module, if the machine has it.
     fn module(&self, machine: Machine) -> Result<Option<PathBuf>, Failure> {
-        let shows_copy = match machine.signals.page {
+        let variable = match machine.signals.page {
             Page::Hidden => return Ok(None),
-            Page::Shown => false,
-            Page::Copied => true,
+            Page::Shown => "",
+            Page::Copied => "COPY=1",
         };
-        let path = self.platform(machine).host.file("squall_vmgenid.ko");
-        emulator::module(&self.cache, machine.kernel, shows_copy, &path)?;
+        let (name, platform) = ("squall_vmgenid", self.platform(machine));
+        let path = platform.host.file("squall_vmgenid.ko");
+        emulator::module(&self.cache, machine.kernel, name, variable, &path)?;
         Ok(Some(path))
     }
 

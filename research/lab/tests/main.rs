@@ -5,6 +5,7 @@ mod arm64;
 mod attack;
 mod clones;
 mod common;
+mod device;
 mod early_getrandom;
 mod faults;
 mod machines;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     // Machines take the longest, so they come first: the others run meanwhile.
     suite::main(&[
         arm64::TESTS,
+        device::TESTS,
         module::TESTS,
         module::firmware::TESTS,
         early_getrandom::TESTS,

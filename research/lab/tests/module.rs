@@ -45,20 +45,21 @@ pub struct Workspace {
 
 impl Workspace {
     pub fn new(kernel: KernelName) -> Workspace {
-        Workspace::with(kernel, false)
+        Workspace::with(kernel, "")
     }
 
     /// The same with a module that shows a copy of the page.
     pub fn with_copy(kernel: KernelName) -> Workspace {
-        Workspace::with(kernel, true)
+        Workspace::with(kernel, "COPY=1")
     }
 
-    fn with(kernel: KernelName, shows_copy: bool) -> Workspace {
+    fn with(kernel: KernelName, variable: &str) -> Workspace {
         let guests = fixture::Workspace::with_kernel(kernel);
         let (program, module) = (guests.path("vmgenid"), guests.path("squall_vmgenid.ko"));
         squall_guests::c_program("vmgenid", &program).expect("a program");
         let cache = required(Cache::open(None));
-        squall_guests::module(&cache, kernel, shows_copy, &module).expect("a module");
+        squall_guests::module(&cache, kernel, "squall_vmgenid", variable, &module)
+            .expect("a module");
         Workspace {
             guests,
             module: fs::read(module).expect("a module"),

@@ -270,15 +270,17 @@ fn go(arguments: &[&str]) -> Command {
     command
 }
 
-/// The file of the kernel module.
-const MODULE: &str = "squall_vmgenid.ko";
-
-/// The files that it is built from, in the repository.
-const MODULE_PARTS: [&str; 2] = ["Kbuild", "squall_vmgenid.c"];
+/// The files that kernel modules are built from, in the repository.
+const MODULE_PARTS: [&str; 5] = [
+    "Kbuild",
+    "squall.c",
+    "squall_aes.h",
+    "squall_vmgenid.c",
+    "squall_vmgenid.h",
+];
 
 /// Runs make in the compilers' root directory: `$1` is that directory, `$2` the contents of its
-/// `/usr/src`, `$3` the module's sources, `$4` the headers' directory, `$5` non-empty for a copy of the
-/// page. The mounts are in a namespace of their own and end with it.
+/// `/usr/src`, `$3` the modules' sources, `$4` the headers' directory, `$5` a variable that make gets. The mounts are in a namespace of their own and end with it.
 const BUILD_MODULE: &str = r#"
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount --rbind /dev "$1/dev"
@@ -286,15 +288,16 @@ mount --rbind /proc "$1/proc"
 mount --rbind "$2" "$1/usr/src"
 mount --rbind "$3" "$1/module"
 exec chroot "$1" /usr/bin/env -i PATH=/usr/bin DEB_BUILD_ARCH=amd64 DEB_HOST_ARCH=amd64 \
-    make -s -C "/usr/src/$4" M=/module "COPY=$5" modules
+    make -s -C "/usr/src/$4" M=/module ${5:+"$5"} modules
 "#;
 
-/// Builds the kernel module for the cached kernel `kernel` at `path`: it shows vmgenid's page, or else a copy
-/// of the page that never changes.
+/// Builds the kernel module `name` for the cached kernel `kernel` at `path`. A variable of make, `NAME=VALUE` or
+/// nothing, makes it a control: see `kernel/Kbuild`.
 pub fn module(
     cache: &Cache,
     kernel: KernelName,
-    shows_copy: bool,
+    name: &str,
+    variable: &str,
     path: &Path,
 ) -> Result<(), Failure> {
     let (compilers, kernel) = (cache.compiler()?, cache.kernel(kernel)?);
@@ -314,9 +317,9 @@ pub fn module(
         .arg(&kernel.headers)
         .arg(work.path());
     command.arg(format!("linux-headers-{}", kernel.release));
-    command.arg(if shows_copy { "1" } else { "" });
-    run(MODULE, &mut command)?;
-    fs::copy(work.path().join(MODULE), path)
+    command.arg(variable);
+    run(name, &mut command)?;
+    fs::copy(work.path().join(name).with_extension("ko"), path)
         .map(drop)
         .map_err(at(path))
 }

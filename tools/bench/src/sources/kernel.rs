@@ -1,4 +1,4 @@
-//! The kernel's generator: /dev/urandom, getrandom(2) by a raw system call, and getrandom of the vDSO (Linux 6.11).
+//! The kernel's generator: /dev/urandom, /dev/squall of squall's kernel module, getrandom(2) by a raw system call, and getrandom of the vDSO (Linux 6.11).
 //!
 //! The last is found by the dynamic linker, and given a state of the size and in the kind of memory that it
 //! asks for.
@@ -20,7 +20,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "urandom",
         title: "/dev/urandom",
         explained: "read(2) of /dev/urandom, kept open",
-        open: urandom,
+        open: || device("/dev/urandom"),
+        ..KERNEL
+    },
+    Entry {
+        name: "dev-squall",
+        title: "/dev/squall",
+        explained: "read(2) of /dev/squall (squall's kernel module), kept open",
+        open: || device("/dev/squall"),
         ..KERNEL
     },
     Entry {
@@ -46,20 +53,20 @@ const KERNEL: Entry = Entry {
     ..Entry::DEFAULT
 };
 
-/// /dev/urandom, kept open.
-struct Urandom(File);
+/// A device, kept open.
+struct Device(File);
 
-fn urandom() -> Opened {
-    let opened = File::open("/dev/urandom");
-    in_process(Urandom(
-        opened.map_err(|error| format!("/dev/urandom: {}", cause(&error)))?,
+fn device(path: &str) -> Opened {
+    let opened = File::open(path);
+    in_process(Device(
+        opened.map_err(|error| format!("{path}: {}", cause(&error)))?,
     ))
 }
 
-impl Draw for Urandom {
+impl Draw for Device {
     #[inline]
     fn fill(&mut self, out: &mut [u8]) {
-        self.0.read_exact(out).expect("/dev/urandom has no end");
+        self.0.read_exact(out).expect("the device has no end");
     }
 }
 

@@ -1,0 +1,379 @@
+//! The kernel module that serves /dev/squall, in guests: that it reads like /dev/urandom and refuses the rest, that its
+//! long reads are AES-256 in counter mode, that readers and clones get bytes of their own, and that open files keep it
+//! loaded. The controls are builds in which a protection is off (`kernel/Kbuild`).
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use aes::Aes256;
+use aes::cipher::{BlockCipherEncrypt, KeyInit};
+use squall_guests::commands::contains;
+use squall_guests::debian::{Cache, KernelName};
+use squall_guests::fixture::{self, TIMEOUT, fails, ok, required, wait_until_ok};
+use squall_guests::needs::{C_COMPILER, GUESTS, MODULE};
+use squall_guests::{Guest, Setup, Snapshot};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use crate::module::is_sound;
+
+pub const TESTS: &[Test] = tests![
+    linux_6_1_serves_the_device: [GUESTS, MODULE, C_COMPILER],
+    linux_6_12_serves_the_device: [GUESTS, MODULE, C_COMPILER],
+    the_newest_linux_serves_the_device: [GUESTS, MODULE, C_COMPILER],
+    a_long_read_is_aes_256_in_counter_mode: [GUESTS, MODULE, C_COMPILER],
+    without_vaes_it_is_the_same: [GUESTS, MODULE, C_COMPILER],
+    without_aes_there_is_no_device: [GUESTS, MODULE, C_COMPILER],
+    readers_of_a_known_key_get_the_same: [GUESTS, MODULE, C_COMPILER],
+    with_vmgenids_page_no_clone_repeats_a_read: [GUESTS, MODULE, C_COMPILER],
+    with_a_copy_of_the_page_clones_repeat_reads: [GUESTS, MODULE, C_COMPILER],
+    without_the_page_no_clone_repeats_a_long_read: [GUESTS, MODULE, C_COMPILER],
+    without_the_page_and_the_cpus_part_clones_repeat_reads: [GUESTS, MODULE, C_COMPILER],
+    open_files_keep_the_module_loaded: [GUESTS, MODULE, C_COMPILER],
+    the_device_is_loaded_and_unloaded_under_load: [GUESTS, MODULE, C_COMPILER],
+];
+
+/// The modules in a guest.
+const DEVICE: &str = "/root/squall.ko";
+const PAGE: &str = "/root/squall_vmgenid.ko";
+
+/// The identity of a guest, and that of its clones.
+const IDENTITY: &str = "01234567-89ab-cdef-0123-456789abcdef";
+const OTHERS: [&str; 2] = [
+    "fedcba98-7654-3210-fedc-ba9876543211",
+    "5d1c0b1e-7654-4210-8edc-0a9876543212",
+];
+
+/// A kernel, its modules, and a program that reads the device.
+struct Workspace {
+    guests: fixture::Workspace,
+    /// The modules, by their path in a guest.
+    modules: Vec<(&'static str, Vec<u8>)>,
+    program: PathBuf,
+}
+
+impl Workspace {
+    /// With the device's module alone, built with this variable of make.
+    fn new(kernel: KernelName, variable: &str) -> Workspace {
+        Workspace::with(kernel, &[(DEVICE, variable)])
+    }
+
+    /// With these modules, in the order in which they are loaded, each built with a variable of make.
+    fn with(kernel: KernelName, modules: &[(&'static str, &str)]) -> Workspace {
+        let guests = fixture::Workspace::with_kernel(kernel);
+        let program = guests.path("device");
+        squall_guests::c_program("device", &program).expect("a program");
+        let cache = required(Cache::open(None));
+        let build = |&(place, variable): &(&'static str, &str)| {
+            let name = place.trim_start_matches("/root/").trim_end_matches(".ko");
+            let path = guests.path(name);
+            required(squall_guests::module(&cache, kernel, name, variable, &path));
+            (place, fs::read(path).expect("a module"))
+        };
+        let modules = modules.iter().map(build).collect();
+        Workspace {
+            guests,
+            modules,
+            program,
+        }
+    }
+
+    /// Boots a guest that has the modules as files.
+    fn boot(&self, vmgenid: Option<&str>, command_line: &str) -> Guest<'_> {
+        let programs = [self.program.as_path()];
+        let setup = setup(&programs, vmgenid, command_line);
+        let mut guest = self.guests.factory.boot(&setup).expect("a guest");
+        for (place, module) in &self.modules {
+            guest.write_file(place, module).expect("a file");
+        }
+        guest
+    }
+
+    /// Boots a guest and loads its modules.
+    fn boot_and_load(&self, vmgenid: Option<&str>, command_line: &str) -> Guest<'_> {
+        let mut guest = self.boot(vmgenid, command_line);
+        for (place, _) in &self.modules {
+            ok(&mut guest, &format!("insmod {place}"));
+        }
+        guest
+    }
+
+    fn resume(&self, snapshot: &Snapshot, vmgenid: &str) -> Guest<'_> {
+        let programs = [self.program.as_path()];
+        let setup = setup(&programs, Some(vmgenid), "");
+        let guest = self.guests.factory.resume(&setup, snapshot);
+        guest.expect("a guest")
+    }
+}
+
+fn setup<'a>(
+    programs: &'a [&'a std::path::Path],
+    vmgenid: Option<&'a str>,
+    command_line: &'a str,
+) -> Setup<'a> {
+    Setup {
+        programs,
+        vmgenid,
+        command_line,
+        cpus: 2,
+        ..Setup::default()
+    }
+}
+
+/// What the module has written to the kernel's log.
+fn log(guest: &mut Guest) -> String {
+    ok(
+        guest,
+        "dmesg | sed -n 's/.* squall: //p' | grep /dev/squall",
+    )
+}
+
+/// What the program's `refusals` prints.
+const REFUSALS: &str = "\
+open to write: EACCES
+open to read and write: EACCES
+write: EBADF
+ioctl: ENOTTY
+truncate: EINVAL
+";
+
+fn serves_the_device(kernel: KernelName) {
+    let workspace = Workspace::new(kernel, "");
+    let mut guest = workspace.boot_and_load(None, "");
+    assert_eq!(log(&mut guest), "/dev/squall, without vmgenid's page\n");
+    let node = ok(&mut guest, "stat -c '%a %F' /dev/squall");
+    assert_eq!(node, "444 character special file\n");
+    let ways = |device| format!("device ways /dev/{device}");
+    let expected = ok(&mut guest, &ways("urandom"));
+    assert_eq!(ok(&mut guest, &ways("squall")), expected);
+    assert_eq!(ok(&mut guest, "device refusals /dev/squall"), REFUSALS);
+    assert_eq!(
+        ok(&mut guest, "device huge /dev/squall"),
+        "2 GiB: 2147479552\n"
+    );
+    assert_eq!(ok(&mut guest, "device signal /dev/squall"), "short\n");
+    let repeats = ok(&mut guest, "device readers /dev/squall");
+    assert_eq!(repeats, "0 of 524288\n");
+    let programs = "cat /dev/squall | head -c 100001 | wc -c; head -c 100001 /dev/squall | wc -c
+        dd if=/dev/squall bs=100001 count=3 iflag=fullblock 2> /dev/null | wc -c";
+    assert_eq!(ok(&mut guest, programs), "100001\n100001\n300003\n");
+    ok(&mut guest, "rmmod squall && [ ! -e /dev/squall ]");
+    is_sound(&mut guest);
+}
+
+fn linux_6_1_serves_the_device() {
+    serves_the_device(KernelName::V6_1);
+}
+
+fn linux_6_12_serves_the_device() {
+    serves_the_device(KernelName::V6_12);
+}
+
+fn the_newest_linux_serves_the_device() {
+    serves_the_device(KernelName::Newest);
+}
+
+/// What a read of the device gives with the key 0: block i is AES-256 of a nonce of 12 zeros and i, and each 64 KiB have
+/// a key of their own, which is the same here.
+fn known(len: usize) -> Vec<u8> {
+    let cipher = Aes256::new(&[0; 32].into());
+    let block = |number: u32| {
+        let mut block = [0; 16];
+        block[12..].copy_from_slice(&number.to_le_bytes());
+        let mut block = block.into();
+        cipher.encrypt_block(&mut block);
+        <[u8; 16]>::from(block)
+    };
+    let life: Vec<u8> = (0..4096).flat_map(block).collect();
+    life.into_iter().cycle().take(len).collect()
+}
+
+fn is_the_keystream(command_line: &str) {
+    let workspace = Workspace::new(KernelName::V6_12, "KEY=0");
+    let mut guest = workspace.boot_and_load(None, command_line);
+    contains(&log(&mut guest), &["keystream of the key 0"]);
+    for len in [1, 16, 255, 4095, 4097, 65_536, 200_003] {
+        let read = format!("dd if=/dev/squall of=/tmp/read bs={len} count=1");
+        ok(&mut guest, &read);
+        let got = guest.read_file("/tmp/read").expect("a file");
+        assert!(got == known(len), "{len} bytes");
+    }
+}
+
+fn a_long_read_is_aes_256_in_counter_mode() {
+    is_the_keystream("");
+}
+
+fn without_vaes_it_is_the_same() {
+    is_the_keystream("clearcpuid=vaes");
+}
+
+fn without_aes_there_is_no_device() {
+    let workspace = Workspace::new(KernelName::V6_12, "");
+    let mut guest = workspace.boot(None, "clearcpuid=aes");
+    let refused = fails(&mut guest, &format!("insmod {DEVICE}"));
+    contains(&refused, &["No such device"]);
+    let log = ok(&mut guest, "dmesg");
+    contains(&log, &["squall: refused: this CPU has no AES instructions"]);
+}
+
+/// The control: what is repeated is seen.
+fn readers_of_a_known_key_get_the_same() {
+    let workspace = Workspace::new(KernelName::V6_12, "KEY=0");
+    let mut guest = workspace.boot_and_load(None, "");
+    let repeats = ok(&mut guest, "device readers /dev/squall");
+    assert_ne!(repeats, "0 of 524288\n");
+}
+
+/// The lengths of reads at the time of a snapshot: of a short one, of one with a key, and of one with two.
+const LENS: [usize; 3] = [16, 4096, 128 << 10];
+
+/// A read: the cycle counter before and after, and its first and last 8 bytes.
+type Draw = [u64; 4];
+
+/// What two clones read of the device after they were resumed, for each of [`LENS`].
+struct Clones {
+    reads: [[Vec<Draw>; 2]; LENS.len()],
+}
+
+impl Clones {
+    /// Stops a guest whose processes read, and resumes it twice with other identities.
+    fn of(workspace: &Workspace) -> Clones {
+        let mut guest = workspace.boot_and_load(Some(IDENTITY), "");
+        for len in LENS {
+            let read = format!("exec device draws /dev/squall {len} /tmp/since > /tmp/draws-{len}");
+            guest.start(&read).expect("a job");
+        }
+        wait_until_ok(&mut guest, "[ $(pidof device | wc -w) = 3 ]");
+        ok(&mut guest, "sleep 1; device now > /tmp/since; sleep 0.1");
+        let snapshot = guest.snapshot(workspace.guests.path("snapshot"));
+        let snapshot = snapshot.expect("a snapshot");
+        let [one, other] = OTHERS.map(|identity| {
+            let mut guest = workspace.resume(&snapshot, identity);
+            ok(&mut guest, "killall -TERM device");
+            wait_until_ok(&mut guest, "! pidof device");
+            is_sound(&mut guest);
+            LENS.map(|len| {
+                let read = guest.read_file(&format!("/tmp/draws-{len}"));
+                draws(&String::from_utf8(read.expect("a file")).expect("text"))
+            })
+        });
+        let pairs = one.into_iter().zip(other).map(|(one, other)| [one, other]);
+        let reads: Vec<_> = pairs.map(since_the_snapshot).collect();
+        Clones {
+            reads: reads.try_into().expect("three lengths"),
+        }
+    }
+
+    /// How many beginnings and ends are the same in both clones, among reads of these lengths that began there. Keys
+    /// may go to reads of another length, but begin alike.
+    fn repeats(&self, lens: &[usize]) -> usize {
+        let [one, other] = [0, 1].map(|clone| {
+            let of_len = LENS.iter().zip(&self.reads);
+            let chosen = of_len.filter(|(len, _)| lens.contains(len));
+            // The first may have had its bytes when the machine was stopped.
+            let begun = chosen.flat_map(|(_, reads)| reads[clone].iter().skip(1));
+            let ends: BTreeSet<u64> = begun.flat_map(|draw| [draw[2], draw[3]]).collect();
+            assert!(!ends.is_empty());
+            ends
+        });
+        one.intersection(&other).count()
+    }
+
+    /// Whether reads during which the machine was stopped begin with the same bytes in both clones, and go on with
+    /// others.
+    fn share_a_beginning(&self) -> bool {
+        self.reads.iter().any(|[one, other]| {
+            let (Some(one), Some(other)) = (one.first(), other.first()) else {
+                return false;
+            };
+            one[2] == other[2] && one[3] != other[3]
+        })
+    }
+}
+
+fn draws(output: &str) -> Vec<Draw> {
+    let number = |word: &str| u64::from_str_radix(word, 16).expect("a number");
+    let draw = |line: &str| {
+        let words: Vec<u64> = line.split(' ').map(number).collect();
+        Draw::try_from(words).expect("four words")
+    };
+    output.lines().map(draw).collect()
+}
+
+/// Without the reads that ended before the snapshot, which both have at the same cycles.
+fn since_the_snapshot([one, other]: [Vec<Draw>; 2]) -> [Vec<Draw>; 2] {
+    let ends = |draws: &[Draw]| draws.iter().map(|draw| draw[1]).collect::<BTreeSet<_>>();
+    let before = &ends(&one) & &ends(&other);
+    assert!(!before.is_empty(), "the program has forgotten the snapshot");
+    [one, other].map(|draws| {
+        let is_new = |draw: &Draw| !before.contains(&draw[1]);
+        draws.into_iter().filter(is_new).collect()
+    })
+}
+
+/// vmgenid's page, or a copy of it, and a device whose nonce has nothing else.
+fn clones_with_page(variable: &str) -> Clones {
+    let modules = [(PAGE, variable), (DEVICE, "NONCE=id")];
+    Clones::of(&Workspace::with(KernelName::V6_12, &modules))
+}
+
+fn with_vmgenids_page_no_clone_repeats_a_read() {
+    let clones = clones_with_page("");
+    assert_eq!(clones.repeats(&LENS), 0);
+    assert!(!clones.share_a_beginning());
+}
+
+/// The control: it is the page that keeps clones apart.
+fn with_a_copy_of_the_page_clones_repeat_reads() {
+    assert_ne!(clones_with_page("COPY=1").repeats(&LENS), 0);
+}
+
+fn without_the_page_no_clone_repeats_a_long_read() {
+    let clones = Clones::of(&Workspace::new(KernelName::V6_12, ""));
+    assert_eq!(clones.repeats(&LENS[1..]), 0);
+}
+
+/// The control: it is the cycle counter and the random instruction that keep them apart.
+fn without_the_page_and_the_cpus_part_clones_repeat_reads() {
+    let clones = Clones::of(&Workspace::new(KernelName::V6_12, "NONCE=id"));
+    assert_ne!(clones.repeats(&LENS[1..]), 0);
+}
+
+fn open_files_keep_the_module_loaded() {
+    let workspace = Workspace::with(KernelName::V6_12, &[(PAGE, ""), (DEVICE, "")]);
+    let mut guest = workspace.boot_and_load(Some(IDENTITY), "");
+    assert_eq!(log(&mut guest), "/dev/squall, with vmgenid's page\n");
+    let open = "exec 3< /dev/squall; head -c 100 <&3 | wc -c > /tmp/read; exec sleep 1000";
+    let job = guest.start(open).expect("a job");
+    wait_until_ok(&mut guest, "grep -q 100 /tmp/read");
+    contains(&fails(&mut guest, "rmmod squall"), &["in use"]);
+    contains(&fails(&mut guest, "rmmod squall_vmgenid"), &["in use"]);
+    guest.kill(job).expect("an end");
+    wait_until_ok(&mut guest, "rmmod squall");
+    ok(&mut guest, "rmmod squall_vmgenid");
+    is_sound(&mut guest);
+}
+
+fn the_device_is_loaded_and_unloaded_under_load() {
+    let workspace = Workspace::new(KernelName::V6_12, "");
+    let mut guest = workspace.boot(None, "");
+    let users = "for user in 1 2 3; do while [ ! -e /tmp/end ]; do \
+        head -c 70000 /dev/squall | wc -c; head -c 20 /dev/squall | wc -c; done & done";
+    let users = format!("{{ {users}; wait; }} >> /tmp/read 2> /dev/null");
+    ok(&mut guest, ": > /tmp/read");
+    let job = guest.start(&users).expect("a job");
+    let turn = format!(
+        "before=$(grep -c 70000 /tmp/read)
+        insmod {DEVICE} || exit
+        until [ $(grep -c 70000 /tmp/read) -gt $((before + 3)) ]; do sleep 0.01; done
+        until rmmod squall; do :; done"
+    );
+    let turns = format!("for turn in $(seq 20); do {turn}; done 2> /dev/null");
+    ok(&mut guest, &turns);
+    ok(&mut guest, "touch /tmp/end");
+    let end = guest.finish(job, TIMEOUT).expect("an answer");
+    end.expect("an end");
+    is_sound(&mut guest);
+}
