@@ -1,0 +1,317 @@
+"""What `squall.cuda` needs of NVIDIA's driver and of NVRTC, by ctypes: so nothing of CUDA is needed to build or install.
+
+It compiles ``_cuda_kernels.cu`` for the GPU at hand, keeps the result in the user's cache, and launches kernels. A kernel
+of ChaCha20 reads its key from a slot of memory of the CPU that the GPU can read, and erases it there.
+"""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import functools
+import glob
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+
+LIBRARY = "libcuda.so.1"
+SOURCE = Path(__file__).with_name("_cuda_kernels.cu")
+
+# Without contraction the CPU and the GPU compute the same numbers.
+OPTIONS = ["--std=c++17", "--fmad=false", "--device-int128"]
+
+
+class Job(ctypes.Structure):
+    """The parameter of a kernel: see ``_cuda_kernels.cu``."""
+
+    _fields_ = [
+        *((name, c_uint64) for name in ["out", "first", "count", "low", "span", "root", "slot"]),
+        ("number", c_uint32),
+        ("size", c_uint32),
+    ]
+
+
+class AesJob(ctypes.Structure):
+    _fields_ = [("job", Job), ("keys", c_uint32 * 60)]
+
+
+class Slot(ctypes.Structure):
+    _fields_ = [("key", c_uint32 * 8), ("full", c_uint32), ("padding", c_uint32 * 7)]
+
+
+SLOTS = 1024
+
+FUNCTIONS = {
+    "cuInit": [c_uint],
+    "cuDriverGetVersion": [POINTER(c_int)],
+    "cuDeviceGetCount": [POINTER(c_int)],
+    "cuDeviceGet": [POINTER(c_int), c_int],
+    "cuDeviceGetAttribute": [POINTER(c_int), c_int, c_int],
+    "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
+    "cuCtxPushCurrent_v2": [c_void_p],
+    "cuCtxPopCurrent_v2": [POINTER(c_void_p)],
+    "cuCtxSynchronize": [],
+    "cuModuleLoadData": [POINTER(c_void_p), c_char_p],
+    "cuModuleGetFunction": [POINTER(c_void_p), c_void_p, c_char_p],
+    "cuMemHostAlloc": [POINTER(c_void_p), c_size_t, c_uint],
+    "cuPointerGetAttribute": [c_void_p, c_int, c_uint64],
+    "cuStreamIsCapturing": [c_void_p, POINTER(c_int)],
+    "cuStreamSynchronize": [c_void_p],
+    "cuLaunchKernel": [c_void_p, *[c_uint] * 7, c_void_p, POINTER(c_void_p), c_void_p],
+}
+
+# Of cuda.h.
+MULTIPROCESSORS, MAJOR, MINOR = 16, 75, 76
+PORTABLE_AND_MAPPED = 3
+DEVICE_ORDINAL = 9
+
+
+class CudaError(RuntimeError):
+    """The driver or the compiler of CUDA refused."""
+
+
+class Driver:
+    """The driver, of which there is one in a process."""
+
+    def __init__(self):
+        try:
+            library = ctypes.CDLL(LIBRARY)
+        except OSError:
+            raise CudaError(f"there is no NVIDIA driver: {LIBRARY} cannot be loaded") from None
+        self._text = library.cuGetErrorString
+        for name, types in FUNCTIONS.items():
+            function = getattr(library, name)
+            function.argtypes = types
+            function.errcheck = self._check
+            setattr(self, name, function)
+        self.cuInit(0)
+        count = c_int()
+        self.cuDeviceGetCount(byref(count))
+        if count.value == 0:
+            raise CudaError("there is no GPU: the NVIDIA driver names none")
+        self._process = os.getpid()
+        self._devices = {}
+        self._lock = threading.Lock()
+        self._count = count.value
+
+    def _check(self, status, function, arguments):
+        if status:
+            text = c_char_p()
+            self._text(status, byref(text))
+            reason = (text.value or b"an unknown error").decode()
+            raise CudaError(f"{function.__name__}: {reason} ({status})")
+
+    def device(self, number):
+        """Return the GPU with this number."""
+        if os.getpid() != self._process:
+            raise CudaError("a forked child process cannot use the GPU: start it with the method 'spawn'")
+        with self._lock:
+            if number not in self._devices:
+                if not 0 <= number < self._count:
+                    raise ValueError(f"there is no GPU {number}: the driver names {self._count}")
+                self._devices[number] = Device(self, number)
+            return self._devices[number]
+
+    def device_of(self, address):
+        """Return the number of the GPU that an address belongs to."""
+        number = c_int()
+        self.cuPointerGetAttribute(ctypes.addressof(number), DEVICE_ORDINAL, address)
+        return number.value
+
+    @functools.cached_property
+    def version(self):
+        """The newest CUDA that the driver supports, as (12, 9)."""
+        version = c_int()
+        self.cuDriverGetVersion(byref(version))
+        return version.value // 1000, version.value % 1000 // 10
+
+
+@functools.cache
+def driver():
+    return Driver()
+
+
+class Device:
+    """A GPU: its kernels, compiled, and slots for keys."""
+
+    def __init__(self, driver, number):
+        self._driver = driver
+        handle, self._context = c_int(), c_void_p()
+        driver.cuDeviceGet(byref(handle), number)
+        self.processors, major, minor = (
+            self._attribute(handle, attribute) for attribute in (MULTIPROCESSORS, MAJOR, MINOR)
+        )
+        # The context of PyTorch, CuPy, Numba and JAX too.
+        driver.cuDevicePrimaryCtxRetain(byref(self._context), handle)
+        self._module, memory = c_void_p(), c_void_p()
+        binary = compiled(major, minor, driver.version)
+        with self:
+            driver.cuModuleLoadData(byref(self._module), binary)
+            driver.cuMemHostAlloc(byref(memory), SLOTS * ctypes.sizeof(Slot), PORTABLE_AND_MAPPED)
+        ctypes.memset(memory.value, 0, SLOTS * ctypes.sizeof(Slot))
+        self._slots = (Slot * SLOTS).from_address(memory.value)
+        self._free = collections.deque(range(SLOTS))
+        self._functions = {}
+
+    def _attribute(self, handle, attribute):
+        value = c_int()
+        self._driver.cuDeviceGetAttribute(byref(value), attribute, handle)
+        return value.value
+
+    def __enter__(self):
+        self._driver.cuCtxPushCurrent_v2(self._context)
+
+    def __exit__(self, *_):
+        self._driver.cuCtxPopCurrent_v2(byref(c_void_p()))
+
+    def launch(self, name, job, grid, threads, stream, key=None):
+        """Launch the kernel `name` on `stream`, an address, with `grid` blocks of `threads` threads.
+
+        A `key` of 32 bytes gets into a slot, which the kernel erases.
+        """
+        parameters = (c_void_p * 1)(ctypes.addressof(job))
+        if key is None:
+            with self:
+                self._launch(name, grid, threads, stream, parameters)
+            return
+        # Nobody else has the slot meanwhile, in any thread.
+        try:
+            number = self._free.popleft()
+        except IndexError:
+            raise CudaError(f"more than {SLOTS} threads ask for numbers at once") from None
+        slot = self._slots[number]
+        job.slot, job.number = ctypes.addressof(slot), number
+        try:
+            with self:
+                capturing = c_int()
+                self._driver.cuStreamIsCapturing(stream, byref(capturing))
+                if capturing.value:
+                    raise CudaError("the stream is being captured: a replayed graph would repeat the numbers")
+                if slot.full:
+                    self._driver.cuCtxSynchronize()
+                ctypes.memmove(slot.key, key, 32)
+                slot.full = 1
+                try:
+                    self._launch(name, grid, threads, stream, parameters)
+                except BaseException:
+                    ctypes.memset(slot.key, 0, 32)
+                    slot.full = 0
+                    raise
+        finally:
+            self._free.append(number)
+
+    def _launch(self, name, grid, threads, stream, parameters):
+        function = self._functions.get(name)
+        if function is None:
+            function = c_void_p()
+            self._driver.cuModuleGetFunction(byref(function), self._module, name.encode())
+            self._functions[name] = function
+        self._driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0, stream, parameters, None)
+
+    def wait(self, stream):
+        """Wait until all on the stream is done."""
+        with self:
+            self._driver.cuStreamSynchronize(stream)
+
+
+# The compiler.
+
+
+def compiled(major, minor, version):
+    """Return the kernels for a GPU of compute capability `major`.`minor`, from the cache if they are there."""
+    source = SOURCE.read_bytes()
+    nvrtc = Nvrtc(version)
+    options = [*OPTIONS, nvrtc.architecture(10 * major + minor)]
+    name = hashlib.sha256(repr((source, options, nvrtc.version)).encode()).hexdigest()
+    file = cache() / f"cuda-{name[:32]}"
+    try:
+        return file.read_bytes()
+    except OSError:
+        binary = nvrtc.compile(source, options)
+    try:
+        # Not readable by others, and whole or not at all.
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as new:
+            new.write(binary)
+        os.replace(new.name, file)
+    except OSError:
+        pass
+    return binary
+
+
+def cache():
+    """Return the folder of the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "squall"
+
+
+class Nvrtc:
+    """NVIDIA's compiler at run time: of PyTorch, of a package of PyPI, or of CUDA's toolkit."""
+
+    def __init__(self, newest):
+        for file in self._files(newest):
+            try:
+                self._library = ctypes.CDLL(file)
+                break
+            except OSError:
+                continue
+        else:
+            raise CudaError("NVRTC is not installed: run pip install nvidia-cuda-nvrtc-cu12")
+        major, minor = c_int(), c_int()
+        self._call("nvrtcVersion", byref(major), byref(minor))
+        self.version = major.value, minor.value
+
+    @staticmethod
+    def _files(newest):
+        """Return what may be NVRTC of a version that the driver understands, the newest first."""
+        majors = [major for major in (13, 12) if (major, 0) <= newest]
+        for major in majors:
+            for folder in sys.path:
+                for place in (f"cu{major}", "cuda_nvrtc"):
+                    yield from glob.glob(f"{glob.escape(folder)}/nvidia/{place}/lib/libnvrtc.so.{major}")
+            yield f"libnvrtc.so.{major}"
+            yield f"/usr/local/cuda-{major}/lib64/libnvrtc.so.{major}"
+        yield from (f"/usr/local/cuda/lib64/libnvrtc.so.{major}" for major in majors)
+
+    def _call(self, name, *arguments):
+        status = getattr(self._library, name)(*arguments)
+        if status:
+            raise CudaError(f"{name} fails ({status})")
+
+    def architecture(self, capability):
+        """Return the option for a GPU, or, if NVRTC is older than the GPU, for one that the driver can translate from."""
+        count = c_int()
+        self._call("nvrtcGetNumSupportedArchs", byref(count))
+        known = (c_int * count.value)()
+        self._call("nvrtcGetSupportedArchs", known)
+        if capability in known:
+            return f"--gpu-architecture=sm_{capability}"
+        older = [each for each in known if each < capability]
+        if not older:
+            raise CudaError(f"this GPU is too old for NVRTC {self.version[0]}.{self.version[1]}")
+        return f"--gpu-architecture=compute_{max(older)}"
+
+    def compile(self, source, options):
+        """Return the binary, or PTX for a virtual architecture."""
+        program = c_void_p()
+        self._call("nvrtcCreateProgram", byref(program), source, b"_cuda_kernels.cu", 0, None, None)
+        try:
+            list_of_options = (c_char_p * len(options))(*(option.encode() for option in options))
+            try:
+                self._call("nvrtcCompileProgram", program, len(options), list_of_options)
+            except CudaError:
+                log = self._get(program, "nvrtcGetProgramLog").rstrip(b"\0").decode()
+                raise CudaError(f"the kernels cannot be compiled: {log}") from None
+            return self._get(program, "nvrtcGetPTX" if "compute_" in options[-1] else "nvrtcGetCUBIN")
+        finally:
+            self._call("nvrtcDestroyProgram", byref(program))
+
+    def _get(self, program, name):
+        length = c_size_t()
+        self._call(f"{name}Size", program, byref(length))
+        content = ctypes.create_string_buffer(length.value)
+        self._call(name, program, content)
+        return content.raw
