@@ -52,6 +52,7 @@ FUNCTIONS = {
     "cuDeviceGet": [POINTER(c_int), c_int],
     "cuDeviceGetAttribute": [POINTER(c_int), c_int, c_int],
     "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
+    "cuCtxGetCurrent": [POINTER(c_void_p)],
     "cuCtxPushCurrent_v2": [c_void_p],
     "cuCtxPopCurrent_v2": [POINTER(c_void_p)],
     "cuCtxSynchronize": [],
@@ -86,8 +87,7 @@ class Driver:
         for name, types in FUNCTIONS.items():
             function = getattr(library, name)
             function.argtypes = types
-            function.errcheck = self._check
-            setattr(self, name, function)
+            setattr(self, name, self._checked(function))
         self.cuInit(0)
         count = c_int()
         self.cuDeviceGetCount(byref(count))
@@ -98,12 +98,15 @@ class Driver:
         self._lock = threading.Lock()
         self._count = count.value
 
-    def _check(self, status, function, arguments):
-        if status:
-            text = c_char_p()
-            self._text(status, byref(text))
-            reason = (text.value or b"an unknown error").decode()
-            raise CudaError(f"{function.__name__}: {reason} ({status})")
+    def _checked(self, function):
+        def call(*arguments):
+            if status := function(*arguments):
+                text = c_char_p()
+                self._text(status, byref(text))
+                reason = (text.value or b"an unknown error").decode()
+                raise CudaError(f"{function.__name__}: {reason} ({status})")
+
+        return call
 
     def device(self, number):
         """Return the GPU with this number."""
@@ -152,8 +155,9 @@ class Device:
         with self:
             driver.cuModuleLoadData(byref(self._module), binary)
             driver.cuMemHostAlloc(byref(memory), SLOTS * ctypes.sizeof(Slot), PORTABLE_AND_MAPPED)
-        ctypes.memset(memory.value, 0, SLOTS * ctypes.sizeof(Slot))
-        self._slots = (Slot * SLOTS).from_address(memory.value)
+        length, self._address = SLOTS * ctypes.sizeof(Slot), memory.value
+        ctypes.memset(self._address, 0, length)
+        self._slots = memoryview((ctypes.c_ubyte * length).from_address(self._address)).cast("B")
         self._free = collections.deque(range(SLOTS))
         self._functions = {}
 
@@ -173,44 +177,50 @@ class Device:
 
         A `key` of 32 bytes gets into a slot, which the kernel erases.
         """
+        current = c_void_p()
+        self._driver.cuCtxGetCurrent(byref(current))
+        # As PyTorch, CuPy and Numba have it.
+        if current.value == self._context.value:
+            self._launch(name, job, grid, threads, stream, key)
+        else:
+            with self:
+                self._launch(name, job, grid, threads, stream, key)
+
+    def _launch(self, name, job, grid, threads, stream, key):
+        driver = self._driver
+        function = self._functions.get(name)
+        if function is None:
+            function = c_void_p()
+            driver.cuModuleGetFunction(byref(function), self._module, name.encode())
+            self._functions[name] = function
         parameters = (c_void_p * 1)(ctypes.addressof(job))
         if key is None:
-            with self:
-                self._launch(name, grid, threads, stream, parameters)
+            driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0, stream, parameters, None)
             return
+        capturing = c_int()
+        driver.cuStreamIsCapturing(stream, byref(capturing))
+        if capturing.value:
+            raise CudaError("the stream is being captured: a replayed graph would repeat the numbers")
         # Nobody else has the slot meanwhile, in any thread.
         try:
             number = self._free.popleft()
         except IndexError:
             raise CudaError(f"more than {SLOTS} threads ask for numbers at once") from None
-        slot = self._slots[number]
-        job.slot, job.number = ctypes.addressof(slot), number
+        place = ctypes.sizeof(Slot) * number
+        key_of_slot, full = slice(place, place + 32), place + 32
         try:
-            with self:
-                capturing = c_int()
-                self._driver.cuStreamIsCapturing(stream, byref(capturing))
-                if capturing.value:
-                    raise CudaError("the stream is being captured: a replayed graph would repeat the numbers")
-                if slot.full:
-                    self._driver.cuCtxSynchronize()
-                ctypes.memmove(slot.key, key, 32)
-                slot.full = 1
-                try:
-                    self._launch(name, grid, threads, stream, parameters)
-                except BaseException:
-                    ctypes.memset(slot.key, 0, 32)
-                    slot.full = 0
-                    raise
+            if self._slots[full]:
+                driver.cuCtxSynchronize()
+            job.slot, job.number = self._address + place, number
+            self._slots[key_of_slot] = key
+            self._slots[full] = 1
+            try:
+                driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0, stream, parameters, None)
+            except BaseException:
+                self._slots[key_of_slot], self._slots[full] = bytes(32), 0
+                raise
         finally:
             self._free.append(number)
-
-    def _launch(self, name, grid, threads, stream, parameters):
-        function = self._functions.get(name)
-        if function is None:
-            function = c_void_p()
-            self._driver.cuModuleGetFunction(byref(function), self._module, name.encode())
-            self._functions[name] = function
-        self._driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0, stream, parameters, None)
 
     def wait(self, stream):
         """Wait until all on the stream is done."""

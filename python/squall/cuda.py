@@ -386,7 +386,8 @@ class _Array:
             if is_jax and not is_new:
                 raise TypeError("an array of JAX cannot be changed: use default_rng(framework='jax')")
             if hasattr(x, "__cuda_array_interface__"):
-                self._take_interface(x.__cuda_array_interface__)
+                # JAX says that it is read-only.
+                self._take_interface(x.__cuda_array_interface__, may_be_read_only=is_new)
             elif hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
                 self._take_dlpack(x)
             else:
@@ -411,10 +412,10 @@ class _Array:
         self.dtype, self.device = _name(x.dtype), x.device.index
         self.stream = torch.cuda.current_stream(self.device).cuda_stream
 
-    def _take_interface(self, interface):
+    def _take_interface(self, interface, may_be_read_only):
         """See the CUDA Array Interface, version 3, in the documentation of Numba."""
         self.address, is_read_only = interface["data"]
-        if is_read_only:
+        if is_read_only and not may_be_read_only:
             raise ValueError("the array is read-only")
         kind, self.size = interface["typestr"][1], int(interface["typestr"][2:])
         name = {"i": "int", "u": "uint", "f": "float"}.get(kind, "another of kind " + kind)

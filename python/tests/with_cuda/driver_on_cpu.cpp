@@ -133,6 +133,7 @@ extern "C" {
 int capturing = 0, failing = 0;
 unsigned last_grid = 0, next_grid = 0;
 void *last_stream = nullptr;
+static thread_local void *current = nullptr;
 float normal32_of_word(unsigned word) { return normal32(word); }
 double normal64_of_word(unsigned long long word) { return normal64(word); }
 
@@ -142,8 +143,9 @@ int cuGetErrorString(int, const char **text) { return *text = "an error of the d
 int cuDeviceGetCount(int *count) { return *count = 1, 0; }
 int cuDeviceGet(int *device, int number) { return *device = number, 0; }
 int cuDevicePrimaryCtxRetain(void **context, int) { return *context = &scheduler, 0; }
-int cuCtxPushCurrent_v2(void *) { return 0; }
-int cuCtxPopCurrent_v2(void **) { return 0; }
+int cuCtxGetCurrent(void **context) { return *context = current, 0; }
+int cuCtxPushCurrent_v2(void *context) { return current = context, 0; }
+int cuCtxPopCurrent_v2(void **) { return current = nullptr, 0; }
 int cuCtxSynchronize() { return 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
     return *value = attribute == 16 ? 2 : attribute == 75 ? 9 : 0, 0;
@@ -163,6 +165,7 @@ int cuLaunchKernel(void *function, unsigned grid, unsigned, unsigned, unsigned b
     static std::mutex one_at_a_time;
     std::lock_guard<std::mutex> guard(one_at_a_time);
     if (failing) return 1;
+    if (current != &scheduler) return 201;  // CUDA_ERROR_INVALID_CONTEXT
     last_stream = stream, last_grid = grid;
     entry = ((Kernel *)function)->run, argument = parameters[0];
     gridDim.x = next_grid ? next_grid : grid, blockDim.x = block;

@@ -62,7 +62,7 @@ def test_keys_are_erased(gpu):
     ctypes.c_int.in_dll(gpu, "failing").value = 1
     with pytest.raises(cuda.CudaError, match="cuLaunchKernel: an error of the driver"):
         draw(0)
-    assert not any(bytes(slots)) and len(device()._free) == len(slots)
+    assert not any(bytes(slots)) and len(device()._free) == _cuda_driver.SLOTS
 
 
 def test_control_keys_that_are_not_erased_are_found(use):
@@ -80,7 +80,7 @@ def test_a_replay_has_no_key(gpu):
     # Its numbers are the same by design.
     cuda.Stream(bytes(32)).readinto(out)
     ctypes.c_int.in_dll(gpu, "capturing").value = 0
-    job = _cuda_driver.Job(out=out.address, count=10, size=1, slot=ctypes.addressof(device()._slots[0]))
+    job = _cuda_driver.Job(out=out.address, count=10, size=1, slot=device()._address)
     ours, child = device(), os.fork()
     if child == 0:
         try:
@@ -108,7 +108,12 @@ def test_a_forked_child_is_refused(gpu):
 
 def test_streams_of_arrays(gpu):
     last = ctypes.c_void_p.in_dll(gpu, "last_stream")
-    for interface, stream, expected in [({}, None, None), ({"stream": 1}, None, 1), ({"stream": 77}, None, 77), ({}, 5, 5)]:
+    for interface, stream, expected in [
+        ({}, None, None),
+        ({"stream": 1}, None, 1),
+        ({"stream": 77}, None, 77),
+        ({}, 5, 5),
+    ]:
         cuda.fill(OnCpu("|u1", 10, **interface), stream=stream)
         assert last.value == expected
     cuda.Stream(bytes(32)).readinto(OnCpu("|u1", 10), stream=9)
@@ -209,7 +214,11 @@ def test_seeds(gpu, np):
 
 def test_arguments_that_are_wrong(gpu):
     for call, error, message in [
-        (lambda: cuda.default_rng(framework="tf"), ValueError, "must be one of 'torch', 'cupy', 'numba', 'jax'"),
+        (
+            lambda: cuda.default_rng(framework="tf"),
+            ValueError,
+            "must be one of 'torch', 'cupy', 'numba', 'jax'",
+        ),
         (lambda: rng(-1), ValueError, "negative"),
         (lambda: rng().random(-1), ValueError, "must not be negative"),
         (lambda: rng().random(1.5), TypeError, "float"),
@@ -277,10 +286,10 @@ def test_tensors(gpu, monkeypatch):
         def __init__(self, count):
             self.memory = OnCpu("<f4", count)
 
-        is_contiguous = lambda self: self.contiguous  # noqa: E731
-        data_ptr = lambda self: self.memory.address  # noqa: E731
-        numel = lambda self: self.memory.count  # noqa: E731
-        element_size = lambda self: 4  # noqa: E731
+        is_contiguous = lambda self: self.contiguous
+        data_ptr = lambda self: self.memory.address
+        numel = lambda self: self.memory.count
+        element_size = lambda self: 4
 
     torch.Tensor, torch.strided, torch.float32 = Tensor, "strided", "torch.float32"
     torch.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=123))
