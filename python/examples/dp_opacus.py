@@ -1,7 +1,7 @@
 """Opacus with the exact noise of dp_sgd.py: an optimizer in place of its DPOptimizer. Not run with a GPU yet.
 
-    model, optimizer, loader = PrivacyEngine().make_private(...)
-    optimizer = ExactOptimizer.of(optimizer)
+model, optimizer, loader = PrivacyEngine().make_private(...)
+optimizer = ExactOptimizer.of(optimizer)
 """
 
 import torch

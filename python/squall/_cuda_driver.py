@@ -39,6 +39,9 @@ class AesJob(ctypes.Structure):
     _fields_ = [("job", Job), ("keys", c_uint32 * 60)]
 
 
+_Parameters = c_void_p * 1
+
+
 class Slot(ctypes.Structure):
     _fields_ = [("key", c_uint32 * 8), ("full", c_uint32), ("padding", c_uint32 * 7)]
 
@@ -58,6 +61,8 @@ FUNCTIONS = {
     "cuCtxSynchronize": [],
     "cuModuleLoadData": [POINTER(c_void_p), c_char_p],
     "cuModuleGetFunction": [POINTER(c_void_p), c_void_p, c_char_p],
+    "cuFuncSetAttribute": [c_void_p, c_int, c_int],
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor": [POINTER(c_int), c_void_p, c_int, c_size_t],
     "cuMemHostAlloc": [POINTER(c_void_p), c_size_t, c_uint],
     "cuPointerGetAttribute": [c_void_p, c_int, c_uint64],
     "cuStreamIsCapturing": [c_void_p, POINTER(c_int)],
@@ -69,6 +74,10 @@ FUNCTIONS = {
 MULTIPROCESSORS, MAJOR, MINOR = 16, 75, 76
 PORTABLE_AND_MAPPED = 3
 DEVICE_ORDINAL = 9
+MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+
+# Of the tables of AES: see ``_cuda_kernels.cu``.
+AES_SHARED = 1 << 16
 
 
 class CudaError(RuntimeError):
@@ -93,8 +102,8 @@ class Driver:
         self.cuDeviceGetCount(byref(count))
         if count.value == 0:
             raise CudaError("there is no GPU: the NVIDIA driver names none")
-        self._process = os.getpid()
-        self._devices = {}
+        self._devices, self._is_child = {}, False
+        os.register_at_fork(after_in_child=self._refuse)
         self._lock = threading.Lock()
         self._count = count.value
 
@@ -110,7 +119,10 @@ class Driver:
 
     def device(self, number):
         """Return the GPU with this number."""
-        if os.getpid() != self._process:
+        device = self._devices.get(number)
+        if device is not None:
+            return device
+        if self._is_child:
             raise CudaError("a forked child process cannot use the GPU: start it with the method 'spawn'")
         with self._lock:
             if number not in self._devices:
@@ -118,6 +130,9 @@ class Driver:
                     raise ValueError(f"there is no GPU {number}: the driver names {self._count}")
                 self._devices[number] = Device(self, number)
             return self._devices[number]
+
+    def _refuse(self):
+        self._devices, self._is_child = {}, True
 
     def device_of(self, address):
         """Return the number of the GPU that an address belongs to."""
@@ -172,30 +187,27 @@ class Device:
     def __exit__(self, *_):
         self._driver.cuCtxPopCurrent_v2(byref(c_void_p()))
 
-    def launch(self, name, job, grid, threads, stream, key=None):
-        """Launch the kernel `name` on `stream`, an address, with `grid` blocks of `threads` threads.
+    def launch(self, name, job, blocks, threads, stream, put_key=None):
+        """Launch the kernel `name` on `stream`, an address, with at most `blocks` blocks of `threads` threads.
 
-        A `key` of 32 bytes gets into a slot, which the kernel erases.
+        `put_key` puts a key of 32 bytes into the buffer that it is called with, which the kernel erases.
         """
         current = c_void_p()
         self._driver.cuCtxGetCurrent(byref(current))
         # As PyTorch, CuPy and Numba have it.
         if current.value == self._context.value:
-            self._launch(name, job, grid, threads, stream, key)
+            self._launch(name, job, blocks, threads, stream, put_key)
         else:
             with self:
-                self._launch(name, job, grid, threads, stream, key)
+                self._launch(name, job, blocks, threads, stream, put_key)
 
-    def _launch(self, name, job, grid, threads, stream, key):
+    def _launch(self, name, job, blocks, threads, stream, put_key):
         driver = self._driver
-        function = self._functions.get(name)
-        if function is None:
-            function = c_void_p()
-            driver.cuModuleGetFunction(byref(function), self._module, name.encode())
-            self._functions[name] = function
-        parameters = (c_void_p * 1)(ctypes.addressof(job))
-        if key is None:
-            driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0, stream, parameters, None)
+        function, most, shared = self._functions.get(name) or self._find(name, threads)
+        parameters = _Parameters(ctypes.addressof(job))
+        grid = min(most, blocks)
+        if put_key is None:
+            driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, shared, stream, parameters, None)
             return
         capturing = c_int()
         driver.cuStreamIsCapturing(stream, byref(capturing))
@@ -212,15 +224,27 @@ class Device:
             if self._slots[full]:
                 driver.cuCtxSynchronize()
             job.slot, job.number = self._address + place, number
-            self._slots[key_of_slot] = key
-            self._slots[full] = 1
             try:
-                driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, 0, stream, parameters, None)
+                put_key(self._slots[key_of_slot])
+                self._slots[full] = 1
+                driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, shared, stream, parameters, None)
             except BaseException:
                 self._slots[key_of_slot], self._slots[full] = bytes(32), 0
                 raise
         finally:
             self._free.append(number)
+
+    def _find(self, name, threads):
+        """Return a kernel, how many blocks of it the GPU runs at once, and the bytes of shared memory for a block."""
+        function, most = c_void_p(), c_int()
+        shared = AES_SHARED if name.startswith("aes256") else 0
+        self._driver.cuModuleGetFunction(byref(function), self._module, name.encode())
+        if shared:
+            self._driver.cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+        occupancy = self._driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
+        occupancy(byref(most), function, threads, shared)
+        self._functions[name] = function, most.value * self.processors, shared
+        return self._functions[name]
 
     def wait(self, stream):
         """Wait until all on the stream is done."""

@@ -247,8 +247,23 @@ __device__ u64 wide_integer(u64 low, u64 high, const Job &job) {
 
 // ---- Arrays
 
-// Whether 16 bytes of elements can be stored at once.
-__device__ bool stores_16(const Job &job, u32 size) { return (job.out - job.first * size) % 16 == 0; }
+// Chunks are the keystream's parts of 16 bytes. Those from `begin` on, `count` of them, have elements of the job alone and
+// are stored at once, chunk c at `base` + 16 * c.
+struct Whole {
+    u64 begin, count, base;
+};
+
+template <int KIND>
+__device__ Whole whole_chunks(const Job &job) {
+    const u32 per_chunk = elements_in_16(KIND), size = 16 / per_chunk;
+    Whole whole = {(job.first + per_chunk - 1) / per_chunk, 0, job.out - job.first * size};
+    // The end may be 2^64.
+    u64 end = (job.first + (job.count - 1)) / per_chunk, last = (job.first + (job.count - 1)) % per_chunk;
+    end += last == per_chunk - 1;
+    bool fits = whole.base % 16 == 0 && (KIND != INTEGERS || job.size == 8) && KIND != WIDE_INTEGERS;
+    if (fits && end > whole.begin) whole.count = end - whole.begin;
+    return whole;
+}
 
 __device__ void store(const Job &job, u64 place, u64 value, u32 size) {
     u64 address = job.out + place * size;
@@ -259,10 +274,10 @@ __device__ void store(const Job &job, u64 place, u64 value, u32 size) {
     if (size == 8) *(u64 *)address = value;
 }
 
-// Makes elements of the keystream's 16 bytes number `chunk`, and stores those that belong to the job. `key` is null for
-// AES.
+// Makes elements of a chunk, and stores those that belong to the job; `base` is that of whole chunks, or 0. `key` is null
+// for AES.
 template <int KIND>
-__device__ __forceinline__ void make(const Job &job, u64 chunk, uint4 words, const u32 *key, bool at_once) {
+__device__ __forceinline__ void make(const Job &job, u64 chunk, uint4 words, const u32 *key, u64 base) {
     const u32 per_chunk = elements_in_16(KIND);
     u64 element = chunk * per_chunk, place = element - job.first;
     u64 low = (u64)words.y << 32 | words.x, high = (u64)words.w << 32 | words.z;
@@ -287,8 +302,8 @@ __device__ __forceinline__ void make(const Job &job, u64 chunk, uint4 words, con
         words.x = (u32)low, words.y = (u32)(low >> 32), words.z = (u32)high, words.w = (u32)(high >> 32);
     }
     const u32 size = 16 / per_chunk;
-    if (at_once && place < job.count && job.count - place >= per_chunk) {
-        __stcs((uint4 *)(job.out + place * size), words);
+    if (base) {
+        __stcs((uint4 *)(base + 16 * chunk), words);
     } else if (KIND == INTEGERS) {
         store(job, place, low, job.size), store(job, place + 1, high, job.size);
     } else {
@@ -312,7 +327,7 @@ __device__ __forceinline__ void chacha20_array(const Job &job) {
     __shared__ uint4 all_rows[CHACHA20_THREADS * 5];
     take_key(job, key);
     const u32 per_chunk = elements_in_16(KIND), lane = threadIdx.x % 32;
-    const bool at_once = stores_16(job, 16 / per_chunk) && (KIND != INTEGERS || job.size == 8);
+    const Whole whole = whole_chunks<KIND>(job);
     const u64 begin = job.first / per_chunk / 4, end = (job.first + (job.count - 1)) / per_chunk / 4 + 1;
     const u64 warps = (u64)gridDim.x * (CHACHA20_THREADS / 32);
     uint4 *rows = all_rows + threadIdx.x / 32 * 160;
@@ -324,10 +339,13 @@ __device__ __forceinline__ void chacha20_array(const Job &job) {
         for (int i = 0; i < 4; i++)
             rows[lane * 5 + i] = make_uint4(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]);
         __syncwarp();
+        // Of all 128 chunks of the warp, so that no thread has to ask for its own.
+        const u64 first = 4 * block;
+        const bool all = first >= whole.begin && first - whole.begin + 128 <= whole.count;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             u32 chunk = 32 * i + lane;
-            make<KIND>(job, 4 * block + chunk, rows[chunk / 4 * 5 + chunk % 4], key, at_once);
+            make<KIND>(job, first + chunk, rows[chunk / 4 * 5 + chunk % 4], key, all ? whole.base : 0);
         }
         __syncwarp();
     }
@@ -362,25 +380,46 @@ __device__ constexpr Table make_table() {
 __constant__ Table TABLE = make_table();
 
 #define AES_THREADS 512
-#define BYTE(word, number) __byte_perm(word, 0, 0x4440 | (number))
+// Where the table has a row of 256 bytes for each byte: a copy of the entry for the bank of each lane of a warp, and a copy
+// rotated by two bytes for each. The CPU gives a kernel this memory when it launches it.
+#define AES_SHARED (256 * 256)
+#ifndef DYNAMIC_SHARED
+#define DYNAMIC_SHARED(name) extern __shared__ u32 name[]
+#endif
 
-// What a byte in a row contributes, but for the rotation. Each lane of a warp has a copy of the table in a bank of its own.
+// What a byte of a word contributes to a column, for the rows 0 and 1, and 2 and 3: these are rotated already. A byte
+// permutation makes the place in the row of the byte of both.
 struct Lookup {
-    const u32 *table;
-    __device__ __forceinline__ u32 operator()(u32 word, int row) const { return table[BYTE(word, row) * 32]; }
+    const u8 *table;
+    u32 lane;  // four times its number
+    __device__ __forceinline__ u32 place(u32 word, int number) const {
+        return __byte_perm(word, lane, 0x6604 | number << 4);
+    }
+    __device__ __forceinline__ u32 plain(u32 word, int number) const {
+        return *(const u32 *)(table + place(word, number));
+    }
+    __device__ __forceinline__ u32 rotated(u32 word, int number) const {
+        return *(const u32 *)(table + place(word, number) + 128);
+    }
 };
 
 __device__ __forceinline__ u32 rotate(u32 word, u32 bits) { return __funnelshift_l(word, word, bits); }
 
+// A column of SubBytes, ShiftRows and MixColumns of four columns, and a round key.
+__device__ __forceinline__ u32 column(const Lookup &at, u32 a, u32 b, u32 c, u32 d, u32 key) {
+    return at.plain(a, 0) ^ at.rotated(c, 2) ^ key ^ rotate(at.plain(b, 1) ^ at.rotated(d, 3), 8);
+}
+
 template <int KIND>
 __device__ __forceinline__ void aes256_array(const AesJob &aes) {
-    __shared__ u32 copies[256 * 32];
-    for (u32 i = threadIdx.x; i < 256 * 32; i += AES_THREADS) copies[i] = TABLE.of[i / 32];
+    DYNAMIC_SHARED(table);
+    for (u32 i = threadIdx.x; i < AES_SHARED / 4; i += AES_THREADS)
+        table[i] = rotate(TABLE.of[i / 64], i % 64 / 32 * 16);
     __syncthreads();
-    const Lookup at = {copies + threadIdx.x % 32};
+    const Lookup at = {(const u8 *)table, threadIdx.x % 32 * 4};
     const Job &job = aes.job;
     const u32 *k = aes.keys, per_chunk = elements_in_16(KIND);
-    const bool at_once = stores_16(job, 16 / per_chunk) && (KIND != INTEGERS || job.size == 8);
+    const Whole whole = whole_chunks<KIND>(job);
     const u64 end = (job.first + (job.count - 1)) / per_chunk + 1;
     u64 block = job.first / per_chunk + (u64)blockIdx.x * AES_THREADS + threadIdx.x;
     // What the first round makes of all but the counter's low word.
@@ -389,31 +428,31 @@ __device__ __forceinline__ void aes256_array(const AesJob &aes) {
         if ((u32)(block >> 32) != high) {
             high = (u32)(block >> 32);
             u32 s2 = __byte_perm(high, 0, 0x0123) ^ k[2];
-            fixed[0] = at(k[0], 0) ^ rotate(at(k[1], 1), 8) ^ rotate(at(s2, 2), 16) ^ k[4];
-            fixed[1] = at(k[1], 0) ^ rotate(at(s2, 1), 8) ^ rotate(at(k[0], 3), 24) ^ k[5];
-            fixed[2] = at(s2, 0) ^ rotate(at(k[0], 2), 16) ^ rotate(at(k[1], 3), 24) ^ k[6];
-            fixed[3] = rotate(at(k[0], 1), 8) ^ rotate(at(k[1], 2), 16) ^ rotate(at(s2, 3), 24) ^ k[7];
+            fixed[0] = at.plain(k[0], 0) ^ rotate(at.plain(k[1], 1), 8) ^ at.rotated(s2, 2) ^ k[4];
+            fixed[1] = at.plain(k[1], 0) ^ rotate(at.plain(s2, 1) ^ at.rotated(k[0], 3), 8) ^ k[5];
+            fixed[2] = at.plain(s2, 0) ^ at.rotated(k[0], 2) ^ rotate(at.rotated(k[1], 3), 8) ^ k[6];
+            fixed[3] = rotate(at.plain(k[0], 1) ^ at.rotated(s2, 3), 8) ^ at.rotated(k[1], 2) ^ k[7];
         }
         u32 s3 = __byte_perm((u32)block, 0, 0x0123) ^ k[3];
-        u32 s[4] = {fixed[0] ^ rotate(at(s3, 3), 24), fixed[1] ^ rotate(at(s3, 2), 16),
-                    fixed[2] ^ rotate(at(s3, 1), 8), fixed[3] ^ at(s3, 0)}, t[4];
+        u32 s[4] = {fixed[0] ^ rotate(at.rotated(s3, 3), 8), fixed[1] ^ at.rotated(s3, 2),
+                    fixed[2] ^ rotate(at.plain(s3, 1), 8), fixed[3] ^ at.plain(s3, 0)}, t[4];
 #pragma unroll
         for (int round = 2; round < 14; round++) {
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                t[i] = at(s[i], 0) ^ rotate(at(s[(i + 1) % 4], 1), 8) ^ rotate(at(s[(i + 2) % 4], 2), 16) ^
-                       rotate(at(s[(i + 3) % 4], 3), 24) ^ k[4 * round + i];
+                t[i] = column(at, s[i], s[(i + 1) % 4], s[(i + 2) % 4], s[(i + 3) % 4], k[4 * round + i]);
 #pragma unroll
             for (int i = 0; i < 4; i++) s[i] = t[i];
         }
         // The last round has no MixColumns: the second byte of an entry is that of SubBytes alone.
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            u32 low = __byte_perm(at(s[i], 0), at(s[(i + 1) % 4], 1), 0x0051);
-            u32 upper = __byte_perm(at(s[(i + 2) % 4], 2), at(s[(i + 3) % 4], 3), 0x0051);
+            u32 low = __byte_perm(at.plain(s[i], 0), at.plain(s[(i + 1) % 4], 1), 0x0051);
+            u32 upper = __byte_perm(at.plain(s[(i + 2) % 4], 2), at.plain(s[(i + 3) % 4], 3), 0x0051);
             t[i] = __byte_perm(low, upper, 0x5410) ^ k[56 + i];
         }
-        make<KIND>(job, block, make_uint4(t[0], t[1], t[2], t[3]), nullptr, at_once);
+        u64 base = block - whole.begin < whole.count ? whole.base : 0;
+        make<KIND>(job, block, make_uint4(t[0], t[1], t[2], t[3]), nullptr, base);
     }
 }
 

@@ -69,7 +69,7 @@ def fill(x, /, *, stream=None):
     """
     array = _Array(x, stream)
     # The bytes that a store takes at once begin at a multiple of 16.
-    _make(array, "bytes", _squall.token_bytes(32), array.address % 16, array.count * array.size, size=1)
+    _make(array, "bytes", None, array.address % 16, array.count * array.size, size=1)
 
 
 class Stream:
@@ -277,7 +277,7 @@ class Generator:
         kernel = kernel.format(bits=8 * array.size)
         noise = kernel in ("laplace", "gaussian")
         if self._seed is None:
-            key, first = _squall.token_bytes(32), 0
+            key, first = None, 0
         else:
             if kernel in ("uniform32", "normal32"):
                 purpose += " of 32 bits"
@@ -347,20 +347,26 @@ _AES_THREADS = 512
 
 
 def _make(array, kernel, key, first, count, **parameters):
-    """Have the kernel fill an array with elements from number `first` on; `key` has 32 bytes, or 60 words for AES."""
+    """Have the kernel fill an array with elements from number `first` on.
+
+    `key` is the 60 words of AES-256, 32 bytes for ChaCha20, or None for a new key, which is drawn where the GPU reads it.
+    """
     if count == 0:
         return
     device = _cuda_driver.driver().device(array.device)
     job = Job(out=array.address, first=first, count=count, **parameters)
-    if isinstance(key, bytes):
+    if not isinstance(key, ctypes.Array):
         # A thread has a block of 64 bytes, or an element of noise.
-        threads = count if kernel in ("laplace", "gaussian") else _bytes_of_key(kernel, first, count) // 64 + 1
-        grid = min(8 * device.processors, -(-threads // _CHACHA20_THREADS))
-        device.launch(f"chacha20_{kernel}", job, grid, _CHACHA20_THREADS, array.stream, key)
+        threads = (
+            count if kernel in ("laplace", "gaussian") else _bytes_of_key(kernel, first, count) // 64 + 1
+        )
+        blocks = -(-threads // _CHACHA20_THREADS)
+        put_key = _squall.fill if key is None else lambda place: place.__setitem__(slice(None), key)
+        device.launch(f"chacha20_{kernel}", job, blocks, _CHACHA20_THREADS, array.stream, put_key)
     else:
         threads = _bytes_of_key(kernel, first, count) // 16 + 1
-        grid = min(4 * device.processors, -(-threads // _AES_THREADS))
-        device.launch(f"aes256_{kernel}", AesJob(job, key), grid, _AES_THREADS, array.stream)
+        blocks = -(-threads // _AES_THREADS)
+        device.launch(f"aes256_{kernel}", AesJob(job, key), blocks, _AES_THREADS, array.stream)
 
 
 def _bytes_of_key(kernel, first, count):

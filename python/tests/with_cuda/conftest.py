@@ -30,8 +30,17 @@ def build(tmp_path_factory):
                 source = source.replace(old, new)
             kernels, library = folder / f"{len(built)}.cu", folder / f"{len(built)}.so"
             kernels.write_text(source)
-            flags = "-std=c++17 -O1 -shared -fPIC -ffp-contract=off -Wall -Wextra -Werror -Wno-unknown-pragmas"
-            command = ["g++", *flags.split(), f'-DKERNELS="{kernels}"', HERE / "driver_on_cpu.cpp", "-o", library]
+            flags = (
+                "-std=c++17 -O1 -shared -fPIC -ffp-contract=off -Wall -Wextra -Werror -Wno-unknown-pragmas"
+            )
+            command = [
+                "g++",
+                *flags.split(),
+                f'-DKERNELS="{kernels}"',
+                HERE / "driver_on_cpu.cpp",
+                "-o",
+                library,
+            ]
             subprocess.run(command, check=True)
             built[replacements] = library
         return str(built[replacements])

@@ -96,7 +96,12 @@ def test_control_faults_are_found(use):
     use(("u32 s2 = __byte_perm(high, 0, 0x0123) ^ k[2]", "u32 s2 = k[2]"))
     assert aes_is_right_at(10_000) and not any(map(aes_is_right_at, AES_EDGES[:-1]))
     # The high word is looked at once only.
-    use(("if ((u32)(block >> 32) != high) {", "if ((u32)(block >> 32) != high && high == ~(u32)(block >> 32)) {"))
+    use(
+        (
+            "if ((u32)(block >> 32) != high) {",
+            "if ((u32)(block >> 32) != high && high == ~(u32)(block >> 32)) {",
+        )
+    )
     assert aes_is_right_at(10_000)
     use(("counter_high = (u32)(counter >> 32)", "counter_high = 0"))
     assert chacha20_is_right_at(10_240) and not any(map(chacha20_is_right_at, CHACHA20_EDGES))
@@ -254,7 +259,9 @@ def test_wide_noise(gpu, sample, parameter):
 
     def distance(factor):
         pairs = enumerate(samples)
-        return max(abs(i / len(samples) - distribution(y * factor)) for i, y in pairs) * math.sqrt(len(samples))
+        return max(abs(i / len(samples) - distribution(y * factor)) for i, y in pairs) * math.sqrt(
+            len(samples)
+        )
 
     assert distance(1) < 2.2 < distance(1.2)
 
