@@ -228,7 +228,8 @@ class Device:
                 put_key(self._slots[key_of_slot])
                 self._slots[full] = 1
                 driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, shared, stream, parameters, None)
-            except BaseException:
+            except (CudaError, OSError):
+                # Nobody will read it. After a KeyboardInterrupt the GPU may: it must not find zeros.
                 self._slots[key_of_slot], self._slots[full] = bytes(32), 0
                 raise
         finally:

@@ -1,11 +1,11 @@
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal, SupportsIndex, TypeAlias
 
 from .random import Seed
 
-_Framework = Literal["torch", "cupy", "numba", "jax"]
-_Size = SupportsIndex | Sequence[SupportsIndex]
+_Framework: TypeAlias = Literal["torch", "cupy", "numba", "jax"]
+_Size: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 
 class CudaError(RuntimeError): ...
 

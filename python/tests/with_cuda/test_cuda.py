@@ -65,6 +65,20 @@ def test_keys_are_erased(gpu):
     assert not any(bytes(slots)) and len(device()._free) == _cuda_driver.SLOTS
 
 
+def test_an_interrupted_call_leaves_its_key_to_the_gpu(gpu, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_cuda_driver.driver(), "cuLaunchKernel", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            cuda.fill(OnCpu("|u1", 10))
+    assert sum(map(bool, bytes(device()._slots))) > 20
+    for _ in range(_cuda_driver.SLOTS):
+        cuda.fill(OnCpu("|u1", 10))
+    assert not any(bytes(device()._slots))
+
+
 def test_control_keys_that_are_not_erased_are_found(use):
     use(("slot->key[i] = 0;", ";"))
     cuda.fill(OnCpu("|u1", 10))
