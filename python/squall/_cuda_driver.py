@@ -1,22 +1,25 @@
 """What `squall.cuda` needs of NVIDIA's driver and of NVRTC, by ctypes: so nothing of CUDA is needed to build or install.
 
-It compiles ``_cuda_kernels.cu`` for the GPU at hand, keeps the result in the user's cache, and launches kernels. A kernel
-of ChaCha20 reads its key from a slot of memory of the CPU that the GPU can read, and erases it there.
+It compiles ``_cuda_kernels.cu`` for the GPU at hand, keeps the result in the user's cache, and launches kernels by
+``python/src/cuda.rs``. A kernel of ChaCha20 reads its key from a slot of memory of the CPU that the GPU can read, and erases
+it there.
 """
 
 from __future__ import annotations
 
-import collections
 import ctypes
 import functools
 import glob
 import hashlib
 import os
+import struct
 import sys
 import tempfile
 import threading
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from pathlib import Path
+
+from . import _squall
 
 LIBRARY = "libcuda.so.1"
 SOURCE = Path(__file__).with_name("_cuda_kernels.cu")
@@ -25,27 +28,14 @@ SOURCE = Path(__file__).with_name("_cuda_kernels.cu")
 OPTIONS = ["--std=c++17", "--fmad=false", "--device-int128"]
 
 
-class Job(ctypes.Structure):
-    """The parameter of a kernel: see ``_cuda_kernels.cu``."""
-
-    _fields_ = [
-        *((name, c_uint64) for name in ["out", "first", "count", "low", "span", "root", "slot"]),
-        ("number", c_uint32),
-        ("size", c_uint32),
-    ]
+def pack_job(out, first, count, size, low=0, span=0, root=0):
+    """Return the parameter of a kernel, as bytes: see ``_cuda_kernels.cu``. The slot is put in later."""
+    return _JOB.pack(out, first, count, low, span, root, 0, 0, size)
 
 
-class AesJob(ctypes.Structure):
-    _fields_ = [("job", Job), ("keys", c_uint32 * 60)]
+_JOB = struct.Struct("<7Q2I")
 
-
-_Parameters = c_void_p * 1
-
-
-class Slot(ctypes.Structure):
-    _fields_ = [("key", c_uint32 * 8), ("full", c_uint32), ("padding", c_uint32 * 7)]
-
-
+SLOT_BYTES = 64
 SLOTS = 1024
 
 FUNCTIONS = {
@@ -55,20 +45,25 @@ FUNCTIONS = {
     "cuDeviceGet": [POINTER(c_int), c_int],
     "cuDeviceGetAttribute": [POINTER(c_int), c_int, c_int],
     "cuDevicePrimaryCtxRetain": [POINTER(c_void_p), c_int],
-    "cuCtxGetCurrent": [POINTER(c_void_p)],
     "cuCtxPushCurrent_v2": [c_void_p],
     "cuCtxPopCurrent_v2": [POINTER(c_void_p)],
-    "cuCtxSynchronize": [],
     "cuModuleLoadData": [POINTER(c_void_p), c_char_p],
     "cuModuleGetFunction": [POINTER(c_void_p), c_void_p, c_char_p],
     "cuFuncSetAttribute": [c_void_p, c_int, c_int],
     "cuOccupancyMaxActiveBlocksPerMultiprocessor": [POINTER(c_int), c_void_p, c_int, c_size_t],
     "cuMemHostAlloc": [POINTER(c_void_p), c_size_t, c_uint],
     "cuPointerGetAttribute": [c_void_p, c_int, c_uint64],
-    "cuStreamIsCapturing": [c_void_p, POINTER(c_int)],
     "cuStreamSynchronize": [c_void_p],
-    "cuLaunchKernel": [c_void_p, *[c_uint] * 7, c_void_p, POINTER(c_void_p), c_void_p],
 }
+# Those that the extension calls, in its order.
+LAUNCHING = [
+    "cuCtxGetCurrent",
+    "cuCtxPushCurrent_v2",
+    "cuCtxPopCurrent_v2",
+    "cuCtxSynchronize",
+    "cuStreamIsCapturing",
+    "cuLaunchKernel",
+]
 
 # Of cuda.h.
 MULTIPROCESSORS, MAJOR, MINOR = 16, 75, 76
@@ -92,11 +87,15 @@ class Driver:
             library = ctypes.CDLL(LIBRARY)
         except OSError:
             raise CudaError(f"there is no NVIDIA driver: {LIBRARY} cannot be loaded") from None
-        self._text = library.cuGetErrorString
-        for name, types in FUNCTIONS.items():
-            function = getattr(library, name)
-            function.argtypes = types
-            setattr(self, name, self._checked(function))
+        self._library = library
+        try:
+            for name, types in FUNCTIONS.items():
+                function = getattr(library, name)
+                function.argtypes = types
+                setattr(self, name, self._checked(function))
+            self.launching = [ctypes.cast(library[name], c_void_p).value for name in LAUNCHING]
+        except AttributeError:
+            raise CudaError(f"the NVIDIA driver is too old: {LIBRARY} lacks a function") from None
         self.cuInit(0)
         count = c_int()
         self.cuDeviceGetCount(byref(count))
@@ -110,12 +109,15 @@ class Driver:
     def _checked(self, function):
         def call(*arguments):
             if status := function(*arguments):
-                text = c_char_p()
-                self._text(status, byref(text))
-                reason = (text.value or b"an unknown error").decode()
-                raise CudaError(f"{function.__name__}: {reason} ({status})")
+                self.fail(function.__name__, status)
 
         return call
+
+    def fail(self, name, status):
+        """Raise the error that a function has returned."""
+        text = c_char_p()
+        self._library.cuGetErrorString(status, byref(text))
+        raise CudaError(f"{name}: {(text.value or b'an unknown error').decode()} ({status})")
 
     def device(self, number):
         """Return the GPU with this number."""
@@ -169,11 +171,10 @@ class Device:
         binary = compiled(major, minor, driver.version)
         with self:
             driver.cuModuleLoadData(byref(self._module), binary)
-            driver.cuMemHostAlloc(byref(memory), SLOTS * ctypes.sizeof(Slot), PORTABLE_AND_MAPPED)
-        length, self._address = SLOTS * ctypes.sizeof(Slot), memory.value
+            driver.cuMemHostAlloc(byref(memory), SLOTS * SLOT_BYTES, PORTABLE_AND_MAPPED)
+        length, self._address = SLOTS * SLOT_BYTES, memory.value
         ctypes.memset(self._address, 0, length)
-        self._slots = memoryview((ctypes.c_ubyte * length).from_address(self._address)).cast("B")
-        self._free = collections.deque(range(SLOTS))
+        self._launcher = _squall.Launcher(driver.launching, self._context.value, self._address, SLOTS)
         self._functions = {}
 
     def _attribute(self, handle, attribute):
@@ -187,53 +188,19 @@ class Device:
     def __exit__(self, *_):
         self._driver.cuCtxPopCurrent_v2(byref(c_void_p()))
 
-    def launch(self, name, job, blocks, threads, stream, put_key=None):
+    def launch(self, name, job, blocks, threads, stream, key=None):
         """Launch the kernel `name` on `stream`, an address, with at most `blocks` blocks of `threads` threads.
 
-        `put_key` puts a key of 32 bytes into the buffer that it is called with, which the kernel erases.
+        `job` is its parameter, as bytes. `key` is None for AES, 32 bytes, or empty for a new random key.
         """
-        current = c_void_p()
-        self._driver.cuCtxGetCurrent(byref(current))
-        # As PyTorch, CuPy and Numba have it.
-        if current.value == self._context.value:
-            self._launch(name, job, blocks, threads, stream, put_key)
-        else:
-            with self:
-                self._launch(name, job, blocks, threads, stream, put_key)
-
-    def _launch(self, name, job, blocks, threads, stream, put_key):
-        driver = self._driver
         function, most, shared = self._functions.get(name) or self._find(name, threads)
-        parameters = _Parameters(ctypes.addressof(job))
         grid = min(most, blocks)
-        if put_key is None:
-            driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, shared, stream, parameters, None)
-            return
-        capturing = c_int()
-        driver.cuStreamIsCapturing(stream, byref(capturing))
-        if capturing.value:
-            raise CudaError("the stream is being captured: a replayed graph would repeat the numbers")
-        # Nobody else has the slot meanwhile, in any thread.
         try:
-            number = self._free.popleft()
-        except IndexError:
-            raise CudaError(f"more than {SLOTS} threads ask for numbers at once") from None
-        place = ctypes.sizeof(Slot) * number
-        key_of_slot, full = slice(place, place + 32), place + 32
-        try:
-            if self._slots[full]:
-                driver.cuCtxSynchronize()
-            job.slot, job.number = self._address + place, number
-            try:
-                put_key(self._slots[key_of_slot])
-                self._slots[full] = 1
-                driver.cuLaunchKernel(function, grid, 1, 1, threads, 1, 1, shared, stream, parameters, None)
-            except (CudaError, OSError):
-                # Nobody will read it. After a KeyboardInterrupt the GPU may: it must not find zeros.
-                self._slots[key_of_slot], self._slots[full] = bytes(32), 0
-                raise
-        finally:
-            self._free.append(number)
+            status = self._launcher.launch(function, grid, threads, shared, stream, job, key)
+        except RuntimeError as error:
+            raise CudaError(f"{error}: a replayed graph would repeat the numbers") from None
+        if status:
+            self._driver.fail("cuLaunchKernel", status)
 
     def _find(self, name, threads):
         """Return a kernel, how many blocks of it the GPU runs at once, and the bytes of shared memory for a block."""
@@ -244,7 +211,7 @@ class Device:
             self._driver.cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
         occupancy = self._driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
         occupancy(byref(most), function, threads, shared)
-        self._functions[name] = function, most.value * self.processors, shared
+        self._functions[name] = function.value, most.value * self.processors, shared
         return self._functions[name]
 
     def wait(self, stream):

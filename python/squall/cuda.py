@@ -31,12 +31,13 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import struct
 import sys
 import threading
 from fractions import Fraction
 
 from . import _cuda_driver, _squall
-from ._cuda_driver import AesJob, CudaError, Job
+from ._cuda_driver import CudaError
 
 __all__ = ["CudaError", "Generator", "Stream", "default_rng", "fill"]
 
@@ -69,7 +70,7 @@ def fill(x, /, *, stream=None):
     """
     array = _Array(x, stream)
     # The bytes that a store takes at once begin at a multiple of 16.
-    _make(array, "bytes", None, array.address % 16, array.count * array.size, size=1)
+    _make(array, "bytes", b"", array.address % 16, array.count * array.size, size=1)
 
 
 class Stream:
@@ -277,7 +278,7 @@ class Generator:
         kernel = kernel.format(bits=8 * array.size)
         noise = kernel in ("laplace", "gaussian")
         if self._seed is None:
-            key, first = None, 0
+            key, first = b"", 0
         else:
             if kernel in ("uniform32", "normal32"):
                 purpose += " of 32 bits"
@@ -349,24 +350,21 @@ _AES_THREADS = 512
 def _make(array, kernel, key, first, count, **parameters):
     """Have the kernel fill an array with elements from number `first` on.
 
-    `key` is the 60 words of AES-256, 32 bytes for ChaCha20, or None for a new key, which is drawn where the GPU reads it.
+    `key` is the round keys of AES-256, 32 bytes for ChaCha20, or empty for a new key, which is drawn where the GPU reads it.
     """
     if count == 0:
         return
     device = _cuda_driver.driver().device(array.device)
-    job = Job(out=array.address, first=first, count=count, **parameters)
-    if not isinstance(key, ctypes.Array):
+    job = _cuda_driver.pack_job(array.address, first, count, **parameters)
+    length = _bytes_of_key(kernel, first, count)
+    if len(key) <= 32:
         # A thread has a block of 64 bytes, or an element of noise.
-        threads = (
-            count if kernel in ("laplace", "gaussian") else _bytes_of_key(kernel, first, count) // 64 + 1
-        )
+        threads = count if kernel in ("laplace", "gaussian") else length // 64 + 1
         blocks = -(-threads // _CHACHA20_THREADS)
-        put_key = _squall.fill if key is None else lambda place: place.__setitem__(slice(None), key)
-        device.launch(f"chacha20_{kernel}", job, blocks, _CHACHA20_THREADS, array.stream, put_key)
+        device.launch(f"chacha20_{kernel}", job, blocks, _CHACHA20_THREADS, array.stream, key)
     else:
-        threads = _bytes_of_key(kernel, first, count) // 16 + 1
-        blocks = -(-threads // _AES_THREADS)
-        device.launch(f"aes256_{kernel}", AesJob(job, key), blocks, _AES_THREADS, array.stream)
+        blocks = -(-(length // 16 + 1) // _AES_THREADS)
+        device.launch(f"aes256_{kernel}", job + key, blocks, _AES_THREADS, array.stream)
 
 
 def _bytes_of_key(kernel, first, count):
@@ -551,7 +549,7 @@ _SUBSTITUTIONS = _substitutions()
 
 
 def _round_keys(key):
-    """Return the 60 words of the round keys (FIPS 197 section 5.2), little-endian, as a kernel takes them."""
+    """Return the round keys (FIPS 197 section 5.2), 60 words, little-endian, as a kernel takes them."""
     words = [int.from_bytes(key[i : i + 4], "little") for i in range(0, 32, 4)]
     for i in range(8, 60):
         word = words[-1]
@@ -562,4 +560,4 @@ def _round_keys(key):
             if i % 8 == 0:
                 word ^= 1 << i // 8 - 1
         words.append(words[-8] ^ word)
-    return (ctypes.c_uint32 * 60)(*words)
+    return struct.pack("<60I", *words)

@@ -6,6 +6,7 @@
 mod bit_generator;
 mod bytes;
 mod clones;
+mod cuda;
 mod defaults;
 mod elements;
 mod integers;
@@ -28,6 +29,8 @@ mod _squall {
     use crate::bytes::{fill, fresh_bytes, token_bytes};
     #[pymodule_export]
     use crate::clones::{CloneWatch, clone_generation, clone_signal};
+    #[pymodule_export]
+    use crate::cuda::Launcher;
     #[pymodule_export]
     use crate::defaults::{UntilSeeded, WordsUntilSeeded};
     #[pymodule_export]

@@ -68,5 +68,5 @@ def use(build, monkeypatch):
 def gpu(use):
     library = use()
     yield library
-    for name in ["capturing", "failing", "next_grid"]:
+    for name in ["capturing", "failing", "pending", "next_grid"]:
         ctypes.c_int.in_dll(library, name).value = 0

@@ -130,8 +130,8 @@ static Kernel kernels[] = {
     ON_CPU(chacha20_gaussian, Job)};
 
 extern "C" {
-// For the tests: whether a stream is being captured, the last grid and stream, and a grid of the test's choice.
-int capturing = 0, failing = 0;
+// For the tests: whether a stream is being captured, launches fail or do not run yet; how often all was waited for; the last grid and stream, and a grid of the test's choice.
+int capturing = 0, failing = 0, pending = 0, synchronized = 0;
 unsigned last_grid = 0, next_grid = 0;
 void *last_stream = nullptr;
 static thread_local void *current = nullptr;
@@ -147,7 +147,7 @@ int cuDevicePrimaryCtxRetain(void **context, int) { return *context = &scheduler
 int cuCtxGetCurrent(void **context) { return *context = current, 0; }
 int cuCtxPushCurrent_v2(void *context) { return current = context, 0; }
 int cuCtxPopCurrent_v2(void **) { return current = nullptr, 0; }
-int cuCtxSynchronize() { return 0; }
+int cuCtxSynchronize() { return synchronized++, 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
     return *value = attribute == 16 ? 2 : attribute == 75 ? 9 : 0, 0;
 }
@@ -173,6 +173,7 @@ int cuLaunchKernel(void *function, unsigned grid, unsigned, unsigned, unsigned b
     if (failing || shared != (is_aes ? AES_SHARED : 0)) return 1;
     if (current != &scheduler) return 201;  // CUDA_ERROR_INVALID_CONTEXT
     last_stream = stream, last_grid = grid;
+    if (pending) return 0;
     entry = ((Kernel *)function)->run, argument = parameters[0];
     gridDim.x = next_grid ? next_grid : grid, blockDim.x = block;
     for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) run_block(block);

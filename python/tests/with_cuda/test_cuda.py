@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import struct
 import subprocess
 import sys
 import types
@@ -22,6 +23,10 @@ def rng(seed=None):
 
 def device():
     return _cuda_driver.driver().device(0)
+
+
+def slots():
+    return ctypes.string_at(device()._address, _cuda_driver.SLOTS * _cuda_driver.SLOT_BYTES)
 
 
 def test_every_byte_is_filled(gpu):
@@ -57,32 +62,30 @@ def test_keys_are_erased(gpu):
     for number in range(1100):
         draw(number)
     in_threads(draw)
-    slots = device()._slots
-    assert not any(bytes(slots))
+    assert not any(slots())
     ctypes.c_int.in_dll(gpu, "failing").value = 1
     with pytest.raises(cuda.CudaError, match="cuLaunchKernel: an error of the driver"):
         draw(0)
-    assert not any(bytes(slots)) and len(device()._free) == _cuda_driver.SLOTS
+    assert not any(slots())
 
 
-def test_an_interrupted_call_leaves_its_key_to_the_gpu(gpu, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_cuda_driver.driver(), "cuLaunchKernel", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            cuda.fill(OnCpu("|u1", 10))
-    assert sum(map(bool, bytes(device()._slots))) > 20
+def test_a_key_that_was_not_read_yet_is_waited_for(gpu):
+    ctypes.c_int.in_dll(gpu, "pending").value = 1
+    waited = ctypes.c_int.in_dll(gpu, "synchronized")
+    before, out = waited.value, OnCpu("|u1", 10)
     for _ in range(_cuda_driver.SLOTS):
-        cuda.fill(OnCpu("|u1", 10))
-    assert not any(bytes(device()._slots))
+        cuda.fill(out)
+    drawn = slots()
+    keys = {drawn[i : i + 32] for i in range(0, len(drawn), _cuda_driver.SLOT_BYTES)}
+    assert len(keys) == _cuda_driver.SLOTS and waited.value == before
+    cuda.fill(out)
+    assert waited.value == before + 1
 
 
 def test_control_keys_that_are_not_erased_are_found(use):
     use(("slot->key[i] = 0;", ";"))
     cuda.fill(OnCpu("|u1", 10))
-    assert any(bytes(device()._slots))
+    assert any(slots())
 
 
 def test_a_replay_has_no_key(gpu):
@@ -90,15 +93,16 @@ def test_a_replay_has_no_key(gpu):
     out = OnCpu("|u1", 10)
     with pytest.raises(cuda.CudaError, match="captured"):
         cuda.fill(out)
-    assert out.bytes() == b"\xa5" * 10 and not any(bytes(device()._slots))
+    assert out.bytes() == b"\xa5" * 10 and not any(slots())
     # Its numbers are the same by design.
     cuda.Stream(bytes(32)).readinto(out)
     ctypes.c_int.in_dll(gpu, "capturing").value = 0
-    job = _cuda_driver.Job(out=out.address, count=10, size=1, slot=device()._address)
+    # A replay: the kernel's parameter without a key in the slot.
+    job = struct.pack("<7Q2I", out.address, 0, 10, 0, 0, 0, device()._address, 0, 1)
     ours, child = device(), os.fork()
     if child == 0:
         try:
-            ours.launch("chacha20_bytes", job, 1, 256, 0)
+            ours.launch("chacha20_bytes", job, 1, 256, 0, key=None)
         finally:
             os._exit(0)
     # The kernel's trap.
