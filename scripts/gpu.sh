@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests squall.cuda on the GPU of this machine and measures it beside PyTorch, in under four minutes. Prints a record for
-# docs/records. PYTHON is a Python with the wheel of squall (`make wheels`), pytest and PyTorch; NumPy, Dask, CuPy, Numba and
-# JAX are used if they are there. It builds nothing.
+# Tests squall.cuda on the GPU of this machine and measures it beside PyTorch, in under four minutes. Prints a record
+# for docs/records. PYTHON is a Python with the wheel of squall (`make wheels`), pytest and PyTorch; NumPy, Dask, CuPy,
+# Numba and JAX are used if they are there. It builds nothing.
 #
 #     PYTHON=.venv/bin/python scripts/gpu.sh
 set -euo pipefail

@@ -1,9 +1,9 @@
 """Training with differential privacy on a GPU, with exact noise: DP-SGD in plain PyTorch.
 
-Each example's gradient is clipped and rounded towards zero to a grid of integers, so its norm grows no further. Integers
-are added without rounding, and so is the noise, whose probabilities are exact: nothing of what floating-point noise gives
-away (Mironov, "On Significance of the Least Significant Bits for Differential Privacy", 2012) is there. One step has
-rho = 1 / (2 * multiplier**2) of zero-concentrated privacy for the examples that are in it.
+Each example's gradient is clipped and rounded towards zero to a grid of integers, so its norm grows no further.
+Integers are added without rounding, and so is the noise, whose probabilities are exact: nothing of what floating-point
+noise gives away (Mironov, "On Significance of the Least Significant Bits for Differential Privacy", 2012) is there. One
+step has rho = 1 / (2 * multiplier**2) of zero-concentrated privacy for the examples that are in it.
 """
 
 import torch
@@ -19,7 +19,7 @@ def step_of_grid(clip, multiplier):
 
 
 def to_grid(gradients, norms, clip, step):
-    """Return the sum over examples, the first axis, of gradients clipped by their norms, in steps of the grid, as int64."""
+    """Return the sum over examples, the first axis, of clipped gradients, in steps of the grid, as int64."""
     # Less than 1, for the rounding of the norms.
     factors = (clip / norms).clamp(max=1).double() * (1 - 1e-6)
     factors = factors.reshape(-1, *[1] * (gradients.dim() - 1))

@@ -1,8 +1,8 @@
-"""What `squall.cuda` needs of NVIDIA's driver and of NVRTC, by ctypes: so nothing of CUDA is needed to build or install.
+"""What `squall.cuda` needs of NVIDIA's driver and of NVRTC, without anything of CUDA to build or to install.
 
 It compiles ``_cuda_kernels.cu`` for the GPU at hand, keeps the result in the user's cache, and launches kernels by
-``python/src/cuda.rs``. A kernel of ChaCha20 reads its key from a slot of memory of the CPU that the GPU can read, and erases
-it there.
+``python/src/cuda.rs``. A kernel of ChaCha20 reads its key from a slot of memory of the CPU that the GPU can read, and
+erases it there.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ AES_SHARED = 1 << 16
 
 
 class CudaError(RuntimeError):
-    """The driver or the compiler of CUDA refused."""
+    """The driver or the compiler of CUDA refused, or is not there."""
+
+    __module__ = "squall.cuda"
 
 
 class Driver:
@@ -284,7 +286,7 @@ class Nvrtc:
             raise CudaError(f"{name} fails ({status})")
 
     def architecture(self, capability):
-        """Return the option for a GPU, or, if NVRTC is older than the GPU, for one that the driver can translate from."""
+        """Return the option for a GPU, or for an older one, whose code the driver translates, if NVRTC is older."""
         count = c_int()
         self._call("nvrtcGetNumSupportedArchs", byref(count))
         known = (c_int * count.value)()

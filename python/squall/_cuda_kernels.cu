@@ -2,8 +2,9 @@
 // in counter mode (FIPS 197; NIST SP 800-38A section 6.5).
 //
 // Element i of an array depends on the key and on i alone, never on the grid: it is made of the 4, 8 or 16 bytes of the
-// keystream with number i. NVRTC compiles this file at the first use, without headers. The tests compile it as C++ for the
-// CPU (tests/with_cuda/gpu_on_cpu.h). No arithmetic may be contracted (--fmad=false): then all numbers are the same on both.
+// keystream with number i. NVRTC compiles this file at the first use, without headers. The tests compile it as C++ for
+// the CPU (tests/with_cuda/driver_on_cpu.cpp). No arithmetic may be contracted (--fmad=false): then all numbers are the
+// same on both.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -73,7 +74,8 @@ __device__ __forceinline__ void chacha20(const u32 *key, u64 counter, u64 nonce,
 #define SLOTS 1024
 __device__ u32 readers[SLOTS];  // blocks that have read the key of a slot
 
-// Gets the job's key into shared memory. A slot that is not full has no key: a replay of a captured launch, for instance.
+// Gets the job's key into shared memory. A slot that is not full has no key: a replay of a captured launch, for
+// instance.
 __device__ void take_key(const Job &job, u32 *key) {
     volatile Slot *slot = (volatile Slot *)job.slot;
     if (threadIdx.x < 8) key[threadIdx.x] = slot->key[threadIdx.x];
@@ -119,8 +121,8 @@ __device__ u64 next_two_words(Words &from) {
     return (u64)next_word(from) << 32 | low;
 }
 
-// An integer below `bound`, each as likely as another. Up to 64 bits by Lemire's method ("Fast Random Integer Generation
-// in an Interval", 2019), beyond by drawing again.
+// An integer below `bound`, each as likely as another. Up to 64 bits by Lemire's method ("Fast Random Integer
+// Generation in an Interval", 2019), beyond by drawing again.
 __device__ u32 below(Words &from, u32 bound) {
     u64 product = (u64)next_word(from) * bound;
     if ((u32)product < bound)
@@ -191,9 +193,9 @@ __device__ double normal64(u64 word) {
     return q < 0.0 ? -size : size;
 }
 
-// A normally distributed number of 32 bits: the upper one is the sign, the others are x, whose odd multiples of 2^-32 are
-// between 0 and 1. The size is x * P(-log(1 - x^2)), the form of Giles, "Approximating the erfinv function" (2010); the
-// polynomials are fitted to it, to four parts in 10^7 (tests/with_cuda/test_kernels.py).
+// A normally distributed number of 32 bits: the upper one is the sign, the others are x, whose odd multiples of 2^-32
+// are between 0 and 1. The size is x * P(-log(1 - x^2)), the form of Giles, "Approximating the erfinv function" (2010);
+// the polynomials are fitted to it, to four parts in 10^7 (tests/with_cuda/test_kernels.py).
 __device__ float normal32(u32 word) {
     u32 magnitude = word << 1 | 1;
     float x = (float)magnitude * 0x1p-32f, rest = (float)(0 - magnitude) * 0x1p-32f;
@@ -247,8 +249,8 @@ __device__ u64 wide_integer(u64 low, u64 high, const Job &job) {
 
 // ---- Arrays
 
-// Chunks are the keystream's parts of 16 bytes. Those from `begin` on, `count` of them, have elements of the job alone and
-// are stored at once, chunk c at `base` + 16 * c.
+// Chunks are the keystream's parts of 16 bytes. Those from `begin` on, `count` of them, have elements of the job alone
+// and are stored at once, chunk c at `base` + 16 * c.
 struct Whole {
     u64 begin, count, base;
 };
@@ -274,8 +276,8 @@ __device__ void store(const Job &job, u64 place, u64 value, u32 size) {
     if (size == 8) *(u64 *)address = value;
 }
 
-// Makes elements of a chunk, and stores those that belong to the job; `base` is that of whole chunks, or 0. `key` is null
-// for AES.
+// Makes elements of a chunk, and stores those that belong to the job; `base` is that of whole chunks, or 0. `key` is
+// null for AES.
 template <int KIND>
 __device__ __forceinline__ void make(const Job &job, u64 chunk, uint4 words, const u32 *key, u64 base) {
     const u32 per_chunk = elements_in_16(KIND);
@@ -354,7 +356,8 @@ __device__ __forceinline__ void chacha20_array(const Job &job) {
 
 // ---- AES-256
 
-// MixColumns of SubBytes of a byte in row 0, little-endian (FIPS 197 sections 5.1.1 and 5.1.3); other rows are rotations.
+// MixColumns of SubBytes of a byte in row 0, little-endian (FIPS 197 sections 5.1.1 and 5.1.3); other rows are
+// rotations.
 struct Table {
     u32 of[256];
 };
@@ -380,8 +383,8 @@ __device__ constexpr Table make_table() {
 __constant__ Table TABLE = make_table();
 
 #define AES_THREADS 512
-// Where the table has a row of 256 bytes for each byte: a copy of the entry for the bank of each lane of a warp, and a copy
-// rotated by two bytes for each. The CPU gives a kernel this memory when it launches it.
+// Where the table has a row of 256 bytes for each byte: a copy of the entry for the bank of each lane of a warp, and a
+// copy rotated by two bytes for each. The CPU gives a kernel this memory when it launches it.
 #define AES_SHARED (256 * 256)
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(name) extern __shared__ u32 name[]
@@ -456,7 +459,8 @@ __device__ __forceinline__ void aes256_array(const AesJob &aes) {
     }
 }
 
-// ---- Exact noise: Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020), algorithms 1 to 3.
+// ---- Exact noise: algorithms 1 to 3 of Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy"
+// (2020).
 
 // True with probability exp(-1).
 __device__ bool bernoulli_exp_1(Words &words) {
@@ -490,8 +494,8 @@ __device__ long long laplace(Words &words, u32 t, u32 s) {
     }
 }
 
-// An integer y with a probability proportional to exp(-y^2 / (2 * n / d)), for n and d below 2^40. No product overflows,
-// unless `laplace` multiplies by more than 2^22, with the probability exp(-2^22).
+// An integer y with a probability proportional to exp(-y^2 / (2 * n / d)), for n and d below 2^40. No product
+// overflows, unless `laplace` multiplies by more than 2^22, with the probability exp(-2^22).
 __device__ long long gaussian(Words &words, u64 n, u64 d, u64 t) {
     for (;;) {
         long long y = laplace(words, (u32)t, 1);

@@ -1,29 +1,30 @@
 """Random numbers made on an NVIDIA GPU, where they are needed.
 
-==========================================================  ==============================================================
-for                                                         use
-==========================================================  ==============================================================
-memory that is there: a tensor or array on a GPU            fill(x)
-unpredictable numbers, as arrays of PyTorch, CuPy …         default_rng(framework="torch")
-exact noise for differential privacy                        its discrete_gaussian and discrete_laplace
-reproducible numbers                                        default_rng(seed, framework="torch")
-bytes that a CPU can verify, two parties' masks             Stream(key).readinto(x)
-==========================================================  ==============================================================
+=====================================================  ==============================================
+for                                                    use
+=====================================================  ==============================================
+memory that is there: a tensor or array on a GPU       fill(x)
+unpredictable numbers, as arrays of PyTorch, CuPy …    default_rng(framework="torch")
+exact noise for differential privacy                   its discrete_gaussian and discrete_laplace
+reproducible numbers                                   default_rng(seed, framework="torch")
+bytes that a CPU can verify, two parties' masks        Stream(key).readinto(x)
+=====================================================  ==============================================
 
 Without a seed, each call takes a new key of `squall.token_bytes` on the CPU and makes the array by ChaCha20 (RFC 8439,
 with a counter of 64 bits); the GPU erases the key when it has read it. So forked processes, clones of a virtual machine
-and reseeds are taken care of as by `squall.token_bytes`: a machine that is cloned in the middle of a call has the same array
-in every clone. With a key or a seed the numbers are AES-256 in counter mode (FIPS 197; NIST SP 800-38A section 6.5).
+and reseeds are taken care of as by `squall.token_bytes`: a machine that is cloned in the middle of a call has the same
+array in every clone. With a key or a seed the numbers are AES-256 in counter mode (FIPS 197; NIST SP 800-38A section
+6.5).
 
-Work is queued on the stream of the array: PyTorch's current one, the one that ``__cuda_array_interface__`` names, or the
-default stream. Calls do not wait for the GPU. A forked child process cannot use the GPU if its parent did.
+Work is queued on the stream of the array: PyTorch's current one, the one that ``__cuda_array_interface__`` names, or
+the default stream. Calls do not wait for the GPU. A forked child process cannot use the GPU if its parent did.
 
-It needs the GPU's driver, and NVRTC, which PyTorch brings along and ``pip install nvidia-cuda-nvrtc-cu12`` installs. The
-kernels are compiled at the first use, a few seconds, and kept in ~/.cache/squall (or below XDG_CACHE_HOME).
+It needs the GPU's driver, and NVRTC, which PyTorch brings along and ``pip install nvidia-cuda-nvrtc-cu12`` installs.
+The kernels are compiled at the first use, a few seconds, and kept in ~/.cache/squall (or below XDG_CACHE_HOME).
 
-Errors: CudaError, a RuntimeError, if there is no driver, GPU or compiler, or if they refuse; TypeError and ValueError for
-arrays that cannot be filled: on the CPU, not contiguous, read-only, or of another type. Lengths are in elements of the array
-unless it says otherwise.
+Errors: CudaError, a RuntimeError, if there is no driver, GPU or compiler, or if they refuse; TypeError and ValueError
+for arrays that cannot be filled: on the CPU, not contiguous, read-only, or of another type. Lengths are in elements of
+the array unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def fill(x, /, *, stream=None):
     Notes
     -----
     Forks and clones: as `squall.token_bytes`, but a virtual machine that is cloned in the middle of the call has the
-    same bytes in every clone. A CUDA graph that has the call would repeat it: a stream that is being captured is refused.
+    same bytes in every clone. PyTorch's autograd does not notice that a tensor has changed. A CUDA graph that has the
+    call would repeat it: a stream that is being captured is refused.
 
     Examples
     --------
@@ -88,11 +90,11 @@ class Stream:
 
     Notes
     -----
-    AES-256 in counter mode from counter 0. It is fastest if the offset and the array's address are equal modulo 16. Threads
-    may share a stream: each call gets the bytes after those of the call before it.
+    AES-256 in counter mode from counter 0. It is fastest if the offset and the array's address are equal modulo 16.
+    Threads may share a stream: each call gets the bytes after those of the call before it.
 
-    Forks and clones: a forked child process and a clone of a virtual machine go on with the same bytes. The expanded key is
-    in memory of the process, and a parameter of each kernel, and is not erased: see docs/SECURITY.md.
+    Forks and clones: a forked child process and a clone of a virtual machine go on with the same bytes. The expanded
+    key is in memory of the process, and a parameter of each kernel, and is not erased: see docs/SECURITY.md.
     """
 
     def __init__(self, key, /):
@@ -169,13 +171,13 @@ def default_rng(seed=None, *, framework, device=None):
 class Generator:
     """Random numbers as arrays on a GPU: `default_rng` says what its parameters are.
 
-    A `size` is an integer or a sequence of them, or () for an array without axes. Where `out` is given, an array as `fill`
-    takes it, it is filled and returned instead, and `size` and `dtype` are its own. The `dtype` is a name, or a type of
-    the framework.
+    A `size` is an integer or a sequence of them, or () for an array without axes. Where `out` is given, an array as
+    `fill` takes it, it is filled and returned instead, and `size` and `dtype` are its own. The `dtype` is a name, or a
+    type of the framework.
 
-    With a seed, each method has numbers of its own, and a call goes on where the call before ended. `bytes`, `integers`, and
-    `random` and `standard_normal` of float64 are, to the bit, the elements of ``words``, ``integers``, ``random`` and
-    ``normal`` of `squall.dask` with that seed; those of float32 have no counterpart there.
+    With a seed, each method has numbers of its own, and a call goes on where the call before ended. `bytes`,
+    `integers`, and `random` and `standard_normal` of float64 are, to the bit, the elements of ``words``, ``integers``,
+    ``random`` and ``normal`` of `squall.dask` with that seed; those of float32 have no counterpart there.
 
     Forks and clones: without a seed as `fill`; with one, every process and clone goes on with the same numbers.
     """
@@ -215,8 +217,8 @@ class Generator:
         """Return integers from `low` to below `high`, or from 0 to below `low` if `high` is None.
 
         With `endpoint`, `high` is included. Without a seed each is as likely as another (Lemire, "Fast Random Integer
-        Generation in an Interval", 2019). With one they are those of `squall.dask.integers`, whose probabilities are off
-        by at most one part in 2**32, or in 2**64 for more than 2**32 integers.
+        Generation in an Interval", 2019). With one they are those of `squall.dask.integers`, whose probabilities are
+        off by at most one part in 2**32, or in 2**64 for more than 2**32 integers.
 
         Raises
         ------
@@ -350,7 +352,8 @@ _AES_THREADS = 512
 def _make(array, kernel, key, first, count, **parameters):
     """Have the kernel fill an array with elements from number `first` on.
 
-    `key` is the round keys of AES-256, 32 bytes for ChaCha20, or empty for a new key, which is drawn where the GPU reads it.
+    `key` is the round keys of AES-256, 32 bytes for ChaCha20, or empty for a new key, which is drawn where the GPU
+    reads it.
     """
     if count == 0:
         return

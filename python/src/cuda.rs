@@ -79,7 +79,8 @@ fn checked(status: c_int) -> Result<(), Failure> {
 #[pymethods]
 impl Launcher {
     /// `functions` are the addresses of cuCtxGetCurrent, cuCtxPushCurrent_v2, cuCtxPopCurrent_v2, cuCtxSynchronize,
-    /// cuStreamIsCapturing and cuLaunchKernel; at `slots` there are `count` slots of zeros that stay until the process ends.
+    /// cuStreamIsCapturing and cuLaunchKernel; at `slots` there are `count` slots of zeros that stay until the process
+    /// ends.
     #[new]
     fn new(functions: [usize; 6], context: usize, slots: usize, count: usize) -> Launcher {
         Launcher {
@@ -95,8 +96,8 @@ impl Launcher {
 
     /// Launch a kernel with one parameter. `key` is None, 32 bytes, or empty for a new random key.
     ///
-    /// Return 0 or the number of the driver's error. Raise OSError without randomness, and RuntimeError if there is a key
-    /// and the stream is being captured.
+    /// Return 0 or the number of the driver's error. Raise OSError without randomness, and RuntimeError if there is a
+    /// key and the stream is being captured.
     #[expect(clippy::too_many_arguments, reason = "_cuda_driver.py names them")]
     fn launch(
         &self,
@@ -188,7 +189,8 @@ impl Launcher {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let number = *next;
         let slot = (self.slots as *mut Slot).wrapping_add(number);
-        // SAFETY: The slot is there, by `new`, and aligned; only the GPU writes to this word without the lock, and atomically.
+        // SAFETY: The slot is there, by `new`, and aligned; only the GPU writes to this word without the lock, and
+        // atomically.
         let full = unsafe { &(*slot).full };
         if full.load(Ordering::Acquire) != 0 {
             // SAFETY: As in `new`.

@@ -1,6 +1,6 @@
-// A driver of a GPU that is none: the functions of libcuda that squall.cuda calls, over the CPU's memory, and the kernels
-// compiled as C++. It runs block by block, warp by warp and thread by thread; a thread runs until its next barrier, and
-// the last thread of a warp comes first, so that a barrier that is missing is noticed.
+// A driver of a GPU that is none: the functions of libcuda that squall.cuda calls, over the CPU's memory, and the
+// kernels compiled as C++. It runs block by block, warp by warp and thread by thread; a thread runs until its next
+// barrier, and the last thread of a warp comes first, so that a barrier that is missing is noticed.
 //
 // conftest.py compiles it; KERNELS is the file of the kernels.
 
@@ -130,7 +130,8 @@ static Kernel kernels[] = {
     ON_CPU(chacha20_gaussian, Job)};
 
 extern "C" {
-// For the tests: whether a stream is being captured, launches fail or do not run yet; how often all was waited for; the last grid and stream, and a grid of the test's choice.
+// For the tests: whether a stream is being captured, launches fail or do not run yet; how often all was waited for; the
+// last grid and stream, and a grid of the test's choice.
 int capturing = 0, failing = 0, pending = 0, synchronized = 0;
 unsigned last_grid = 0, next_grid = 0;
 void *last_stream = nullptr;
