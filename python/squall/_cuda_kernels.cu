@@ -258,10 +258,9 @@ struct Whole {
 template <int KIND>
 __device__ Whole whole_chunks(const Job &job) {
     const u32 per_chunk = elements_in_16(KIND), size = 16 / per_chunk;
-    Whole whole = {(job.first + per_chunk - 1) / per_chunk, 0, job.out - job.first * size};
-    // The end may be 2^64.
-    u64 end = (job.first + (job.count - 1)) / per_chunk, last = (job.first + (job.count - 1)) % per_chunk;
-    end += last == per_chunk - 1;
+    Whole whole = {job.first / per_chunk + (job.first % per_chunk != 0), 0, job.out - job.first * size};
+    // The end of the elements may be 2^64.
+    u64 last = job.first + (job.count - 1), end = last / per_chunk + (last % per_chunk == per_chunk - 1);
     bool fits = whole.base % 16 == 0 && (KIND != INTEGERS || job.size == 8) && KIND != WIDE_INTEGERS;
     if (fits && end > whole.begin) whole.count = end - whole.begin;
     return whole;
@@ -383,15 +382,15 @@ __device__ constexpr Table make_table() {
 __constant__ Table TABLE = make_table();
 
 #define AES_THREADS 512
-// Where the table has a row of 256 bytes for each byte: a copy of the entry for the bank of each lane of a warp, and a
-// copy rotated by two bytes for each. The CPU gives a kernel this memory when it launches it.
+// The table in shared memory has a row of 256 bytes for each byte: for each lane of a warp a copy of the entry in a bank
+// of its own, and one rotated by two bytes.
 #define AES_SHARED (256 * 256)
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(name) extern __shared__ u32 name[]
 #endif
 
-// What a byte of a word contributes to a column, for the rows 0 and 1, and 2 and 3: these are rotated already. A byte
-// permutation makes the place in the row of the byte of both.
+// What a byte of a word contributes to a column, for the rows 0 and 1, and, rotated, for 2 and 3. One permutation makes
+// the place in the table of the byte and the lane.
 struct Lookup {
     const u8 *table;
     u32 lane;  // four times its number

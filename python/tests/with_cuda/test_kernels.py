@@ -92,6 +92,13 @@ def test_carries(gpu):
     assert aes_bytes(KEY, AES_EDGES[-1], 2000) == of_cpu(KEY, AES_EDGES[-1], 2000)
 
 
+def test_the_end_of_the_stream(gpu):
+    for length in range(1, 40):
+        for shift in range(16):
+            first = (1 << 64) - length
+            assert aes_bytes(KEY, first, length, shift) == of_cpu(KEY, first, length)
+
+
 def test_control_faults_are_found(use):
     use(("u32 s2 = __byte_perm(high, 0, 0x0123) ^ k[2]", "u32 s2 = k[2]"))
     assert aes_is_right_at(10_000) and not any(map(aes_is_right_at, AES_EDGES[:-1]))
