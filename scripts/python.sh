@@ -62,7 +62,7 @@ if ! has newest --upgrade numpy pytest && ! has newest numpy pytest; then
     exit
 fi
 # Tests that need one of these are ignored without it.
-for package in cffi cryptography "dask[array]" distributed mypy numba; do
+for package in cffi cryptography "dask[array]" distributed mypy numba nvidia-cuda-nvrtc-cu12; do
     has newest "$package" || echo "python: $package could not be installed" >&2
 done
 

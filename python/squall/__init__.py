@@ -14,6 +14,7 @@ NumPy: unpredictable numbers                                squall.random.defaul
 NumPy: reproducible numbers                                 squall.random.default_rng(seed)
 Dask: reproducible numbers whatever the chunks              squall.dask.random(shape, chunks, seed=seed)
 reproducible bytes, from any offset                         Stream
+arrays on a GPU, for PyTorch, CuPy, Numba and JAX           squall.cuda: fill, default_rng, Stream
 code that calls os.urandom, secrets or uuid                 install()
 code that calls random or numpy.random                      install(random=True, numpy=True)
 noticing that the machine was cloned                        clone_generation, on_clone, CloneWatch
@@ -92,6 +93,7 @@ class _LazyModule(_ModuleType):
         return self.__getattr__("__dir__")()
 
 
+cuda = _LazyModule(f"{__name__}.cuda")
 dask = _LazyModule(f"{__name__}.dask")
 random = _LazyModule(f"{__name__}.random")
 

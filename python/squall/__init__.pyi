@@ -6,6 +6,7 @@ from uuid import UUID
 
 from typing_extensions import Buffer, Self
 
+from . import cuda as cuda
 from . import dask as dask
 from . import random as random
 

@@ -6,6 +6,7 @@
 mod bit_generator;
 mod bytes;
 mod clones;
+mod cuda;
 mod elements;
 mod forks;
 mod integers;
@@ -29,6 +30,8 @@ mod _squall {
     use crate::bytes::{fill, fresh_bytes, token_bytes};
     #[pymodule_export]
     use crate::clones::{CloneWatch, clone_generation, clone_signal};
+    #[pymodule_export]
+    use crate::cuda::Launcher;
     #[pymodule_export]
     use crate::elements::{fill_elements, normal_of_word, permute};
     #[pymodule_export]

@@ -1,5 +1,5 @@
 """Keys and numbers by other means than squall's: seeds are encoded here, SHAKE-256 is of Python's hashlib, and AES-256
-in counter mode of the command `openssl` or of the package `cryptography`."""
+in counter mode and ChaCha20 are of the command `openssl` or of the package `cryptography`."""
 
 import hashlib
 import shutil
@@ -38,6 +38,17 @@ def keystream(key, length):
         return subprocess.run(command, input=bytes(length), stdout=subprocess.PIPE, check=True).stdout
     ciphers = need("cryptography.hazmat.primitives.ciphers")
     cipher = ciphers.Cipher(ciphers.algorithms.AES(key), ciphers.modes.CTR(bytes(16)))
+    return cipher.encryptor().update(bytes(length))
+
+
+def chacha20(key, counter, nonce, length):
+    """Return the keystream of ChaCha20 with a counter and a nonce of 64 bits each."""
+    start = struct.pack("<QQ", counter, nonce)
+    if shutil.which("openssl"):
+        command = ["openssl", "enc", "-chacha20", "-K", key.hex(), "-iv", start.hex()]
+        return subprocess.run(command, input=bytes(length), stdout=subprocess.PIPE, check=True).stdout
+    ciphers = need("cryptography.hazmat.primitives.ciphers")
+    cipher = ciphers.Cipher(ciphers.algorithms.ChaCha20(key, start), mode=None)
     return cipher.encryptor().update(bytes(length))
 
 

@@ -132,6 +132,54 @@ def test_sizes_of_verified_data(verified_data):
             size(text)
 
 
+def test_data_of_a_gpu_is_verified_on_a_cpu(tmp_path, monkeypatch):
+    """Without a GPU, which is the other way round."""
+    gpu_data = example("gpu_data")
+    monkeypatch.setattr(gpu_data, "CHUNK", 1 << 12)
+    file, key = tmp_path / "data", "2b" * 32
+    gpu_data.main("write", str(file), "10000", key)
+    assert file.read_bytes() == squall.Stream(key).read(10_000)
+    gpu_data.main("verify", str(file), "10000", key)
+    with open(file, "r+b") as changed:
+        changed.seek(5000)
+        changed.write(b"changed")
+    assert gpu_data.differences(str(file), 10_000, key) == [4096]
+
+
+def test_masks_cancel_out(np):
+    masked = example("secure_mask").masked
+    keys = {frozenset(pair): squall.token_bytes(32) for pair in itertools.combinations(range(4), 2)}
+    updates = [np.arange(1000) * client - 5 for client in range(4)]
+    sent = []
+    for me, update in enumerate(updates):
+        shared = {other: keys[frozenset({me, other})] for other in range(4) if other != me}
+        sent.append(masked(update, me, shared, 3, squall.Stream))
+        assert not np.array_equal(masked(update, me, shared, 4, squall.Stream), sent[-1])
+        assert len(set(sent[-1].tolist())) == 1000 and not np.array_equal(sent[-1], update)
+    assert np.array_equal(sum(sent), sum(updates))
+
+
+def test_exact_noise_of_gradients(torch):
+    dp_sgd = example("dp_sgd")
+
+    class Rng:
+        """On the CPU, with the samplers of privacy.py."""
+
+        def discrete_gaussian(self, variance, size):
+            rng = squall.Random()
+            drawn = [privacy.gaussian(Fraction(variance), rng) for _ in range(math.prod(size))]
+            return torch.tensor(drawn).reshape(size)
+
+    gradients = torch.full((100, 50), 3.0)
+    gradients[:50] /= -1000
+    # Half of them are clipped to a norm of 1.
+    sums = dp_sgd.to_grid(gradients, gradients.norm(dim=1), 1.0, dp_sgd.step_of_grid(1.0, 2.0))
+    assert sums.dtype == torch.int64 and len(set(sums.tolist())) == 1
+    mean = dp_sgd.private_mean(gradients, 1.0, 2.0, Rng(), 100)
+    expected = (50 / math.sqrt(50) - 50 * 0.003) / 100
+    assert abs(mean.mean() - expected) < 5 * 0.02 / math.sqrt(50) and 0.01 < mean.std() < 0.03
+
+
 @pytest.fixture
 def torch():
     # No CI has it: it is too large. Debian's package python3-torch has.

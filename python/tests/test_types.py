@@ -28,7 +28,7 @@ def test_mypy(tmp_path, monkeypatch):
     output, errors, code = check(USE.read_text())
     assert (errors, code) == ("", 0), output
     # `import squall` alone gives the submodules.
-    output, errors, code = check(USE.read_text().replace("import squall.dask\nimport squall.random\n", ""))
+    output, errors, code = check(USE.read_text().replace("import squall.cuda\nimport squall.dask\nimport squall.random\n", ""))
     assert (errors, code) == ("", 0), output
     output, _, code = check(USE.read_text().replace("number: int", "number: str"))
     assert code == 1 and output.count("error:") == 1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import squall
+import squall.cuda
 import squall.dask
 import squall.random
 
@@ -54,3 +55,8 @@ array = squall.dask.normal(0, 1, [3, 4], seed="a")
 array = squall.dask.integers(0, 6, 10, endpoint=True, dtype="u1", seed=b"a")
 array = squall.dask.words(10, seed=None)
 array = squall.dask.permutation(10, 3, seed=[1, "two"])
+
+keystream: squall.cuda.Stream = squall.cuda.Stream("00" * 32)
+place: int = keystream.seek(5) + keystream.seek(1, 1) + keystream.tell()
+on_gpu: squall.cuda.Generator = squall.cuda.default_rng(framework="torch")
+on_gpu = squall.cuda.default_rng(["experiment", 1], framework="jax", device=0)

@@ -1,0 +1,220 @@
+//! Launches of the kernels of `squall.cuda`: calls of NVIDIA's driver, whose functions Python has found. By ctypes a
+//! launch would take three times as long.
+//!
+//! A key for ChaCha20 is put into a slot of memory that the GPU can read, and the kernel erases it there.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::mem;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::no_randomness;
+
+/// A slot for a key, as `_cuda_kernels.cu` has it.
+#[repr(C)]
+struct Slot {
+    key: [u8; 32],
+    /// 1 until the kernel has erased the key.
+    full: AtomicU32,
+    padding: [u32; 7],
+}
+
+/// Bytes of the longest parameter of a kernel, and where it has the slot's address and number.
+const LONGEST_JOB: usize = 304;
+const SLOT_OF_JOB: usize = 48;
+const NUMBER_OF_JOB: usize = 56;
+
+/// The functions of cuda.h, in the order of `new`. All return 0, or the number of an error.
+struct Driver {
+    get_current: unsafe extern "C" fn(*mut usize) -> c_int,
+    push_current: unsafe extern "C" fn(usize) -> c_int,
+    pop_current: unsafe extern "C" fn(*mut usize) -> c_int,
+    synchronize: unsafe extern "C" fn() -> c_int,
+    is_capturing: unsafe extern "C" fn(usize, *mut c_int) -> c_int,
+    launch: Launch,
+}
+
+type Launch = unsafe extern "C" fn(
+    function: usize,
+    grid: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    threads: c_uint,
+    threads_y: c_uint,
+    threads_z: c_uint,
+    shared: c_uint,
+    stream: usize,
+    parameters: *mut *mut c_void,
+    extra: *mut c_void,
+) -> c_int;
+
+/// Launches kernels on one GPU.
+#[pyclass(frozen, module = "squall._squall")]
+pub struct Launcher {
+    driver: Driver,
+    context: usize,
+    slots: usize,
+    count: usize,
+    /// The number of the slot that is used next. Whoever has the lock uses a slot and launches.
+    next: Mutex<usize>,
+}
+
+enum Failure {
+    Driver(c_int),
+    Captured,
+    NoRandomness(squall::Error),
+}
+
+fn checked(status: c_int) -> Result<(), Failure> {
+    match status {
+        0 => Ok(()),
+        status => Err(Failure::Driver(status)),
+    }
+}
+
+#[pymethods]
+impl Launcher {
+    /// `functions` are the addresses of cuCtxGetCurrent, cuCtxPushCurrent_v2, cuCtxPopCurrent_v2, cuCtxSynchronize,
+    /// cuStreamIsCapturing and cuLaunchKernel; at `slots` there are `count` slots of zeros that stay until the process
+    /// ends.
+    #[new]
+    fn new(functions: [usize; 6], context: usize, slots: usize, count: usize) -> Launcher {
+        Launcher {
+            // SAFETY: The caller promises that the addresses are those of the functions; `Driver` has the types of
+            // cuda.h, where handles are pointers and CUdeviceptr and CUresult are integers.
+            driver: unsafe { mem::transmute::<[usize; 6], Driver>(functions) },
+            context,
+            slots,
+            count,
+            next: Mutex::new(0),
+        }
+    }
+
+    /// Launch a kernel with one parameter. `key` is None, 32 bytes, or empty for a new random key.
+    ///
+    /// Return 0 or the number of the driver's error. Raise OSError without randomness, and RuntimeError if there is a
+    /// key and the stream is being captured.
+    #[expect(clippy::too_many_arguments, reason = "_cuda_driver.py names them")]
+    fn launch(
+        &self,
+        py: Python<'_>,
+        function: usize,
+        grid: u32,
+        threads: u32,
+        shared: u32,
+        stream: usize,
+        job: &[u8],
+        key: Option<&[u8]>,
+    ) -> PyResult<c_int> {
+        if job.len() > LONGEST_JOB || key.is_some_and(|key| ![0, 32].contains(&key.len())) {
+            return Err(PyValueError::new_err(
+                "the job or the key has a wrong length",
+            ));
+        }
+        // Aligned as the kernels' parameters are.
+        let mut parameter = [0u64; LONGEST_JOB / 8];
+        for (word, bytes) in parameter.iter_mut().zip(job.chunks(8)) {
+            *word = u64::from_ne_bytes(bytes.try_into().map_err(|_| {
+                PyValueError::new_err("the job must be a multiple of 8 bytes long")
+            })?);
+        }
+        let launch = |parameter: &mut [u64]| {
+            let mut parameters = [parameter.as_mut_ptr().cast()];
+            // SAFETY: The driver reads as much of the parameter as the kernel has, which is no more than the array.
+            checked(unsafe {
+                (self.driver.launch)(
+                    function,
+                    grid,
+                    1,
+                    1,
+                    threads,
+                    1,
+                    1,
+                    shared,
+                    stream,
+                    parameters.as_mut_ptr(),
+                    ptr::null_mut(),
+                )
+            })
+        };
+        let launched = py.detach(|| {
+            self.in_context(|| match key {
+                None => launch(&mut parameter),
+                Some(key) => self.with_key(key, stream, &mut parameter, launch),
+            })
+        });
+        match launched {
+            Ok(()) => Ok(0),
+            Err(Failure::Driver(status)) => Ok(status),
+            Err(Failure::Captured) => Err(PyRuntimeError::new_err("the stream is being captured")),
+            Err(Failure::NoRandomness(error)) => Err(no_randomness(error)),
+        }
+    }
+}
+
+impl Launcher {
+    /// Calls `act` with the GPU's context as the thread's, which it is already for PyTorch's and CuPy's.
+    fn in_context(&self, act: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        let mut current = 0;
+        // SAFETY: As in `new`; the driver writes a pointer.
+        checked(unsafe { (self.driver.get_current)(&mut current) })?;
+        if current == self.context {
+            return act();
+        }
+        // SAFETY: As before.
+        checked(unsafe { (self.driver.push_current)(self.context) })?;
+        let result = act();
+        // SAFETY: As before.
+        checked(unsafe { (self.driver.pop_current)(&mut current) })?;
+        result
+    }
+
+    fn with_key(
+        &self,
+        key: &[u8],
+        stream: usize,
+        parameter: &mut [u64],
+        launch: impl FnOnce(&mut [u64]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut capturing = 0;
+        // SAFETY: As in `new`; the driver writes an integer.
+        checked(unsafe { (self.driver.is_capturing)(stream, &mut capturing) })?;
+        if capturing != 0 {
+            return Err(Failure::Captured);
+        }
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = *next;
+        let slot = (self.slots as *mut Slot).wrapping_add(number);
+        // SAFETY: The slot is there, by `new`, and aligned; only the GPU writes to this word without the lock, and
+        // atomically.
+        let full = unsafe { &(*slot).full };
+        if full.load(Ordering::Acquire) != 0 {
+            // SAFETY: As in `new`.
+            checked(unsafe { (self.driver.synchronize)() })?;
+        }
+        *next = (number + 1) % self.count;
+        // SAFETY: No kernel that was launched reads or writes the key any more, and others wait for the lock.
+        let place = unsafe { &mut (*slot).key };
+        let put = match key {
+            [] => squall::try_fill(place).map_err(Failure::NoRandomness),
+            _ => {
+                place.copy_from_slice(key);
+                Ok(())
+            }
+        };
+        full.store(1, Ordering::Release);
+        parameter[SLOT_OF_JOB / 8] = slot as u64;
+        parameter[NUMBER_OF_JOB / 8] |= number as u64;
+        let launched = put.and_then(|()| launch(parameter));
+        if launched.is_err() {
+            // Nobody will read it.
+            place.fill(0);
+            full.store(0, Ordering::Release);
+        }
+        launched
+    }
+}
