@@ -13,7 +13,11 @@ status=0
     echo "gpu.sh: PYTHON ($python) needs squall, pytest and torch" >&2
     exit 1
 }
-"$python" -P -c 'from squall import _cuda_driver; _cuda_driver.driver().device(0)' || exit 1
+"$python" -P -c 'import sys; from squall import _cuda_driver as cuda
+try:
+    cuda.driver().device(0)
+except cuda.CudaError as error:
+    sys.exit(f"gpu.sh: {error}")'
 # Not what needs no GPU.
 (cd python && timeout 150 "$python" -P -m pytest --quiet --durations 5 tests/with_cuda/test_gpu.py) || status=1
 timeout 80 "$python" -P scripts/gpu-bench.py || status=1
