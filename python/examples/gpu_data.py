@@ -33,8 +33,7 @@ def chunks(key, size):
 
 def write(path, size, key):
     with open(path, "wb") as file:
-        for part in chunks(key, size):
-            file.write(part)
+        file.writelines(chunks(key, size))
 
 
 def differences(path, size, key):

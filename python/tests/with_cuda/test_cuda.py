@@ -283,7 +283,8 @@ class Exporting:
 def test_dlpack(gpu, np):
     array = np.zeros((30, 40), np.float32)
     cuda.fill(Exporting(array[10:20].view(np.uint32)))
-    assert array[10:20].any(axis=1).all() and not array[:10].any() and not array[20:].any()
+    bits = array.view(np.uint32)
+    assert bits[10:20].any(axis=1).all() and not bits[:10].any() and not bits[20:].any()
     assert ctypes.c_void_p.in_dll(gpu, "last_stream").value == 1
     rng().random(out=Exporting(array))
     assert 0 <= array.min() < array.max() < 1
