@@ -3,33 +3,35 @@
  * /dev/squall: what /dev/urandom gives, at the speed of the CPU's AES.
  *
  * A long read is AES-256 in counter mode. The key is 32 bytes of the kernel's
- * RNG, and a new one is taken for each 64 KiB. It is on the stack of the
- * thread that reads, goes through a page of keystream at a time, which is
- * copied to the caller, and both are erased before the read returns. Between
- * reads there is no state: nothing that a later reader, a forked child or a
- * core dump could have, and nothing that a reseed of the kernel's RNG does not
- * reach with the next 64 KiB. A short read has the kernel's own words.
+ * RNG, and each 64 KiB has a new one. It is on the stack of the thread that
+ * reads. The keystream is made in a buffer of at most 4 KiB and copied from
+ * there to the caller. Key and buffer are erased before the read returns, so
+ * there is no state between reads: nothing that a forked child could inherit,
+ * and nothing that a later leak could reveal. While a copy waits for memory,
+ * the key is there; it makes bytes of this read alone. A reseed of the
+ * kernel's RNG reaches a read with its next key. A short read has words of the
+ * kernel's RNG itself.
  *
  * Two clones of a virtual machine have the same kernel RNG until the kernel
- * is notified, milliseconds later; then it reseeds, and notifies this module.
- * A read during which that happens starts anew, with the first byte. For the
- * time before, the nonce differs between clones:
+ * handles vmgenid's interrupt, milliseconds later. Then it reseeds, and
+ * notifies this module; a read that is being served starts anew, with its
+ * first byte. Until then the nonce keeps clones apart:
  *
- * - With squall_vmgenid, it has vmgenid's ID, which the hypervisor changes
- *   before a clone runs. A change in the middle of a read also starts it anew,
- *   and until the kernel has reseeded, short reads are made like long ones.
- *   So two clones return different bytes from all reads that return after the
- *   machine was cloned.
- * - Without it, it has a word of the CPU's random instruction, if there is
- *   one, and the cycle counter. So keys that are taken after the cloning give
- *   each clone other bytes; but a read that is being served goes on with its
- *   key for up to 64 KiB, unless the notification comes first, and short
- *   reads are as those of /dev/urandom.
+ * - With squall_vmgenid, the nonce has vmgenid's ID, which the hypervisor
+ *   changes before a clone runs. If it changes during a read, the read starts
+ *   anew; and until the kernel has reseeded, short reads are made like long
+ *   ones. So no bytes are the same in two clones, if their reads return after
+ *   the machine was cloned.
+ * - Without it, the nonce has a word of the CPU's random instruction, if there
+ *   is one, and the cycle counter. Keys that are taken after the machine was
+ *   cloned give each clone other bytes. But a read that is being served may go
+ *   on with its key, for up to 64 KiB, and short reads may be the same, as
+ *   those of /dev/urandom.
  *
  * Vector registers are used for at most 4 KiB at a time. Then come the copy,
- * in which the caller's memory may fault, signals, and rescheduling. A fault
- * or a signal ends the read with the bytes so far, like one of /dev/urandom.
- * Before the kernel's RNG is ready, reads wait, or fail with EAGAIN.
+ * signals, and rescheduling. If the caller's memory faults, or a signal comes,
+ * the read returns the bytes so far, like one of /dev/urandom. Before the
+ * kernel's RNG is ready, reads wait, or fail with EAGAIN.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
