@@ -20,8 +20,8 @@
  * - With squall_vmgenid, the nonce has vmgenid's ID, which the hypervisor
  *   changes before a clone runs. If it changes during a read, the read starts
  *   anew; and until the kernel has reseeded, short reads are made like long
- *   ones. So no bytes are the same in two clones, if their reads return after
- *   the machine was cloned.
+ *   ones. So no bytes are the same in two clones, but those of a read that was
+ *   past its last comparison when the machine was cloned.
  * - Without it, the nonce has a word of the CPU's random instruction, if there
  *   is one, and the cycle counter. Keys that are taken after the machine was
  *   cloned give each clone other bytes. But a read that is being served may go
