@@ -3,7 +3,8 @@
  * /dev/squall: what /dev/urandom gives, at the speed of the CPU's AES.
  *
  * A long read is AES-256 in counter mode. The key is 32 bytes of the kernel's
- * RNG, and each 64 KiB has a new one. It is on the stack of the thread that
+ * RNG, XORed with words of the CPU's random instruction, if there is one; each
+ * 64 KiB has a new one. It is on the stack of the thread that
  * reads. The keystream is made in a buffer of at most 4 KiB and copied from
  * there to the caller. Key and buffer are erased before the read returns, so
  * there is no state between reads: nothing that a forked child could inherit,
@@ -15,18 +16,22 @@
  * Two clones of a virtual machine have the same kernel RNG until the kernel
  * handles vmgenid's interrupt, milliseconds later. Then it reseeds, and
  * notifies this module; a read that is being served starts anew, with its
- * first byte. Until then the nonce keeps clones apart:
+ * first byte. Until then, the random instruction and the cycle counter, which
+ * is in the nonce, keep the keys and nonces of clones apart:
  *
- * - With squall_vmgenid, the nonce has vmgenid's ID, which the hypervisor
+ * - With squall_vmgenid, the nonce also has vmgenid's ID, which the hypervisor
  *   changes before a clone runs. If it changes during a read, the read starts
- *   anew; and until the kernel has reseeded, short reads are made like long
- *   ones. So no bytes are the same in two clones, but those of a read that was
- *   past its last comparison when the machine was cloned.
- * - Without it, the nonce has a word of the CPU's random instruction, if there
- *   is one, and the cycle counter. Keys that are taken after the machine was
- *   cloned give each clone other bytes. But a read that is being served may go
- *   on with its key, for up to 64 KiB, and short reads may be the same, as
- *   those of /dev/urandom.
+ *   anew; and short reads are made like long ones. So no bytes are the same in
+ *   two clones, but those of a read that was past its last comparison when the
+ *   machine was cloned.
+ * - Without it, a read that is being served may go on with its key, for up to
+ *   64 KiB, and short reads may be the same, as those of /dev/urandom. Without
+ *   the random instruction, two clones that read the same count, of a counter
+ *   that may move only every 40 ns on arm64, have the same key and nonce.
+ *
+ * Without the random instruction, clones have keys in common until the kernel
+ * reseeds: who has got the same bytes of the kernel's RNG in one clone can try
+ * the nonces of another.
  *
  * Vector registers are used for at most 4 KiB at a time. Then come the copy,
  * signals, and rescheduling. If the caller's memory faults, or a signal comes,
@@ -72,27 +77,24 @@ static const bool key_is_zero = IS_ENABLED(CONFIG_SQUALL_KEY_IS_ZERO);
 /* vmgenid's ID, or NULL. */
 static const u64 *vmgenid;
 
-/* The ID under which the kernel's RNG was last seeded. */
-static u64 seeded_id;
-
 /* Clones that the kernel was notified of. */
 static atomic_long_t clones;
 
 /* What changes when the machine is cloned, and when the kernel notices. */
 struct epoch {
-	u64 id;
+	u64 id[2];
 	long clones;
 };
 
-/* The ID's halves in one word, or 0. */
-static u64 current_id(void)
-{
-	return vmgenid ? READ_ONCE(vmgenid[0]) ^ READ_ONCE(vmgenid[1]) : 0;
-}
-
 static struct epoch current_epoch(void)
 {
-	return (struct epoch){ current_id(), atomic_long_read(&clones) };
+	struct epoch epoch = { .clones = atomic_long_read(&clones) };
+
+	if (vmgenid) {
+		epoch.id[0] = READ_ONCE(vmgenid[0]);
+		epoch.id[1] = READ_ONCE(vmgenid[1]);
+	}
+	return epoch;
 }
 
 /*
@@ -101,16 +103,17 @@ static struct epoch current_epoch(void)
  */
 static bool is_over(struct epoch epoch)
 {
+	struct epoch now;
+
 	barrier();
-	return epoch.id != current_id() ||
-	       epoch.clones != atomic_long_read(&clones);
+	now = current_epoch();
+	return memcmp(&now, &epoch, sizeof(now));
 }
 
 /* The kernel calls this when it has reseeded. */
 static int notice_clone(struct notifier_block *block, unsigned long action,
 			void *data)
 {
-	WRITE_ONCE(seeded_id, current_id());
 	atomic_long_inc(&clones);
 	return NOTIFY_DONE;
 }
@@ -119,20 +122,26 @@ static struct notifier_block notifier = { .notifier_call = notice_clone };
 
 static void take_key(struct aes_ctr *state, struct epoch epoch)
 {
+	u64 id = epoch.id[0] ^ epoch.id[1];
 	unsigned long word;
+	size_t i;
 
 	memset(state, 0, sizeof(*state));
 	if (key_is_zero)
 		return;
 	get_random_bytes(state->keys, 32);
-	word = epoch.id;
+	memcpy(state->block, &id, sizeof(id));
+	if (nonce_is_id)
+		return;
+	state->block[2] = random_get_entropy();
 	/* User-mode Linux does not export what the instruction needs there. */
-	if (!vmgenid && !nonce_is_id && !IS_ENABLED(CONFIG_UML) &&
-	    !arch_get_random_longs(&word, 1))
-		word = 0;
-	memcpy(state->block, &word, sizeof(word));
-	if (!nonce_is_id)
-		state->block[2] = random_get_entropy();
+	for (i = 0; i < 8 && !IS_ENABLED(CONFIG_UML); i += 2) {
+		if (!arch_get_random_longs(&word, 1))
+			break;
+		state->keys[i] ^= word;
+		state->keys[i + 1] ^= word >> 32;
+	}
+	memzero_explicit(&word, sizeof(word));
 }
 
 static void make(struct aes_ctr *state, bool has_new_key, u8 *out, size_t len)
@@ -202,11 +211,11 @@ static ssize_t read_random(struct kiocb *kiocb, struct iov_iter *to)
 	}
 	for (;;) {
 		epoch = current_epoch();
-		if (iov_iter_count(to) <= SHORT && !key_is_zero &&
-		    epoch.id == READ_ONCE(seeded_id))
+		if (iov_iter_count(to) <= SHORT && !key_is_zero && !vmgenid)
 			done = read_short(to);
 		else
-			done = read_long(to, waits ? GFP_KERNEL : GFP_NOWAIT,
+			done = read_long(to, waits ? GFP_KERNEL :
+					 GFP_NOWAIT | __GFP_NOWARN,
 					 epoch);
 		if (done <= 0 || !is_over(epoch))
 			return done;
@@ -255,7 +264,6 @@ static int __init squall_init(void)
 	id = symbol_get(squall_vmgenid_id);
 	if (id)
 		vmgenid = id();
-	seeded_id = current_id();
 	error = register_random_vmfork_notifier(&notifier);
 	if (error)
 		goto put;

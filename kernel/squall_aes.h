@@ -39,7 +39,13 @@ static bool aes_is_there(void)
 {
 	has_vaes = boot_cpu_has(X86_FEATURE_AVX2) &&
 		   boot_cpu_has(X86_FEATURE_VAES);
-	return boot_cpu_has(X86_FEATURE_AVX) && boot_cpu_has(X86_FEATURE_AES);
+	if (!boot_cpu_has(X86_FEATURE_AVX) || !boot_cpu_has(X86_FEATURE_AES))
+		return false;
+#ifdef CONFIG_UML
+	return true;
+#else
+	return cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
+#endif
 }
 
 #define aes_begin() kernel_fpu_begin()
@@ -111,6 +117,7 @@ static void keystream(struct aes_ctr *state, u8 *out, size_t len)
 }
 
 #elif defined(CONFIG_ARM64) && !defined(CONFIG_CPU_BIG_ENDIAN)
+#include <linux/string.h>
 #include <linux/version.h>
 #include <asm/cpufeature.h>
 #include <asm/hwcap.h>
@@ -124,7 +131,10 @@ static bool aes_is_there(void)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
 /* The registers of a section that is interrupted are saved in place. */
 #define aes_begin() struct user_fpsimd_state saved; kernel_neon_begin(&saved)
-#define aes_end() kernel_neon_end(&saved)
+#define aes_end() do {					\
+	kernel_neon_end(&saved);			\
+	memzero_explicit(&saved, sizeof(saved));	\
+} while (0)
 #else
 #define aes_begin() kernel_neon_begin()
 #define aes_end() kernel_neon_end()
