@@ -44,8 +44,10 @@ impl Board {
 }
 
 /// Kernel parameters of every guest, besides its console. `no_timer_check` skips the kernel's test of
-/// the timer interrupt: on a busy host QEMU's interrupts may come late, and the kernel would give up.
-const COMMAND_LINE: &str = "panic=-1 quiet no_timer_check";
+/// the timer interrupt: on a busy host QEMU's interrupts may come late, and the kernel would give up. There it would also
+/// report CPUs that stand still.
+const COMMAND_LINE: &str =
+    "panic=-1 quiet no_timer_check nosoftlockup rcupdate.rcu_cpu_stall_suppress=1";
 
 /// Arguments for QEMU.
 #[derive(Debug)]
