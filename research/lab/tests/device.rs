@@ -232,10 +232,6 @@ const LENS: [usize; 3] = [16, 4096, 128 << 10];
 /// A read: the cycle counter before and after, and its first and last 8 bytes.
 type Draw = [u64; 4];
 
-/// Makes the kernel's driver let go of vmgenid.
-const UNBIND_VMGENID: &str =
-    "cd /sys/bus/*/drivers/vmgenid && device=$(echo QEMUVGID:*) && echo $device > unbind";
-
 /// What two clones read of the device after they were resumed, for each of [`LENS`].
 struct Clones {
     reads: [[Vec<Draw>; 2]; LENS.len()],
@@ -245,8 +241,6 @@ impl Clones {
     /// Stops a guest whose processes read, and resumes it twice with other identities.
     fn of(workspace: &Workspace) -> Clones {
         let mut guest = workspace.boot_and_load(Some(IDENTITY), "");
-        // Without its driver the kernel never reseeds in a clone: what keeps clones apart is the device.
-        ok(&mut guest, UNBIND_VMGENID);
         for len in LENS {
             let read = format!("exec device draws /dev/squall {len} /tmp/since > /tmp/draws-{len}");
             guest.start(&read).expect("a job");
