@@ -2,12 +2,15 @@
 //!
 //! The standard library's detection executes CPUID about ten times before its first answer. In a
 //! VM each CPUID traps for several microseconds; together they took half of the time to a process's
-//! first random bytes. Here one is enough for the features that the first bytes need, and two for all
-//! of them. Finding out which hypervisor runs the machine
+//! first random bytes. glibc 2.33 and later keeps the answers of the process's start. Without it, one CPUID is enough
+//! for the features that the first bytes need, and two for all of them. Finding out which hypervisor runs the machine
 //! takes two or three more; only a process that draws more than a few bytes asks.
 
 use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+#[cfg(all(target_env = "gnu", not(miri)))]
+use crate::failpoint::{self, Failpoint};
 
 /// A set of features, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,6 +116,12 @@ fn cpuid(leaf: u32) -> Option<CpuidResult> {
     const ON: u8 = 1;
     const OFF: u8 = 2;
     static ANSWER: AtomicU8 = AtomicU8::new(0);
+    #[cfg(all(target_env = "gnu", not(miri)))]
+    if let Some(found) = glibc::kept(leaf)
+        && !failpoint::is_active(Failpoint::HideKeptCpuid)
+    {
+        return Some(found);
+    }
     let mut answer = ANSWER.load(Ordering::Relaxed);
     if answer == 0 {
         // SAFETY: the call only asks. Kernels before 4.12, which do not know it, answer -1.
@@ -121,6 +130,50 @@ fn cpuid(leaf: u32) -> Option<CpuidResult> {
         ANSWER.store(answer, Ordering::Relaxed);
     }
     (answer == ON).then(|| __cpuid_count(leaf, 0))
+}
+
+/// What glibc has kept of CPUID since the start of the process: reading it does not trap.
+#[cfg(all(target_env = "gnu", not(miri)))]
+mod glibc {
+    use core::arch::asm;
+    use core::arch::x86_64::CpuidResult;
+
+    /// `struct cpuid_feature` of glibc's sys/platform/x86.h.
+    #[repr(C)]
+    struct Kept {
+        /// What CPUID reported, in EAX, EBX, ECX and EDX.
+        cpuid: [u32; 4],
+        active: [u32; 4],
+    }
+
+    /// CPUID's answer for leaf 1 or 7; `None` for another leaf, and before glibc 2.33.
+    pub fn kept(leaf: u32) -> Option<CpuidResult> {
+        let index = match leaf {
+            1 => 0,
+            7 => 1,
+            _ => return None,
+        };
+        let function: usize;
+        // SAFETY: reads the entry of a symbol in the global offset table, which is 0 if nobody defines the symbol.
+        unsafe {
+            asm!(
+                ".weak __x86_get_cpuid_feature_leaf",
+                "mov {}, qword ptr [rip + __x86_get_cpuid_feature_leaf@GOTPCREL]",
+                out(reg) function,
+                options(pure, readonly, preserves_flags, nostack),
+            );
+        }
+        if function == 0 {
+            return None;
+        }
+        // SAFETY: it is glibc's function of this type, and what it returns lives as long as the process.
+        let Kept { cpuid, .. } = unsafe {
+            let function: extern "C" fn(u32) -> *const Kept = core::mem::transmute(function);
+            &*function(index)
+        };
+        let [eax, ebx, ecx, edx] = *cpuid;
+        Some(CpuidResult { eax, ebx, ecx, edx })
+    }
 }
 
 /// Whether the CPU has RDTSCP (leaf 8000_0001H, register EDX).
@@ -213,6 +266,18 @@ mod tests {
         agree!(SSSE3 "ssse3", AES "aes", RDRAND "rdrand", AVX "avx", AVX2 "avx2", VAES "vaes");
         agree!(AVX512F "avx512f", AVX512BW "avx512bw", AVX512VL "avx512vl");
         assert!(!has(Features(1 << 30)));
+    }
+
+    #[test]
+    fn glibc_keeps_what_cpuid_reports() {
+        for leaf in [1, 7] {
+            let Some(kept) = glibc::kept(leaf) else {
+                continue;
+            };
+            let now = __cpuid_count(leaf, 0);
+            // Register EBX of leaf 1 has the number of the CPU that runs this.
+            assert_eq!((kept.ecx, kept.edx), (now.ecx, now.edx), "leaf {leaf}");
+        }
     }
 
     #[test]

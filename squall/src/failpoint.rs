@@ -67,6 +67,9 @@ pub enum Failpoint {
     /// Hides that the machine is a guest of KVM.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     HideKvm,
+    /// Hides what glibc has kept of CPUID's answers.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    HideKeptCpuid,
     /// Pretends that the machine is a guest of KVM.
     PretendKvm,
     /// Hides the instruction that reads the CPU's number.

@@ -146,12 +146,11 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
 
     /// Sets the seeds to their initial constants.
     fn start(&self) {
-        let mut constant = SeedBytes::zeroed();
-        F::hash(&1u64.to_be_bytes(), &mut constant[..F::SEED_LEN]);
-        self.fast.store(&constant);
-        F::hash(&2u64.to_be_bytes(), &mut constant[..F::SEED_LEN]);
-        self.slow.store(&constant);
-        self.published.store(&constant);
+        let [mut fast, mut slow] = [SeedBytes::zeroed(), SeedBytes::zeroed()];
+        F::first_seeds(&mut fast[..F::SEED_LEN], &mut slow[..F::SEED_LEN]);
+        self.fast.store(&fast);
+        self.slow.store(&slow);
+        self.published.store(&slow);
     }
 
     /// Copies the seeds and counts of `other`, and discards the inputs that wait. For memory that was

@@ -574,6 +574,8 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     #[cfg(target_arch = "x86_64")]
     case("sandbox/cpuid-off", sandbox::cpuid_off, &[], Held).needs(&[Need::CpuidFaulting]),
     #[cfg(target_arch = "x86_64")]
+    case("sandbox/cpuid-off/unknown", sandbox::cpuid_off_and_unknown, &[HideKeptCpuid], Held).needs(&[Need::CpuidFaulting]),
+    #[cfg(target_arch = "x86_64")]
     case("sandbox/cpuid-off/control", sandbox::cpuid_executed, &[], Broken).needs(&[Need::CpuidFaulting]),
     case("sandbox/counter-off-at-first", sandbox::counter_off_at_first, &[], Held).needs(&[Need::Steps]),
     case("sandbox/not-known-to-be-ready", sandbox::not_known_to_be_ready, &[], Held),
