@@ -8,7 +8,6 @@ mod bytes;
 mod clones;
 mod cuda;
 mod elements;
-mod forks;
 mod integers;
 mod seeded;
 mod stream;

@@ -11,10 +11,11 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi::{self, Py_ssize_t, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
+use squall::internal::{count_of_forks, watch_forks};
 
 use crate::bit_generator::{Interface, Words, connect, interface_of};
+use crate::integers;
 use crate::seeded::State;
-use crate::{forks, integers};
 
 /// The functions `random` and `getrandbits` of the module `random`.
 #[pyclass(frozen, module = "squall._random_defaults")]
@@ -209,7 +210,7 @@ struct BitGeneratorWords {
 impl BitGeneratorWords {
     /// Erases the key when a call begins or ends, also one inside another.
     fn end_key(&mut self) {
-        let forks = forks::count();
+        let forks = count_of_forks();
         let is_child = self.forks != forks && !self.uses_stock;
         self.drew_several |= self.single_words > 1 || is_child;
         if self.rest.has_key() {
@@ -223,7 +224,7 @@ impl BitGeneratorWords {
     /// has words only in a long call. After a fork in that call, they are the parent's.
     #[inline]
     fn word<T>(&mut self, of: impl FnOnce(u64) -> T, stock: impl FnOnce(Interface) -> T) -> T {
-        if self.forks == forks::count()
+        if self.forks == count_of_forks()
             && let Some(word) = self.rest.take()
         {
             of(word)
@@ -238,7 +239,7 @@ impl BitGeneratorWords {
     /// not have, and several threads may draw without it.
     #[cold]
     fn word_slowly(&mut self) -> u64 {
-        if self.open_calls > 0 && self.forks == forks::count() {
+        if self.open_calls > 0 && self.forks == count_of_forks() {
             let has_key = self.rest.has_key()
                 || self.single_words == MAX_SINGLE_WORDS && self.rest.draw_key().is_ok();
             if has_key {
@@ -307,13 +308,13 @@ impl WordsUntilSeeded {
         lock: &Bound<'py, PyAny>,
         forget: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, Self>> {
-        forks::watch()?;
+        watch_forks()?;
         let words = BitGeneratorWords {
             stock: interface_of(capsule)?,
             uses_stock: false,
             open_calls: 0,
             single_words: 0,
-            forks: forks::count(),
+            forks: count_of_forks(),
             drew_several: false,
             rest: State::empty(),
         };

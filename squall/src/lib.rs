@@ -268,6 +268,7 @@ pub mod internal {
     pub use crate::file::stat;
     pub use crate::guard::clone_signal::device_paths as clone_device_paths;
     pub use crate::guard::errno::keep as keep_errno;
+    pub use crate::guard::fork::{count as count_of_forks, watch as watch_forks};
     pub use crate::uniform::{below_u32, below_u64};
 }
 

@@ -4,19 +4,39 @@
 //! sees cannot, but misses a raw clone(2). Together they miss only a raw clone whose child gets
 //! its grandparent's old id.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::io;
 
 use crate::failpoint::{self, Failpoint};
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Starts to count forks. A second call counts each fork twice, which is harmless.
-pub(super) fn watch() {
+/// Starts to count forks. Two threads that start at once count each fork twice, which is harmless.
+///
+/// # Errors
+/// There is no memory for it.
+pub fn watch() -> io::Result<()> {
+    static IS_WATCHING: AtomicBool = AtomicBool::new(false);
     extern "C" fn in_child() {
         FORKS.fetch_add(1, Ordering::Relaxed);
     }
+    if IS_WATCHING.load(Ordering::Relaxed) {
+        return Ok(());
+    }
     // SAFETY: the handler is async-signal-safe: it adds to an atomic.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    match unsafe { libc::pthread_atfork(None, None, Some(in_child)) } {
+        0 => {
+            IS_WATCHING.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// The forks since [`watch`] that led to this process. A raw clone(2) is not counted.
+#[inline]
+pub fn count() -> u32 {
+    FORKS.load(Ordering::Relaxed)
 }
 
 /// A number that differs between a process and its forked children.
@@ -26,5 +46,5 @@ pub(crate) fn process() -> u64 {
     }
     // SAFETY: getpid has no preconditions. A raw call, because old C libraries cached it.
     let pid = unsafe { libc::syscall(libc::SYS_getpid) } as u64;
-    (u64::from(FORKS.load(Ordering::Relaxed)) << 32) | pid
+    (u64::from(count()) << 32) | pid
 }

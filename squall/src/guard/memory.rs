@@ -134,7 +134,8 @@ fn map_pair() -> Result<NonNull<u8>, i32> {
 fn publish_kind(number: u8) {
     let is_plain = number == MemoryKind::PREFERRED.len() as u8;
     if is_plain && KIND.load(Ordering::Relaxed) != number {
-        super::fork::watch();
+        // Without memory for it, the process id alone tells.
+        let _ = super::fork::watch();
     }
     KIND.fetch_max(number, Ordering::Relaxed);
 }
