@@ -54,6 +54,8 @@ use crate::guard::clone_signal::CloneGuard;
 use crate::guard::policy::Policy;
 use crate::guard::{fork, freshness};
 use kernel_log::KernelLog;
+#[doc(hidden)]
+pub use kernel_log::newest_message;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub use kernel_log::replace_path as replace_kernel_log_for_testing;

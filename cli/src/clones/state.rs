@@ -7,15 +7,13 @@
 //! each time they start it, and a machine that was started again is no clone.
 
 use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::str::FromStr;
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
 use squall::clones::{Signal, generation, signal};
+use squall::internal::newest_clone_message;
 use tempfile::NamedTempFile;
 
 /// What the signal shows.
@@ -34,7 +32,7 @@ impl Mark {
     pub fn now() -> io::Result<Mark> {
         let signal = signal().ok_or(io::ErrorKind::Unsupported)?;
         let number = match signal {
-            Signal::KernelLog => newest_message()?,
+            Signal::KernelLog => newest_clone_message()?,
             _ => generation().map_or(0, u64::from),
         };
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
@@ -67,7 +65,7 @@ impl Mark {
 
     /// Whether the machine was cloned between this mark and a later one.
     pub fn is_cloned_until(&self, later: &Mark) -> bool {
-        self.is_cloned(later, newest_message)
+        self.is_cloned(later, newest_clone_message)
     }
 
     /// The same, with what says the number of the newest message of the present boot.
@@ -111,46 +109,6 @@ impl FromStr for Mark {
         };
         mark.ok_or_else(|| io::Error::other("this is no state of squall clones"))
     }
-}
-
-/// The number of the newest message about a clone in the kernel's log; 0 if there is none.
-fn newest_message() -> io::Result<u64> {
-    let mut log = OpenOptions::new()
-        .read(true)
-        .custom_flags(OFlags::NONBLOCK.bits() as i32)
-        .open("/dev/kmsg")?;
-    newest_message_in(&mut log)
-}
-
-/// The same, for a log that gives one record for each read.
-fn newest_message_in(log: &mut impl Read) -> io::Result<u64> {
-    // The longest record (PRINTK_MESSAGE_MAX in include/linux/printk.h is 2048 bytes) is shorter, but for its escapes.
-    let mut record = [0; 8192];
-    let mut newest = 0;
-    loop {
-        match log.read(&mut record) {
-            Ok(0) => return Ok(newest),
-            Ok(len) => newest = newest.max(number_of_clone_message(&record[..len]).unwrap_or(0)),
-            Err(error) => match Errno::from_io_error(&error) {
-                Some(Errno::AGAIN) => return Ok(newest),
-                // Overwritten meanwhile, or too long for the buffer: the next read gives the next record.
-                Some(Errno::PIPE | Errno::INVAL | Errno::INTR) => {}
-                _ => return Err(error),
-            },
-        }
-    }
-}
-
-/// The number of a record if it is the kernel's message about a clone, as 817 in `5,817,8816751,-;random: …`. The first
-/// number is below 8 for the kernel's own messages (Documentation/ABI/testing/dev-kmsg).
-fn number_of_clone_message(record: &[u8]) -> Option<u64> {
-    let record = str::from_utf8(record).ok()?;
-    let (head, text) = record.split_once(';')?;
-    let mut numbers = head.split(',');
-    let is_kernels = numbers.next()?.parse::<u32>().ok()? < 8;
-    let number = numbers.next()?.parse().ok()?;
-    let is_clone = text.starts_with("random: crng reseeded due to virtual machine fork");
-    (is_kernels && is_clone).then_some(number)
 }
 
 #[cfg(test)]
@@ -209,40 +167,5 @@ mod tests {
             fs::write(&path, text).expect("a file");
             assert!(Mark::read(&path).is_err(), "{text:?}");
         }
-    }
-
-    /// Records and errors, one for each read.
-    struct Log(Vec<Result<&'static str, Errno>>);
-
-    impl Read for Log {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let record = self.0.pop().unwrap_or(Err(Errno::AGAIN))?;
-            buffer[..record.len()].copy_from_slice(record.as_bytes());
-            Ok(record.len())
-        }
-    }
-
-    #[test]
-    fn the_newest_message_is_found() {
-        let newest =
-            |records: &[_]| newest_message_in(&mut Log(records.iter().rev().copied().collect()));
-        let [first, last, program, other] = [
-            "5,817,8816751,-;random: crng reseeded due to virtual machine fork\n",
-            "5,902,9816751,-,caller=T1;random: crng reseeded due to virtual machine fork\n SUBSYSTEM=x\n",
-            "13,950,9916751,-;random: crng reseeded due to virtual machine fork\n",
-            "5,999,9926751,-;random: crng init done\n",
-        ];
-        assert_eq!(newest(&[]).expect("a log"), 0);
-        assert_eq!(newest(&[Ok(program), Ok(other), Ok("")]).expect("a log"), 0);
-        let records = [
-            Err(Errno::PIPE),
-            Ok(first),
-            Err(Errno::INVAL),
-            Ok(last),
-            Ok(program),
-            Ok(other),
-        ];
-        assert_eq!(newest(&records).expect("a log"), 902);
-        assert!(newest(&[Ok(first), Err(Errno::IO)]).is_err());
     }
 }

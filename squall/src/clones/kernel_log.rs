@@ -177,13 +177,7 @@ impl KernelLog {
     /// Opens the log. The error is that of open(2), EPERM if this process may not read it (`dmesg_restrict` in
     /// Documentation/admin-guide/sysctl/kernel.rst); or ENODEV, if /dev/kmsg is another device.
     pub fn open() -> Result<KernelLog, i32> {
-        let path = c"/dev/kmsg";
-        #[cfg(feature = "testing")]
-        let path = *REPLACEMENT.get().unwrap_or(&path);
-        let log = File::open(path, libc::O_NONBLOCK)?;
-        if !is_log(log.descriptor()) {
-            return Err(libc::ENODEV);
-        }
+        let log = open_file()?;
         // SAFETY: the call takes numbers. It fails for the FIFO of a test, which is empty.
         unsafe { libc::lseek(log.descriptor(), 0, libc::SEEK_END) };
         // A program has closed the other descriptor: this one, of the same number, is not for everybody.
@@ -203,6 +197,18 @@ impl KernelLog {
     }
 }
 
+/// Opens the log at its beginning.
+fn open_file() -> Result<File, c_int> {
+    let path = c"/dev/kmsg";
+    #[cfg(feature = "testing")]
+    let path = *REPLACEMENT.get().unwrap_or(&path);
+    let log = File::open(path, libc::O_NONBLOCK)?;
+    match is_log(log.descriptor()) {
+        true => Ok(log),
+        false => Err(libc::ENODEV),
+    }
+}
+
 #[cfg(feature = "testing")]
 static REPLACEMENT: std::sync::OnceLock<&'static core::ffi::CStr> = std::sync::OnceLock::new();
 
@@ -212,35 +218,73 @@ pub fn replace_path(path: &'static core::ffi::CStr) {
     REPLACEMENT.set(path).expect("the path is replaced once");
 }
 
+/// The sequence number of the newest message about a clone that the log still has; 0 if there is none.
+pub fn newest_message() -> io::Result<u64> {
+    let log = open_file().map_err(io::Error::from_raw_os_error)?;
+    newest_of(|record| read_one(log.descriptor(), record))
+}
+
+fn newest_of(read: impl FnMut(&mut [u8]) -> Result<usize, c_int>) -> io::Result<u64> {
+    let mut newest = 0;
+    read_all(read, |found| {
+        if let Found::Message(number) = found {
+            newest = newest.max(number);
+        }
+    })?;
+    Ok(newest)
+}
+
 /// Reads all records that have come.
 fn read(log: c_int) -> io::Result<()> {
+    read_all(
+        |record| read_one(log, record),
+        |found| {
+            match found {
+                Found::Message(number) => {
+                    NEWEST_MESSAGE.fetch_max(number.saturating_add(2), Ordering::AcqRel)
+                }
+                Found::Gap => POSSIBLE_MISSES.fetch_add(1, Ordering::Relaxed),
+            };
+        },
+    )
+}
+
+/// What records show.
+enum Found {
+    /// The sequence number of a message about a clone.
+    Message(u64),
+    /// The kernel has overwritten records, of which one may have been about a clone.
+    Gap,
+}
+
+/// Reads records until there are no more. `read` reads one, or fails with an error of read(2).
+fn read_all(
+    mut read: impl FnMut(&mut [u8]) -> Result<usize, c_int>,
+    mut take: impl FnMut(Found),
+) -> io::Result<()> {
     // Messages about clones are shorter; the kernel skips a record that does not fit (EINVAL).
     let mut record = [0u8; 1024];
     loop {
-        // SAFETY: the record is writable for its length. A raw call, because a preloaded library may replace `read`.
-        let len = unsafe { libc::syscall(libc::SYS_read, log, record.as_mut_ptr(), record.len()) };
-        if let Some(record) = usize::try_from(len).ok().and_then(|len| record.get(..len)) {
-            match record {
-                // The end of a test's FIFO.
-                [] => return Ok(()),
-                _ => {
-                    let number = number_of_clone_message(record)
-                        .map_or(0, |number| number.saturating_add(2));
-                    NEWEST_MESSAGE.fetch_max(number, Ordering::AcqRel);
+        match read(&mut record) {
+            // The end of a test's FIFO.
+            Ok(0) | Err(libc::EAGAIN) => return Ok(()),
+            Ok(len) => {
+                if let Some(number) = number_of_clone_message(&record[..len]) {
+                    take(Found::Message(number));
                 }
             }
-            continue;
-        }
-        match errno() {
-            libc::EAGAIN => return Ok(()),
-            libc::EINTR | libc::EINVAL => {}
-            // The kernel has overwritten records, of which one may have been about a clone.
-            libc::EPIPE => {
-                POSSIBLE_MISSES.fetch_add(1, Ordering::Relaxed);
-            }
-            error => return Err(io::Error::from_raw_os_error(error)),
+            Err(libc::EINTR | libc::EINVAL) => {}
+            Err(libc::EPIPE) => take(Found::Gap),
+            Err(error) => return Err(io::Error::from_raw_os_error(error)),
         }
     }
+}
+
+/// Reads one record.
+fn read_one(log: c_int, record: &mut [u8]) -> Result<usize, c_int> {
+    // SAFETY: the record is writable for its length. A raw call, because a preloaded library may replace `read`.
+    let len = unsafe { libc::syscall(libc::SYS_read, log, record.as_mut_ptr(), record.len()) };
+    usize::try_from(len).map_err(|_| errno())
 }
 
 /// The sequence number of a record, if it is the kernel's message about a clone, as 817 in `5,817,8816751,-;random: …`.
@@ -258,7 +302,7 @@ fn number_of_clone_message(record: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::number_of_clone_message;
+    use super::{newest_of, number_of_clone_message};
 
     #[test]
     fn only_the_kernels_message_counts() {
@@ -285,5 +329,35 @@ mod tests {
             None
         );
         assert_eq!(number_of_clone_message(b"5,817,1,-;\xff"), None);
+    }
+
+    #[test]
+    fn the_newest_message_is_found() {
+        let newest = |records: &[Result<&str, libc::c_int>]| {
+            let mut records = records.iter();
+            newest_of(|buffer| {
+                let record = records.next().copied().unwrap_or(Err(libc::EAGAIN))?;
+                buffer[..record.len()].copy_from_slice(record.as_bytes());
+                Ok(record.len())
+            })
+        };
+        let [first, last, program, other] = [
+            "5,817,8816751,-;random: crng reseeded due to virtual machine fork\n",
+            "5,902,9816751,-,caller=T1;random: crng reseeded due to virtual machine fork\n SUBSYSTEM=x\n",
+            "13,950,9916751,-;random: crng reseeded due to virtual machine fork\n",
+            "5,999,9926751,-;random: crng init done\n",
+        ];
+        assert_eq!(newest(&[]).expect("a log"), 0);
+        assert_eq!(newest(&[Ok(program), Ok(other), Ok("")]).expect("a log"), 0);
+        let records = [
+            Err(libc::EPIPE),
+            Ok(first),
+            Err(libc::EINVAL),
+            Ok(last),
+            Ok(program),
+            Ok(other),
+        ];
+        assert_eq!(newest(&records).expect("a log"), 902);
+        assert!(newest(&[Ok(first), Err(libc::EIO)]).is_err());
     }
 }
