@@ -75,7 +75,7 @@ impl Policy {
     fn provisional() -> Policy {
         let has_vmgenid = has_vmgenid();
         Policy {
-            vdso: Vdso::get(),
+            vdso: Vdso::find(),
             signal: None,
             is_vm: has_vmgenid
                 || has_hypervisor_announcement()

@@ -7,7 +7,7 @@
 //! the vDSO itself recorded for the bytes it just gave, which is checked at every seeding. If no
 //! address passes, each request asks the vDSO itself ([`Watch::Probe`]).
 
-use core::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use super::freshness::{self, FROZEN, mapped_generation};
 use crate::failpoint::{self, Failpoint};
@@ -41,40 +41,15 @@ struct OpaqueParams {
     reserved: [u32; 13],
 }
 
-/// The address of the vDSO; 0 if there is none.
-fn image() -> usize {
-    // SAFETY: getauxval has no preconditions.
-    unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) as usize }
-}
-
 impl Vdso {
-    /// The function, if there is one whose state has the known size. It is looked for once, because that takes as long
-    /// as a request.
-    pub fn get() -> Option<Vdso> {
-        const UNKNOWN: usize = 0;
-        const NONE: usize = 1;
-        static FOUND: AtomicUsize = AtomicUsize::new(UNKNOWN);
-        if failpoint::is_active(Failpoint::HideVdso) {
-            return None;
-        }
-        let address = match FOUND.load(Ordering::Relaxed) {
-            UNKNOWN => {
-                let found = Self::find().map_or(NONE, |vdso| vdso.getrandom as usize);
-                FOUND.store(found, Ordering::Relaxed);
-                found
-            }
-            found => found,
-        };
-        (address != NONE).then(|| Vdso {
-            // SAFETY: it is the function that `find` has found.
-            getrandom: unsafe { core::mem::transmute::<usize, GetRandom>(address) },
-            base: image(),
-        })
-    }
-
-    fn find() -> Option<Vdso> {
-        let base = image();
-        if base == 0 || cfg!(not(target_pointer_width = "64")) {
+    /// Finds the function and checks that its state has the known size.
+    pub fn find() -> Option<Vdso> {
+        // SAFETY: getauxval has no preconditions.
+        let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
+        if base == 0
+            || cfg!(not(target_pointer_width = "64"))
+            || failpoint::is_active(Failpoint::HideVdso)
+        {
             return None;
         }
         let name = if super::elf::IS_VDSO_PREFIXED {
