@@ -8,15 +8,7 @@
 # seconds. The first takes minutes. Needs gcc, libc6-dev, make, flex, bison, bc, cpio.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-[ -e "${1:-}/drivers/char/random.c" ] || { echo "usage: measure.sh SOURCE [WORK]" >&2; exit 2; }
-source=$(cd "$1" && pwd)
-if [ -n "${2:-}" ]; then
-    mkdir -p "$2"
-    work=$(cd "$2" && pwd)
-else
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-fi
+source "$here/../linux-source.sh"
 um() { make -s -C "$source" ARCH=um "O=$work/um" "$@" > "$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
 
 mkdir -p "$work"/{um,modules/measure,root/dev}

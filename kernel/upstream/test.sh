@@ -16,15 +16,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../../scripts/ignored.sh"
-[ -e "${1:-}/drivers/char/random.c" ] || { echo "usage: test.sh SOURCE [WORK]" >&2; exit 2; }
-original=$(cd "$1" && pwd)
-if [ -n "${2:-}" ]; then
-    mkdir -p "$2"
-    work=$(cd "$2" && pwd)
-else
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-fi
+source "$here/../linux-source.sh"
 machines=${*:3}
 machines=${machines:-um x86_64 arm64}
 patched=$work/patched
@@ -126,7 +118,7 @@ checkpatch() {
 is() { case " $machines " in *" $1 "*) true ;; *) false ;; esac }
 
 rm -rf "$patched"
-cp -al "$original" "$patched" 2> /dev/null || { rm -rf "$patched"; cp -a "$original" "$patched"; }
+cp -al "$source" "$patched" 2> /dev/null || { rm -rf "$patched"; cp -a "$source" "$patched"; }
 if [ "$(uname -m)" != x86_64 ]; then
     ignored "harness and user-mode Linux" "they need x86-64"
     machines=${machines/um/}
@@ -144,7 +136,7 @@ done
 [ "$failures" = 0 ] || exit 1
 
 if [ "$(uname -m)" = x86_64 ]; then
-    "$here/harness/run.sh" "$original" > "$work/harness.before"
+    "$here/harness/run.sh" "$source" > "$work/harness.before"
     "$here/harness/run.sh" "$patched" > "$work/harness" && same=true || same=false
     cat "$work/harness"
     expect "harness: the same bytes" $same
