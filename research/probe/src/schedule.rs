@@ -155,7 +155,7 @@ fn draw_at_ticks(channels: &Channels, source: Source, phase: u64) {
     }
 }
 
-/// Number of outputs that the unguarded_rng generator gives between two pauses in threads. Without pauses it
+/// Number of outputs that the unguarded generator gives between two pauses in threads. Without pauses it
 /// would fill its channel before the snapshot, and the control would show nothing.
 const NAIVE_BURST: u64 = 8;
 
@@ -163,7 +163,7 @@ const NAIVE_BURST: u64 = 8;
 const NAIVE_PAUSE: Duration = Duration::from_micros(100);
 
 /// Starts threads that draw from `source` until the lab stops them or their channel is full. Only the
-/// unguarded_rng generator pauses.
+/// unguarded generator pauses.
 fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
     let memory = channels.memory;
     let mut known = THREADS.into_iter().chain(BURSTS);

@@ -3,8 +3,7 @@ package org.squallrng;
 /**
  * The Java agent of {@code java -javaagent:squall.jar}: installs the provider before the program starts. If that fails,
  * the program does not start, because it would draw from generators that clones repeat. With
- * {@code -Dsquall.optional=true} it starts with those. The
- * agent itself takes no options.
+ * {@code -Dsquall.optional=true} it starts with those. The agent itself takes no options.
  */
 public final class Agent {
     private Agent() {}
