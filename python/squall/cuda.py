@@ -32,7 +32,6 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
-import struct
 import sys
 import threading
 from fractions import Fraction
@@ -98,7 +97,7 @@ class Stream:
     """
 
     def __init__(self, key, /):
-        self._keys = _round_keys(_key(key))
+        self._keys = _squall.round_keys(_key(key))
         self._lock = threading.Lock()
         self._position = 0
 
@@ -305,7 +304,7 @@ class Generator:
         with self._lock:
             if purpose not in self._keys:
                 key = _seeds.key(purpose, self._seed)
-                self._keys[purpose] = _round_keys(key) if expanded else key
+                self._keys[purpose] = _squall.round_keys(key) if expanded else key
             first = self._positions.get(purpose, 0)
             self._positions[purpose] = first + count
         return self._keys[purpose], first
@@ -525,42 +524,7 @@ _FRAMEWORKS = {
 }
 
 
-# AES-256: the round keys are computed here, once a key.
-
-
 def _key(key):
     """Return the 32 bytes of a key as `squall.Stream` takes it, which raises what is wrong."""
     _squall.Stream(key)
     return bytes.fromhex(key.strip()) if isinstance(key, str) else bytes(key)
-
-
-def _substitutions():
-    """Return the S-box (FIPS 197 section 5.1.1)."""
-    powers = [1]  # of 3, which are all bytes but 0
-    while len(powers) < 255:
-        last = powers[-1]
-        powers.append((last ^ last << 1 ^ (last >> 7) * 0x11B) & 0xFF)
-    box = []
-    for byte in range(256):
-        inverse = powers[-powers.index(byte)] if byte else 0
-        twice = inverse * 0x101
-        box.append((inverse ^ twice >> 7 ^ twice >> 6 ^ twice >> 5 ^ twice >> 4 ^ 0x63) & 0xFF)
-    return bytes(box)
-
-
-_SUBSTITUTIONS = _substitutions()
-
-
-def _round_keys(key):
-    """Return the round keys (FIPS 197 section 5.2), 60 words, little-endian, as a kernel takes them."""
-    words = [int.from_bytes(key[i : i + 4], "little") for i in range(0, 32, 4)]
-    for i in range(8, 60):
-        word = words[-1]
-        if i % 4 == 0:
-            if i % 8 == 0:
-                word = word >> 8 | (word & 0xFF) << 24
-            word = int.from_bytes(word.to_bytes(4, "little").translate(_SUBSTITUTIONS), "little")
-            if i % 8 == 0:
-                word ^= 1 << i // 8 - 1
-        words.append(words[-8] ^ word)
-    return struct.pack("<60I", *words)

@@ -11,8 +11,27 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use squall::internal::{CACHED_SCHEDULE_LEN, cache_schedule, can_cache_schedules};
+use zeroize::Zeroize;
 
 use crate::no_randomness;
+
+/// Return a key's round keys (FIPS 197 section 5.2), 240 bytes, as the kernels of AES take them. The CPU's instructions
+/// make them, without tables: RuntimeError if it has none.
+#[pyfunction]
+pub fn round_keys<'py>(py: Python<'py>, key: [u8; 32]) -> PyResult<Bound<'py, PyBytes>> {
+    if !can_cache_schedules() {
+        return Err(PyRuntimeError::new_err(
+            "this CPU has no AES instructions: squall.cuda needs them for reproducible numbers",
+        ));
+    }
+    let mut schedule = [0; CACHED_SCHEDULE_LEN];
+    cache_schedule(&key, &mut schedule);
+    let bytes = PyBytes::new(py, &schedule);
+    schedule.zeroize();
+    Ok(bytes)
+}
 
 /// A slot for a key, as `_cuda_kernels.cu` has it.
 #[repr(C)]

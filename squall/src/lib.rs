@@ -265,6 +265,7 @@ pub mod hazmat {
 #[doc(hidden)]
 pub mod internal {
     pub use crate::clones::newest_message as newest_clone_message;
+    pub use crate::engine::{CACHED_SCHEDULE_LEN, cache_schedule, can_cache_schedules};
     pub use crate::entropy::kernel::request as getrandom;
     pub use crate::file::stat;
     pub use crate::guard::clone_signal::device_paths as clone_device_paths;

@@ -260,15 +260,15 @@ impl<C: Cipher> ZeroizeOnDrop for ExpandedKey<C> {}
 fn assert_wipes_itself<T: ZeroizeOnDrop>(_: &Option<T>) {}
 
 /// Length of AES-256's round keys, in bytes.
-pub(crate) const CACHED_SCHEDULE_LEN: usize = 15 * BLOCK;
+pub const CACHED_SCHEDULE_LEN: usize = 15 * BLOCK;
 
 /// Whether this CPU can use a key schedule kept as plain bytes: see [`xor_keystream`].
-pub(crate) fn can_cache_schedules() -> bool {
+pub fn can_cache_schedules() -> bool {
     Engine::AesNi.is_available() || Engine::ArmAes.is_available()
 }
 
 /// Expands an AES-256 key into a schedule to keep. Requires [`can_cache_schedules`].
-pub(crate) fn cache_schedule(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE_LEN]) {
+pub fn cache_schedule(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE_LEN]) {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return cpu::cached_schedule::expand(key, schedule);
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
