@@ -116,18 +116,19 @@ fn cpuid(leaf: u32) -> Option<CpuidResult> {
     const ON: u8 = 1;
     const OFF: u8 = 2;
     static ANSWER: AtomicU8 = AtomicU8::new(0);
-    #[cfg(all(target_env = "gnu", not(miri)))]
-    if let Some(found) = glibc::kept(leaf)
-        && !failpoint::is_active(Failpoint::HideKeptCpuid)
-    {
-        return Some(found);
-    }
     let mut answer = ANSWER.load(Ordering::Relaxed);
     if answer == 0 {
         // SAFETY: the call only asks. Kernels before 4.12, which do not know it, answer -1.
         let is_off = unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_GET_CPUID, 0) } == 0;
         answer = if is_off { OFF } else { ON };
         ANSWER.store(answer, Ordering::Relaxed);
+    }
+    // Only after the question, because leaves that are not kept may first be needed in a sandbox.
+    #[cfg(all(target_env = "gnu", not(miri)))]
+    if let Some(found) = glibc::kept(leaf)
+        && !failpoint::is_active(Failpoint::HideKeptCpuid)
+    {
+        return Some(found);
     }
     (answer == ON).then(|| __cpuid_count(leaf, 0))
 }
