@@ -262,7 +262,7 @@ fn assert_wipes_itself<T: ZeroizeOnDrop>(_: &Option<T>) {}
 /// Length of AES-256's round keys, in bytes.
 pub const CACHED_SCHEDULE_LEN: usize = 15 * BLOCK;
 
-/// Whether this CPU can use a key schedule kept as plain bytes: see [`xor_keystream`].
+/// Whether this CPU can use a key schedule kept as plain bytes.
 pub fn can_cache_schedules() -> bool {
     Engine::AesNi.is_available() || Engine::ArmAes.is_available()
 }
