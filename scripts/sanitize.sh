@@ -12,7 +12,7 @@ source scripts/crates.sh
 source scripts/ignored.sh
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
-features=(--package squall --features rand_core_09)
+features=(--package squall-drbg --package squall --features squall/rand_core_09)
 tests=(--lib --test integration)
 
 soft_aes() {
@@ -36,31 +36,35 @@ memcheck() {
         missing memcheck "valgrind is not installed"
         return
     fi
-    valgrind_on lib --lib -- guard the_stack_that_work_used_is_wiped a_root_is_ready a_full_buffer_stays_locked \
+    valgrind_on squall-drbg --lib -- the_stack_that_work_used_is_wiped &&
+        valgrind_on squall-drbg --test integration -- ::vaes &&
+        valgrind_on squall --lib -- guard a_root_is_ready a_full_buffer_stays_locked \
         a_holder_that_has_committed no_sample_is_counted_twice &&
-        valgrind_on integration --test integration -- ::vaes whirlwind:: long_requests \
+        valgrind_on squall --test integration -- ::vaes whirlwind:: long_requests \
             past_the_cache are_statistically_even are_not_even every_byte comes_twice do_not_repeat
 }
 
-# valgrind_on NAME CARGO_ARGUMENTS... -- SKIPPED_TESTS...
+# valgrind_on PACKAGE CARGO_ARGUMENTS... -- SKIPPED_TESTS...
 valgrind_on() {
-    local name=$1 selection=() path
+    local package=$1 selection=() path
     shift
     while [ "$1" != -- ]; do
         selection+=("$1")
         shift
     done
     shift
-    path=$(program "${selection[@]}") && [ -n "$path" ] || return 1
-    echo "valgrind: $name"
+    path=$(program "$package" "${selection[@]}") && [ -n "$path" ] || return 1
+    echo "valgrind: $package ${selection[*]}"
     # What the CPU has, valgrind need not have.
     env -u SQUALL_REQUIRE_ENGINES valgrind --quiet --error-exitcode=1 "$path" --test-threads=1 "${@/#/--skip=}"
 }
 
-# Prints the path of a test's program, as `make test` builds it.
+# program PACKAGE CARGO_ARGUMENTS...: prints the path of a test's program, as `make test` builds it.
 program() {
+    local package=$1
+    shift
     cargo test --quiet "${product[@]}" "$@" --no-run --message-format=json |
-        grep '"package_id":"[^"]*/squall#' |
+        grep '"package_id":"[^"]*[/#]'"$package"'[#@]' |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
 }
 

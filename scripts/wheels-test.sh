@@ -34,7 +34,7 @@ trap 'rm -rf "$work"' EXIT
 export OPENBLAS_NUM_THREADS=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
 # try PYTHON...: whether the installed package works; the command is at the place of PYTHON.
-try() { env -C "$work" "$@" "$PWD/scripts/wheels-test-inside.py" "$version" "$PWD/squall/vectors/stream.json"; }
+try() { env -C "$work" "$@" "$PWD/scripts/wheels-test-inside.py" "$version" "$PWD/drbg/vectors/stream.json"; }
 
 # files PYTHON: the files that the package installed, but for pip's notes.
 files() {

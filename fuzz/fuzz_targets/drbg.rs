@@ -5,8 +5,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use squall::Error;
-use squall::hazmat::{Aes128, Aes256, CtrDrbg, FastKeyErasure, MAX_REQUEST};
+use squall_drbg::{Aes128, Aes256, CtrDrbg, Error, FastKeyErasure, MAX_REQUEST};
 use squall_fuzz::ctr::Reference;
 use squall_fuzz::drbg::{SlowCtrDrbg, SlowFastKeyErasure};
 use squall_fuzz::{Material, aes_engines};

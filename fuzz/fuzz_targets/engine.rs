@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use squall::hazmat::{Aes128, Aes256, Keystream, Stores};
+use squall_drbg::{Aes128, Aes256, Keystream, Stores};
 use squall_fuzz::ctr::{Reference, keystream};
 use squall_fuzz::guarded::Guarded;
 use squall_fuzz::{Number, aes_engines};
@@ -25,7 +25,11 @@ struct Request {
 
 impl Request {
     fn stores(&self, part: usize) -> Stores {
-        if self.streaming[part] { Stores::Streaming } else { Stores::Cached }
+        if self.streaming[part] {
+            Stores::Streaming
+        } else {
+            Stores::Cached
+        }
     }
 
     fn check<C: Reference>(&self) {

@@ -5,8 +5,8 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use squall::hazmat::Aes256;
 use squall::{Error, Stream};
+use squall_drbg::Aes256;
 use squall_fuzz::ctr::keystream;
 use squall_fuzz::guarded::Guarded;
 use squall_fuzz::{Number, aes_engines};

@@ -3,15 +3,15 @@
 //!
 //! Run a target with `cargo +nightly fuzz run engine`, `drbg` or `stream` in the project's root.
 
-#[path = "../../squall/tests/common/ctr.rs"]
+#[path = "../../drbg/tests/common/ctr.rs"]
 pub mod ctr;
-#[path = "../../squall/tests/common/drbg.rs"]
+#[path = "../../drbg/tests/common/drbg.rs"]
 pub mod drbg;
-#[path = "../../squall/tests/common/guarded.rs"]
+#[path = "../../drbg/tests/common/guarded.rs"]
 pub mod guarded;
 
 use arbitrary::Arbitrary;
-use squall::Engine;
+use squall_drbg::Engine;
 
 /// The AES engines of this CPU.
 pub fn aes_engines() -> impl Iterator<Item = Engine> {

@@ -2,8 +2,8 @@
 
 use core::mem::MaybeUninit;
 
-use crate::drbg::MAX_REQUEST;
 use crate::fill;
+use squall_drbg::MAX_REQUEST;
 
 /// Fills memory that may be uninitialised, and returns it as bytes. Same as [`fill`](crate::fill) in
 /// everything else.

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::io::Write;
 
-use crate::engine::{Engine, write_names};
+use squall_drbg::Engine;
 
 /// Why a request failed. The output was not written, or must not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,27 +19,6 @@ pub enum Error {
     },
     /// This CPU cannot run the engine, or the engine does not compute the cipher asked for.
     EngineUnavailable(Engine),
-    /// Entropy input does not have exactly `seedlen` bytes (SP 800-90A section 10.2.1.3.1).
-    EntropyLength {
-        /// Bytes required: 32 for AES-128, 48 for AES-256.
-        required: usize,
-        /// Bytes given.
-        given: usize,
-    },
-    /// A personalization string or additional input is longer than `seedlen` bytes.
-    InputTooLong {
-        /// Bytes allowed: 32 for AES-128, 48 for AES-256.
-        allowed: usize,
-        /// Bytes given.
-        given: usize,
-    },
-    /// More than 2^16 bytes were asked for in one request (SP 800-90A table 3).
-    RequestTooLong {
-        /// Bytes asked for.
-        given: usize,
-    },
-    /// 2^48 requests were served since the last reseed (SP 800-90A table 3).
-    ReseedRequired,
     /// The request reaches past the end of the keystream, at 2^64 bytes.
     EndOfStream,
     /// The expanded key could not be allocated.
@@ -54,31 +33,8 @@ impl fmt::Display for Error {
                 "no source of randomness: getrandom(2) failed with errno {getrandom} and \
                  /dev/urandom with errno {urandom}; allow one of them in this sandbox"
             ),
-            Error::EngineUnavailable(engine) if engine.is_available() => {
-                write!(f, "engine {engine} does not compute AES: use one of ")?;
-                write_names(f, Engine::available().filter(|engine| engine.is_aes()))
-            }
             Error::EngineUnavailable(engine) => {
-                write!(f, "this CPU cannot run engine {engine}: use one of ")?;
-                write_names(f, Engine::available())
-            }
-            Error::EntropyLength { required, given } => {
-                write!(
-                    f,
-                    "entropy input of {given} bytes: exactly {required} are required"
-                )
-            }
-            Error::InputTooLong { allowed, given } => {
-                write!(
-                    f,
-                    "input of {given} bytes is too long: at most {allowed} are allowed"
-                )
-            }
-            Error::RequestTooLong { given } => {
-                write!(f, "{given} bytes in one request: at most 65536 are allowed")
-            }
-            Error::ReseedRequired => {
-                f.write_str("2^48 requests were served since the last reseed: reseed first")
+                squall_drbg::Error::EngineUnavailable(*engine).fmt(f)
             }
             Error::EndOfStream => f.write_str("the keystream ends at byte 2^64"),
             Error::OutOfMemory => f.write_str("out of memory for an expanded key"),

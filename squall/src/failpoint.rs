@@ -16,6 +16,7 @@ pub enum Failpoint {
     /// Checks that the page is still there before reading instead of after.
     CheckBeforeRead,
     /// Leaves keys and intermediate values in memory after use.
+    #[cfg(feature = "testing")]
     SkipWiping,
     /// Unlocks a page in use, so that a signal handler may draw from it.
     SkipReentryLock,
@@ -29,6 +30,7 @@ pub enum Failpoint {
     /// Hides the AES instructions for request pads.
     HideCachedSchedule,
     /// Leaves registers as they are after the use of a key.
+    #[cfg(feature = "testing")]
     SkipRegisterClearing,
     /// Takes zeros as additional input to refills, pads and long requests.
     ZeroAdditionalInput,
@@ -68,7 +70,7 @@ pub enum Failpoint {
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     HideKvm,
     /// Hides what glibc has kept of CPUID's answers.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    #[cfg(feature = "testing")]
     HideKeptCpuid,
     /// Pretends that the machine is a guest of KVM.
     PretendKvm,
@@ -101,5 +103,14 @@ pub(crate) fn is_active(failpoint: Failpoint) -> bool {
 /// Activates a failpoint in this process.
 #[cfg(feature = "testing")]
 pub fn activate(failpoint: Failpoint) {
+    use squall_drbg::testing::Failpoint as OfDrbg;
+    match failpoint {
+        Failpoint::SkipWiping => squall_drbg::testing::activate(OfDrbg::SkipWiping),
+        Failpoint::SkipRegisterClearing => {
+            squall_drbg::testing::activate(OfDrbg::SkipRegisterClearing)
+        }
+        Failpoint::HideKeptCpuid => squall_drbg::testing::activate(OfDrbg::HideKeptCpuid),
+        _ => {}
+    }
     ACTIVE.fetch_or(1 << failpoint as u64, core::sync::atomic::Ordering::Relaxed);
 }

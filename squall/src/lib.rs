@@ -54,18 +54,14 @@ pub mod clones;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 mod cycle_counter;
-mod drbg;
-mod engine;
 pub mod entropy;
 mod error;
 mod failpoint;
 mod file;
 mod guard;
-#[cfg(target_arch = "aarch64")]
-mod hwcap;
+mod keystream;
 mod per_thread;
 mod rng;
-mod secret;
 mod status;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod steps;
@@ -76,10 +72,10 @@ mod zeroable;
 
 pub use arrays::{array, arrays, bytes, fill_uninit, iter};
 pub use buffered::BufferedSimulationRng;
-pub use engine::{Engine, UnknownEngine};
 pub use error::Error;
 use error::abort;
 pub use rng::{Rng, SimulationRng};
+pub use squall_drbg::{Engine, UnknownEngine};
 pub use status::{CloneGuard, ForkGuard, MemoryKind, NoiseSource, ReseedGuard, Status};
 pub use stream::Stream;
 use thread_generator::RequestKind;
@@ -87,14 +83,6 @@ pub use uniform::{Integer, below, range, shuffle};
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("squall is for Linux: its promises rest on Linux interfaces");
-#[cfg(all(
-    target_arch = "aarch64",
-    any(target_endian = "big", target_env = "ohos")
-))]
-compile_error!(
-    "on aarch64 squall's engines need little-endian memory, and register x18, which OpenHarmony keeps for itself"
-);
-
 /// Fills `out` with random bytes.
 ///
 /// The first request of a process waits until the kernel's RNG is ready, soon after boot. If there is
@@ -205,8 +193,11 @@ pub fn status() -> Status {
 ///
 /// Nothing in here guards against forks, clones or stale state.
 pub mod hazmat {
-    pub use crate::drbg::{CtrDrbg, FastKeyErasure, MAX_REQUEST};
-    pub use crate::engine::{Aes128, Aes256, Cipher, Keystream, Stores};
+    pub use crate::keystream::Keystream;
+    pub use squall_drbg::{
+        Aes128, Aes256, Cipher, CtrDrbg, Error as DrbgError, FastKeyErasure, MAX_REQUEST, Stores,
+    };
+
     use crate::guard::{freshness, policy};
     use crate::{Engine, Error, thread_generator};
 
@@ -265,13 +256,13 @@ pub mod hazmat {
 #[doc(hidden)]
 pub mod internal {
     pub use crate::clones::newest_message as newest_clone_message;
-    pub use crate::engine::{CACHED_SCHEDULE_LEN, cache_schedule, can_cache_schedules};
     pub use crate::entropy::kernel::request as getrandom;
     pub use crate::file::stat;
     pub use crate::guard::clone_signal::device_paths as clone_device_paths;
     pub use crate::guard::errno::keep as keep_errno;
     pub use crate::guard::fork::{count as count_of_forks, watch as watch_forks};
     pub use crate::uniform::{below_u32, below_u64};
+    pub use squall_drbg::internal::{CACHED_SCHEDULE_LEN, cache_schedule, can_cache_schedules};
 }
 
 /// Switches for tests; needs the feature `testing`.

@@ -5,7 +5,6 @@
 use core::fmt;
 use core::sync::atomic::Ordering;
 
-use crate::engine::Engine;
 pub use crate::entropy::cpu::NoiseSource;
 pub use crate::guard::clone_signal::CloneGuard;
 use crate::guard::freshness;
@@ -16,6 +15,7 @@ use crate::guard::stop::CounterMethod;
 use crate::guard::thread_line::line;
 use crate::guard::vdso::Watch;
 use crate::{entropy, thread_generator};
+use squall_drbg::Engine;
 
 /// The protections of this process and the work of its generator so far.
 ///
@@ -26,6 +26,7 @@ use crate::{entropy, thread_generator};
 #[non_exhaustive]
 pub struct Status {
     /// The engine that every thread's generator uses.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::name"))]
     pub engine: Engine,
     /// Where the calling thread's state lives.
     pub memory: MemoryKind,
@@ -169,21 +170,21 @@ mod serialize {
 
     use super::*;
 
+    pub fn name<S: Serializer>(
+        named: &impl fmt::Display,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(named)
+    }
+
     macro_rules! by_name {
         ($($named:ty),*) => {
             $(impl Serialize for $named {
                 fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                    serializer.collect_str(self)
+                    name(self, serializer)
                 }
             })*
         };
     }
-    by_name!(
-        Engine,
-        MemoryKind,
-        ForkGuard,
-        CloneGuard,
-        ReseedGuard,
-        NoiseSource
-    );
+    by_name!(MemoryKind, ForkGuard, CloneGuard, ReseedGuard, NoiseSource);
 }

@@ -6,8 +6,9 @@
 use core::fmt;
 
 use crate::Error;
-use crate::engine::{Aes256, BLOCK, Engine, ExpandedKey, Stores, registers};
-use crate::secret::Secret;
+use crate::keystream::boxed;
+use squall_drbg::internal::{BLOCK, ExpandedKey, Secret, registers};
+use squall_drbg::{Aes256, Engine, Stores};
 
 /// A reproducible, seekable stream of 2^64 bytes: AES-256 in counter mode from counter zero.
 ///
@@ -54,7 +55,7 @@ impl Stream {
     pub fn new_on(engine: Engine, key: &[u8; 32]) -> Result<Self, Error> {
         let _clear = registers::clear_on_return();
         Ok(Stream {
-            key: ExpandedKey::boxed(key, engine)?,
+            key: boxed(key, engine)?,
             position: 0,
         })
     }

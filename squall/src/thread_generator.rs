@@ -28,8 +28,6 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
-use crate::drbg::MAX_REQUEST;
-use crate::engine::{Engine, Stores, registers};
 use crate::entropy;
 use crate::error::abort;
 use crate::failpoint::{self, Failpoint};
@@ -42,10 +40,13 @@ use crate::guard::stop::Reading;
 use crate::guard::thread;
 use crate::guard::thread_line::{SMALL, ThreadLine, line};
 use crate::per_thread::{ZeroAtStart, per_thread};
-use crate::secret::{in_separate_frame, wipe, wipe_stack_below};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
 use root::Event;
+use squall_drbg::MAX_REQUEST;
+use squall_drbg::internal::registers;
+use squall_drbg::internal::{in_separate_frame, wipe, wipe_stack_below};
+use squall_drbg::{Engine, Stores};
 
 /// First refill after a seeding or a pause, in bytes; each next one is twice as long. So the bytes that a
 /// new kernel generation or the next pause discards are in proportion to the bytes that were used.
@@ -527,7 +528,7 @@ extern "C" fn close(_: *mut c_void) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CloneGuard, MemoryKind, ReseedGuard, engine};
+    use crate::{CloneGuard, MemoryKind, ReseedGuard};
 
     /// Whether the fast path serves a word, at some point.
     fn is_served_fast() -> bool {
@@ -550,7 +551,7 @@ mod tests {
             && (matches!(
                 status.clone_guard,
                 CloneGuard::VmClock | CloneGuard::VmgenidPage | CloneGuard::NotAVm
-            ) || engine::can_cache_schedules());
+            ) || squall_drbg::internal::can_cache_schedules());
         assert_eq!(is_served_fast(), suffices);
     }
 }

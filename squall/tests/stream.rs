@@ -4,7 +4,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use squall::hazmat::{Aes256, Stores};
+use squall::hazmat::{Aes256, Keystream, Stores};
 use squall::{Engine, Error, Stream};
 
 use crate::common::answers::{array, bytes, read};
@@ -196,7 +196,22 @@ fn a_request_past_the_end_writes_nothing_and_moves_nothing(engine: Engine) {
     }
 }
 
-pub const TESTS: &[Test<fn()>] = tests![long_requests_are_those_of_openssl,];
+fn an_engine_that_cannot_serve_is_an_error() {
+    let lacking = Engine::ALL.into_iter().filter(|e| !e.is_available());
+    for engine in lacking.chain([Engine::ChaCha20]) {
+        let unavailable = Error::EngineUnavailable(engine);
+        assert_eq!(Stream::new_on(engine, &[0; 32]).unwrap_err(), unavailable);
+        assert_eq!(
+            Keystream::<Aes256>::new(&[0; 32], engine).unwrap_err(),
+            unavailable
+        );
+    }
+}
+
+pub const TESTS: &[Test<fn()>] = tests![
+    an_engine_that_cannot_serve_is_an_error,
+    long_requests_are_those_of_openssl,
+];
 
 pub const ON_EACH_ENGINE: &[Test<fn(Engine)>] = tests![
     bytes_are_those_of_openssl,

@@ -11,7 +11,7 @@ use squall_testing::workspace::said;
 use crate::compile::{Linked, PKG_CONFIG, Program, output_with, source_path};
 
 fn answers(file: &str) -> Vec<Value> {
-    let path = source_path("../../squall/vectors").join(file);
+    let path = source_path("../../drbg/vectors").join(file);
     let json = std::fs::read_to_string(path).expect("the answers");
     serde_json::from_str(&json).expect("a list")
 }

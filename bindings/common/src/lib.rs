@@ -23,7 +23,7 @@ pub mod facts {
         /// Version of squall.
         pub version: &'static str,
         /// The engines that this CPU can run, most preferred first.
-        pub engines_available: Vec<Engine>,
+        pub engines_available: Vec<&'static str>,
         #[serde(flatten)]
         pub status: Status,
     }
@@ -32,7 +32,7 @@ pub mod facts {
         fn from(status: Status) -> Facts {
             Facts {
                 version: env!("CARGO_PKG_VERSION"),
-                engines_available: Engine::available().collect(),
+                engines_available: Engine::available().map(Engine::name).collect(),
                 status,
             }
         }

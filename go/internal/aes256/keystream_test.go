@@ -83,7 +83,7 @@ func TestKeystreamWithACarryInTheCounter(t *testing.T) {
 
 func TestPublishedKeystreams(t *testing.T) {
 	requireEngine(t)
-	file, err := os.ReadFile("../../../squall/vectors/aes_ctr.json")
+	file, err := os.ReadFile("../../../drbg/vectors/aes_ctr.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (v *vector) second(engine aes256.Engine) []byte {
 }
 
 func TestCAVP(t *testing.T) {
-	file, err := os.ReadFile("../../../squall/vectors/ctr_drbg_no_df.json")
+	file, err := os.ReadFile("../../../drbg/vectors/ctr_drbg_no_df.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ use crate::per_thread::per_thread;
 #[cfg(target_arch = "x86_64")]
 use crate::cpuid::{Features, has};
 #[cfg(target_arch = "aarch64")]
-use crate::hwcap::{Features, has};
+use squall_drbg::internal::hwcap::{Features, has};
 
 /// Whether a noise source is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

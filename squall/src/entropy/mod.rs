@@ -51,7 +51,7 @@ pub use machine::{HARDWARE_LEN, Machine, ThisMachine};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::failpoint::{self, Failpoint};
-use crate::secret::Secret;
+use squall_drbg::internal::Secret;
 
 /// Length of a seed, in bytes: `seedlen` of CTR_DRBG with AES-256.
 pub(crate) const SEED_LEN: usize = 48;

@@ -1,7 +1,7 @@
 //! SHA-512 (FIPS 180-4), constant-time. It hashes secrets, and wipes the copies that this makes; it
 //! leaves words of them in registers and below its frame, which its callers clear.
 
-use crate::secret::wipe;
+use squall_drbg::internal::wipe;
 
 /// Length of a block, in bytes.
 pub(super) const BLOCK_LEN: usize = 128;

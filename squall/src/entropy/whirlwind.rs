@@ -42,8 +42,8 @@ use shard::{Block, Pool, Shard};
 
 use super::machine::{Machine, ThisMachine};
 use super::{Accumulator, Input};
-use crate::engine::registers;
 use crate::zeroable::Zeroable;
+use squall_drbg::internal::registers;
 
 /// One input in this many goes to the slow seed (the paper's d).
 const SLOW_EVERY: u64 = 10;
@@ -309,7 +309,7 @@ mod tests {
     use super::functions::MAX_SEED_LEN;
     use super::*;
     use crate::entropy::HARDWARE_LEN;
-    use crate::secret::tests::around_drop;
+    use core::mem::MaybeUninit;
 
     fn fast_seed<M: Machine, const N: usize>(
         whirlwind: &Whirlwind<WithSha512, M, N>,
@@ -340,7 +340,12 @@ mod tests {
     fn dropping_whirlwind_erases_its_seeds_and_inputs() {
         let whirlwind = Whirlwind::<WithSha512, ThisMachine, 2>::default();
         whirlwind.bootstrap();
-        let [(seeds, waiting), after] = around_drop(whirlwind, secrets);
+        let mut place = Box::new(MaybeUninit::new(whirlwind));
+        let whirlwind = place.as_mut_ptr();
+        let (seeds, waiting) = secrets(whirlwind);
+        // SAFETY: the value is dropped once, and its memory read while the box still has it.
+        unsafe { whirlwind.drop_in_place() };
+        let after = secrets(whirlwind);
         assert!(seeds.iter().all(|seed| *seed != [0; MAX_SEED_LEN]));
         assert!(waiting.contains(&true));
         assert_eq!(after, ([[0; MAX_SEED_LEN]; 3], [false; 2]));

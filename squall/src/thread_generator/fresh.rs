@@ -8,12 +8,11 @@
 use super::generator::Generator;
 use super::{ATTEMPTS, wiping_stack_and_registers};
 use crate::Error;
-use crate::drbg::MAX_REQUEST;
-use crate::engine::Stores;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::policy::Policy;
 use crate::guard::{Epoch, fork, freshness};
-use crate::secret::Secret;
+use squall_drbg::internal::Secret;
+use squall_drbg::{MAX_REQUEST, Stores};
 
 /// Fills `out`, each 64 KiB of it from a new seed.
 pub(crate) fn fill_fresh(out: &mut [u8]) -> Result<(), Error> {

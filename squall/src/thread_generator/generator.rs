@@ -6,11 +6,10 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::Error;
-use crate::drbg::{CtrDrbg, FastKeyErasure, MAX_REQUEST};
-use crate::engine::{Aes256, BLOCK, Engine, Stores};
 use crate::entropy::{SEED_LEN, Seed};
 use crate::guard::page::{Page, STATE_LEN};
-use crate::secret::Secret;
+use squall_drbg::internal::{BLOCK, Secret};
+use squall_drbg::{Aes256, CtrDrbg, Engine, FastKeyErasure, MAX_REQUEST, Stores};
 
 const KEY_LEN: usize = 32;
 

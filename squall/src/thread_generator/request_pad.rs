@@ -12,23 +12,26 @@
 //! instructions.
 
 use super::generator::Generator;
-use crate::engine::{self, CACHED_SCHEDULE_LEN, Stores, registers};
 use crate::entropy;
 use crate::failpoint::{self, Failpoint};
 use crate::guard::page::{PAD_SCHEDULE_LEN, Page, Word};
 use crate::guard::stop::Reading;
 use crate::guard::thread_line::SMALL;
-use crate::secret::{Secret, wipe};
+use squall_drbg::Stores;
+use squall_drbg::internal::{
+    BLOCK, CACHED_SCHEDULE_LEN, Secret, cache_schedule, can_cache_schedules, registers, wipe,
+    xor_keystream,
+};
 
 const _: () = assert!(PAD_SCHEDULE_LEN == CACHED_SCHEDULE_LEN);
 
 /// Shift from cycle counts to block numbers: a small request has at most sixteen blocks, so the
 /// pads of different counts share none.
-const BLOCKS_BITS: u32 = (SMALL / engine::BLOCK).ilog2();
+const BLOCKS_BITS: u32 = (SMALL / BLOCK).ilog2();
 
 /// Whether this CPU has the AES instructions that pads need.
 pub(super) fn is_available() -> bool {
-    engine::can_cache_schedules() && !failpoint::is_active(Failpoint::HideCachedSchedule)
+    can_cache_schedules() && !failpoint::is_active(Failpoint::HideCachedSchedule)
 }
 
 /// Generates the key of the pads and stores its round keys in the page, during a seeding.
@@ -36,7 +39,7 @@ pub(super) fn prepare(page: Page, generator: &mut Generator) {
     let mut key = Secret::<32>::zeroed();
     let mut schedule = Secret::zeroed();
     generator.generate(&mut key[..], &[], Stores::Cached);
-    engine::cache_schedule(&key, &mut schedule);
+    cache_schedule(&key, &mut schedule);
     page.store_pad_schedule(&schedule);
 }
 
@@ -45,9 +48,7 @@ pub(super) fn prepare(page: Page, generator: &mut Generator) {
 pub(super) fn apply(page: Page, now: Reading, out: &mut [u8]) -> &mut [u8] {
     let _clear = registers::clear_on_return();
     let [cycles, word] = entropy::additional_input_at(now.count);
-    page.with_pad_schedule(|schedule| {
-        engine::xor_keystream(schedule, first_block(cycles, word), out)
-    });
+    page.with_pad_schedule(|schedule| xor_keystream(schedule, first_block(cycles, word), out));
     out
 }
 
@@ -72,7 +73,7 @@ mod tests {
 
     #[test]
     fn pads_of_different_numbers_have_no_block_in_common() {
-        const BLOCKS: u128 = (SMALL / engine::BLOCK) as u128;
+        const BLOCKS: u128 = (SMALL / BLOCK) as u128;
         assert_eq!(first_block(0, 0), 0);
         assert_eq!(first_block(1, 0), BLOCKS);
         assert_eq!(first_block(0, 1), 1 << 64);

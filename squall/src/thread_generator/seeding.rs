@@ -12,7 +12,7 @@ use crate::Error;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::page::Page;
 use crate::guard::{Epoch, clock, clone_signal, freshness, vdso};
-use crate::secret::Secret;
+use squall_drbg::internal::Secret;
 
 /// Maximum age of a seed where the kernel's generation cannot be seen, in seconds: the interval of the kernel's own reseeds (CRNG_RESEED_INTERVAL, drivers/char/random.c).
 const MAX_SEED_AGE: u64 = 60;

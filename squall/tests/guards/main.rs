@@ -12,7 +12,7 @@ mod clone_generation;
 mod clones;
 #[cfg(target_arch = "x86_64")]
 mod counter;
-#[path = "../common/ctr.rs"]
+#[path = "../../../drbg/tests/common/ctr.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod ctr;
 mod drops;

@@ -6,7 +6,7 @@ use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 
 use super::functions::{Functions, WithSha512, sealed};
-use crate::secret::wipe;
+use squall_drbg::internal::wipe;
 
 /// SHA-256 and its compression function (FIPS 180-4): seeds of 256 bits.
 #[derive(Clone, Copy, Debug)]

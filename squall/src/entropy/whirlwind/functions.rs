@@ -3,7 +3,7 @@
 //! All byte strings are big-endian, as the hash standards have them.
 
 use crate::entropy::sha512;
-use crate::secret::wipe;
+use squall_drbg::internal::wipe;
 
 /// Longest seed of any variant, in bytes.
 pub(super) const MAX_SEED_LEN: usize = sha512::HASH_LEN;

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use super::functions::{Functions, MAX_SEED_LEN};
 use super::seed::SeedBytes;
 use crate::entropy::machine::{HARDWARE_LEN, Machine};
-use crate::secret::Secret;
+use squall_drbg::internal::Secret;
 
 /// Separates outputs from the initial seeds, which are the hashes of 1 and 2.
 const OUTPUT: u64 = 3;

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::functions::{Functions, MAX_BLOCK_LEN, MAX_SEED_LEN};
 use super::lock::Lock;
-use crate::secret::Secret;
+use squall_drbg::internal::Secret;
 
 const WORDS: usize = MAX_SEED_LEN / size_of::<u64>();
 

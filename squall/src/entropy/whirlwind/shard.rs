@@ -9,7 +9,7 @@ use super::functions::{Functions, MAX_BLOCK_LEN};
 use super::lock::{Lock, LockGuard};
 use super::thread_number::thread_number;
 use crate::entropy::INPUT_LEN;
-use crate::secret::Secret;
+use squall_drbg::internal::Secret;
 
 const WORDS: usize = MAX_BLOCK_LEN / size_of::<u64>();
 const WORDS_OF_INPUT: usize = INPUT_LEN / size_of::<u64>();

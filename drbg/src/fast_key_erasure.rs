@@ -8,10 +8,9 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
-use super::MAX_REQUEST;
-use crate::Error;
 use crate::engine::{chacha20, registers};
 use crate::secret::{Secret, wipe};
+use crate::{Error, MAX_REQUEST};
 
 const KEY_LEN: usize = 32;
 
@@ -30,8 +29,8 @@ const FIRST: usize = 16 * BLOCK;
 /// behind, in memory and in registers.
 ///
 /// # Forks and clones
-/// Not protected: a copy of the state repeats the output. This is a building block; the functions
-/// at the crate's root are protected.
+/// Not protected: a copy of the state repeats the output. This is a building block; the crate
+/// `squall` protects its generators.
 ///
 /// # Source
 /// RFC 8439; Bernstein, "Fast-key-erasure random-number generators" (2017). Input is mixed as
@@ -92,7 +91,8 @@ impl FastKeyErasure {
         self.key.copy_from_slice(&next[..]);
     }
 
-    pub(crate) fn key(&self) -> &[u8; KEY_LEN] {
+    #[doc(hidden)]
+    pub fn key(&self) -> &[u8; KEY_LEN] {
         &self.key
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn is_available() -> bool {
 }
 
 /// A key expanded on a CPU that has the instructions.
+#[allow(missing_debug_implementations, reason = "keys are never printed")]
 pub struct Expanded {
     pub keys: RoundKeys,
 }

@@ -24,7 +24,7 @@ const MAX_SEED_LEN: usize = 48;
 /// A deterministic random bit generator: CTR_DRBG with AES, no derivation function.
 ///
 /// Without derivation function, entropy input must have full entropy and exactly `seedlen`
-/// bytes: 32 for [`Aes128`](crate::hazmat::Aes128), 48 for [`Aes256`](crate::hazmat::Aes256).
+/// bytes: 32 for [`Aes128`](crate::Aes128), 48 for [`Aes256`](crate::Aes256).
 ///
 /// # Security
 /// Backtracking resistant: the key is replaced after every request. Prediction resistance needs
@@ -34,7 +34,7 @@ const MAX_SEED_LEN: usize = 48;
 ///
 /// # Forks and clones
 /// Not protected: a copy of the state, by `fork` or by a VM snapshot, repeats the output. This is a
-/// building block; the functions at the crate's root are protected.
+/// building block; the crate `squall` protects its generators.
 ///
 /// # Source
 /// NIST SP 800-90A Rev. 1 sections 9 and 10.2.1; checked against 360 vectors of NIST's CAVP.
@@ -115,8 +115,9 @@ impl<C: Cipher> CtrDrbg<C> {
     }
 
     /// [`CtrDrbg::generate`] with a choice of stores. The caller clears the registers.
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn generate_with(
+    pub fn generate_with(
         &mut self,
         out: &mut [u8],
         additional: &[u8],
@@ -127,8 +128,9 @@ impl<C: Cipher> CtrDrbg<C> {
 
     /// [`CtrDrbg::generate_with`], in one request all the same, but `between` is called after the input
     /// was mixed in and after each `piece_len` bytes, which is a multiple of [`BLOCK`].
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn generate_in_pieces(
+    pub fn generate_in_pieces(
         &mut self,
         out: &mut [u8],
         additional: &[u8],
@@ -201,8 +203,9 @@ fn padded<C: Cipher>(input: &[u8]) -> Result<Secret<MAX_SEED_LEN>, Error> {
 
 /// Key and V as bytes, so that a generator can be kept in memory of the caller's choice.
 impl CtrDrbg<crate::engine::Aes256> {
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn from_state(engine: Engine, state: &[u8; MAX_SEED_LEN]) -> Self {
+    pub fn from_state(engine: Engine, state: &[u8; MAX_SEED_LEN]) -> Self {
         debug_assert!(engine.is_aes() && engine.is_available());
         let (key, v) = state
             .split_first_chunk()
@@ -215,8 +218,9 @@ impl CtrDrbg<crate::engine::Aes256> {
         }
     }
 
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn store(&self, state: &mut [u8; MAX_SEED_LEN]) {
+    pub fn store(&self, state: &mut [u8; MAX_SEED_LEN]) {
         let (key, v) = state.split_at_mut(self.key.len());
         key.copy_from_slice(&self.key);
         v.copy_from_slice(&self.v.to_be_bytes());

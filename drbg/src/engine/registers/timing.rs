@@ -7,6 +7,7 @@ use crate::hwcap::{Features, has};
 const DIT: u64 = 1 << 24;
 
 /// Sets PSTATE.DIT until it is dropped, then restores the earlier value.
+#[derive(Debug)]
 pub(super) struct ConstantTime {
     was_off: bool,
 }

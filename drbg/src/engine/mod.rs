@@ -13,13 +13,12 @@ mod aarch64;
 pub(crate) mod chacha20;
 mod choice;
 mod portable;
-pub(crate) mod registers;
+pub mod registers;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
 #[cfg(target_arch = "aarch64")]
 use aarch64 as cpu;
-use core::alloc::Layout;
 use core::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -31,7 +30,7 @@ pub use choice::{Engine, UnknownEngine};
 use x86_64 as cpu;
 
 /// Length of an AES block, in bytes (FIPS 197).
-pub(crate) const BLOCK: usize = 16;
+pub const BLOCK: usize = 16;
 
 mod sealed {
     pub trait Sealed {}
@@ -123,24 +122,44 @@ impl Stores {
 /// Block `i` is `AES(key, i)` with `i` a 128-bit big-endian counter that wraps at 2^128.
 ///
 /// # Security
-/// A building block: nothing prevents a caller from using the same blocks twice. The expanded key
-/// stays in one place on the heap, even if the value is moved, and is wiped on drop. On x86-64 and aarch64
-/// every function clears the vector registers before it returns.
+/// A building block: nothing prevents a caller from using the same blocks twice. The expanded key is wiped on drop, but
+/// moving the value leaves a copy behind: [`unkeyed`](Self::unkeyed) is for a value that is put in its place first. On
+/// x86-64 and aarch64 every function clears the vector registers before it returns.
+///
+/// # Forks and clones
+/// A copy of the value makes the same keystream.
+///
+/// # Source
+/// FIPS 197; NIST SP 800-38A section 6.5.
 pub struct Keystream<C: Cipher> {
-    key: Box<ExpandedKey<C>>,
+    key: ExpandedKey<C>,
 }
 
 impl<C: Cipher> Keystream<C> {
     /// Expands `key` for `engine`.
     ///
     /// # Errors
-    /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES;
-    /// [`Error::OutOfMemory`].
+    /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES.
     pub fn new(key: &C::Key, engine: Engine) -> Result<Self, Error> {
+        let mut keystream = Self::unkeyed(engine)?;
+        keystream.set_key(key);
+        Ok(keystream)
+    }
+
+    /// A value with a key of zeros, to be moved to its place before it gets its own by [`set_key`](Self::set_key).
+    ///
+    /// # Errors
+    /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES.
+    pub fn unkeyed(engine: Engine) -> Result<Self, Error> {
+        let mut key = ExpandedKey::for_engine(engine)?;
+        key.set(&C::Key::default());
+        Ok(Keystream { key })
+    }
+
+    /// Expands `key` in place, over the earlier one.
+    pub fn set_key(&mut self, key: &C::Key) {
         let _clear = registers::clear_on_return();
-        Ok(Keystream {
-            key: ExpandedKey::boxed(key, engine)?,
-        })
+        self.key.set(key);
     }
 
     /// Writes the keystream that starts at block `counter` into `out`; the last block may be partial.
@@ -158,7 +177,7 @@ impl<C: Cipher> fmt::Debug for Keystream<C> {
     }
 }
 
-/// A key expanded for one engine, wiped on drop. The crate makes all its AES keystream with it;
+/// A key expanded for one engine, wiped on drop. All AES keystream is made with it;
 /// callers clear the registers.
 ///
 /// It is created empty and the key is set in place, because a move leaves a copy behind.
@@ -166,35 +185,25 @@ impl<C: Cipher> fmt::Debug for Keystream<C> {
     clippy::large_enum_variant,
     reason = "portable keys are large; a box would need an allocator, which signal handlers lack"
 )]
-pub(crate) enum ExpandedKey<C: Cipher> {
+#[allow(missing_debug_implementations, reason = "keys are never printed")]
+pub enum ExpandedKey<C: Cipher> {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    /// For a loop of AES instructions.
     Instructions(cpu::Expanded),
+    /// For the crate `aes`; `None` before there is a key.
     Portable(Option<C::Portable>),
 }
 
 impl<C: Cipher> ExpandedKey<C> {
-    /// `key` expanded for `engine` on the heap.
+    /// A value without a key for `engine`.
     ///
     /// # Errors
-    /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES;
-    /// [`Error::OutOfMemory`].
-    pub fn boxed(key: &C::Key, engine: Engine) -> Result<Box<Self>, Error> {
+    /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES.
+    pub fn for_engine(engine: Engine) -> Result<Self, Error> {
         if !engine.is_aes() || !engine.is_available() {
             return Err(Error::EngineUnavailable(engine));
         }
-        // SAFETY: the layout has a size.
-        let place = unsafe { std::alloc::alloc(Layout::new::<Self>()) }.cast::<Self>();
-        if place.is_null() {
-            return Err(Error::OutOfMemory);
-        }
-        // SAFETY: the place was just allocated, with the layout that the box will free it with, and
-        // holds a value from the write on.
-        let mut expanded = unsafe {
-            place.write(Self::empty(engine));
-            Box::from_raw(place)
-        };
-        expanded.set(key);
-        Ok(expanded)
+        Ok(Self::empty(engine))
     }
 
     /// A value without a key for `engine`, which must be available; [`set`](Self::set) expands the key.
@@ -278,7 +287,7 @@ pub fn cache_schedule(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE_LEN]) 
 /// XORs the AES-256 keystream that starts at block `counter` into `out`, using
 /// [cached](cache_schedule) round keys.
 #[inline]
-pub(crate) fn xor_keystream(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out: &mut [u8]) {
+pub fn xor_keystream(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out: &mut [u8]) {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     return cpu::cached_schedule::xor_keystream(schedule, counter, out);
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

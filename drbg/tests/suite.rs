@@ -4,7 +4,7 @@
 //! `SQUALL_REQUIRE_ENGINES`, a list with commas, names the engine.
 
 use libtest_mimic::{Completion, Failed, Trial};
-use squall::Engine;
+use squall_drbg::Engine;
 
 /// A test. `F` is `fn()`, or `fn(Engine)` for one that runs on each engine.
 pub struct Test<F> {
@@ -78,8 +78,14 @@ fn outcome(
     }
 }
 
+/// The engines whose tests may not be ignored.
+pub fn required() -> Vec<Engine> {
+    let names = std::env::var("SQUALL_REQUIRE_ENGINES").unwrap_or_default();
+    engines(&names).expect("SQUALL_REQUIRE_ENGINES names engines")
+}
+
 /// The engines in a list with commas. Fails with a name that is no engine's.
-pub fn engines(names: &str) -> Result<Vec<Engine>, &str> {
+fn engines(names: &str) -> Result<Vec<Engine>, &str> {
     let names = names.split(',').map(str::trim);
     names
         .filter(|name| !name.is_empty())

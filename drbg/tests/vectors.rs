@@ -4,10 +4,9 @@
 //! not cover: every length, and refused requests.
 
 use serde_json::Value;
-use squall::hazmat::{
-    Aes128, Aes256, Cipher, CtrDrbg, FastKeyErasure, Keystream, MAX_REQUEST, Stores,
+use squall_drbg::{
+    Aes128, Aes256, Cipher, CtrDrbg, Engine, Error, FastKeyErasure, Keystream, MAX_REQUEST, Stores,
 };
-use squall::{Engine, Error};
 
 use crate::common::answers::{array, bytes, read};
 use crate::common::ctr::Reference;

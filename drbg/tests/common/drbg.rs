@@ -6,7 +6,7 @@
 
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
-use squall::Error;
+use squall_drbg::Error;
 
 use super::ctr::{Reference, keystream};
 

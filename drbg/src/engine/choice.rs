@@ -51,7 +51,7 @@ impl Engine {
             .expect("ChaCha20 is always available")
     }
 
-    /// The default engine of [`Stream`](crate::Stream): the best AES engine of this CPU.
+    /// The best AES engine of this CPU: the default of [`CtrDrbg`](crate::CtrDrbg).
     pub fn best_aes() -> Engine {
         Self::available()
             .find(|engine| engine.is_aes())

@@ -10,7 +10,7 @@ use crate::failpoint::{self, Failpoint};
 
 /// Wipes bytes or words; the compiler cannot remove the stores.
 #[inline]
-pub(crate) fn wipe<W: Copy + Default>(words: &mut [W]) {
+pub fn wipe<W: Copy + Default>(words: &mut [W]) {
     if failpoint::is_active(Failpoint::SkipWiping) {
         return;
     }
@@ -21,14 +21,14 @@ pub(crate) fn wipe<W: Copy + Default>(words: &mut [W]) {
 /// Runs `work`, then wipes `N` bytes of the stack from its frame on, where it and its callees may
 /// have left copies of secrets.
 #[inline]
-pub(crate) fn wiping_stack<const N: usize>(work: impl FnOnce()) {
+pub fn wiping_stack<const N: usize>(work: impl FnOnce()) {
     in_separate_frame(work);
     wipe_stack_below::<N>();
 }
 
 /// Runs `work` in a frame that the same caller's [`wipe_stack_below`] reaches.
 #[inline]
-pub(crate) fn in_separate_frame(work: impl FnOnce()) {
+pub fn in_separate_frame(work: impl FnOnce()) {
     #[inline(never)]
     fn in_frame(work: impl FnOnce()) {
         work();
@@ -46,7 +46,7 @@ pub(crate) fn in_separate_frame(work: impl FnOnce()) {
 
 /// Wipes `N` bytes of the stack below the caller's frame.
 #[inline]
-pub(crate) fn wipe_stack_below<const N: usize>() {
+pub fn wipe_stack_below<const N: usize>() {
     #[inline(never)]
     fn wipe_below<const N: usize>() {
         wipe(&mut [0u8; N]);
@@ -57,7 +57,8 @@ pub(crate) fn wipe_stack_below<const N: usize>() {
 }
 
 /// `N` bytes, wiped on drop.
-pub(crate) struct Secret<const N: usize>([u8; N]);
+#[allow(missing_debug_implementations, reason = "secrets are never printed")]
+pub struct Secret<const N: usize>([u8; N]);
 
 impl<const N: usize> Secret<N> {
     /// All zeros, to be overwritten.

@@ -6,9 +6,7 @@ use serde_json::Value;
 
 /// The entries of a file in `vectors/`.
 pub fn read(name: &str) -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("vectors")
-        .join(name);
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../drbg/vectors")).join(name);
     let json = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_json::from_slice(&json).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }

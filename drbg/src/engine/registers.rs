@@ -17,14 +17,15 @@ use crate::failpoint::{self, Failpoint};
 
 /// Clears the registers when it is dropped. Declare it first, so that it is dropped last.
 #[must_use]
-pub(crate) struct ClearOnReturn {
+#[derive(Debug)]
+pub struct ClearOnReturn {
     #[cfg(target_arch = "aarch64")]
     _timing: timing::ConstantTime,
 }
 
 /// Returns a guard to keep until the function returns: `let _clear = registers::clear_on_return();`.
 #[inline]
-pub(crate) fn clear_on_return() -> ClearOnReturn {
+pub fn clear_on_return() -> ClearOnReturn {
     ClearOnReturn {
         #[cfg(target_arch = "aarch64")]
         _timing: timing::ConstantTime::begin(),

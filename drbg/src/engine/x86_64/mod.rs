@@ -19,6 +19,7 @@ use crate::secret::wipe;
 pub type RoundKeys = [__m128i; 15];
 
 /// A key expanded for a loop that this CPU can run.
+#[allow(missing_debug_implementations, reason = "keys are never printed")]
 pub struct Expanded {
     engine: Engine,
     pub keys: RoundKeys,

@@ -5,7 +5,7 @@
 
 use aes::cipher::consts::U16;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
-use squall::hazmat::{Aes128, Aes256, Cipher};
+use squall_drbg::{Aes128, Aes256, Cipher};
 
 /// A cipher of squall and its counterpart in the `aes` crate.
 pub trait Reference: Cipher {
