@@ -19,7 +19,7 @@ pub const MAX_REQUEST: usize = 1 << 16;
 const RESEED_INTERVAL: u64 = 1 << 48;
 
 /// `seedlen` of the longest key, in bytes.
-const MAX_SEED_LEN: usize = 48;
+pub(crate) const MAX_SEED_LEN: usize = 48;
 
 /// A deterministic random bit generator: CTR_DRBG with AES, no derivation function.
 ///

@@ -46,12 +46,16 @@ mod failpoint;
 mod fast_key_erasure;
 #[cfg(target_arch = "aarch64")]
 mod hwcap;
+#[cfg(any(feature = "rand_core", feature = "rand_core_09"))]
+mod rng;
 mod secret;
 
 pub use ctr_drbg::{CtrDrbg, MAX_REQUEST};
 pub use engine::{Aes128, Aes256, Cipher, Engine, Keystream, Stores, UnknownEngine};
 pub use error::Error;
 pub use fast_key_erasure::FastKeyErasure;
+#[cfg(any(feature = "rand_core", feature = "rand_core_09"))]
+pub use rng::Seed;
 
 #[cfg(all(
     target_arch = "aarch64",
