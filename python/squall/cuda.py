@@ -17,7 +17,9 @@ array in every clone. With a key or a seed the numbers are AES-256 in counter mo
 6.5).
 
 Work is queued on the stream of the array: PyTorch's current one, the one that ``__cuda_array_interface__`` names, or
-the default stream. Calls do not wait for the GPU. A forked child process cannot use the GPU if its parent did.
+the default stream. Calls do not wait for the GPU, except for JAX and for arrays that have DLPack alone, which does not
+say whose stream reads them next. A stream that is being captured is refused: a CUDA graph would repeat the numbers. A
+forked child process cannot use the GPU if its parent did.
 
 It needs the GPU's driver, and NVRTC, which PyTorch brings along and ``pip install nvidia-cuda-nvrtc-cu12`` installs.
 The kernels are compiled at the first use, a few seconds, and kept in ~/.cache/squall (or below XDG_CACHE_HOME).
@@ -31,6 +33,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import numbers
 import operator
 import sys
 import threading
@@ -168,7 +171,7 @@ def default_rng(seed=None, *, framework, device=None):
 
 
 class Generator:
-    """Random numbers as arrays on a GPU: `default_rng` says what its parameters are.
+    """Random numbers as arrays on a GPU. `default_rng` describes the parameters.
 
     A `size` is an integer or a sequence of them, or () for an array without axes. Where `out` is given, an array as
     `fill` takes it, it is filled and returned instead, and `size` and `dtype` are its own. The `dtype` is a name, or a
@@ -271,6 +274,8 @@ class Generator:
         if out is None:
             dtype = _name(dtype)
             self._check_type(dtype, types, check)
+            # Says in one line what is missing; the frameworks do not.
+            _cuda_driver.driver()
             result = self._empty(_shape(size), dtype, self._device)
             array = _Array(result, None, is_new=True)
         else:
@@ -315,9 +320,12 @@ _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64
 
 
 def _fraction(name, value, bits):
-    if isinstance(value, float):
+    if not isinstance(value, (numbers.Rational, str)):
         raise TypeError(f"{name} must be exact: an int, a Fraction, or a str such as '1/3'")
-    fraction = Fraction(value)
+    try:
+        fraction = Fraction(value)
+    except ZeroDivisionError:
+        raise ValueError(f"{name} is {value}: its denominator must not be 0") from None
     if fraction <= 0:
         raise ValueError(f"{name} is {value}: it must be positive")
     if max(fraction.as_integer_ratio()) >= 1 << bits:
