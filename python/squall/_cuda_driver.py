@@ -203,10 +203,10 @@ class Device:
     def __exit__(self, *_):
         self._driver.cuCtxPopCurrent_v2(byref(c_void_p()))
 
-    def launch(self, name, job, blocks, threads, stream, key=None):
+    def launch(self, name, job, blocks, threads, stream, key):
         """Launch the kernel `name` on `stream`, an address, with at most `blocks` blocks of `threads` threads.
 
-        `job` is its parameter, as bytes. `key` is None for AES, 32 bytes, or empty for a new random key.
+        `job` is its parameter, as bytes. `key` is a `RoundKeys` for AES, 32 bytes, or empty for a new random key.
         """
         function, most, shared = self._functions.get(name) or self._find(name, threads)
         grid = min(most, blocks)

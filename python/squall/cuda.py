@@ -64,8 +64,7 @@ def fill(x, /, *, stream=None):
     Notes
     -----
     Forks and clones: as `squall.token_bytes`, but a virtual machine that is cloned in the middle of the call has the
-    same bytes in every clone. PyTorch's autograd does not notice that a tensor has changed. A CUDA graph that has the
-    call would repeat it: a stream that is being captured is refused.
+    same bytes in every clone. PyTorch's autograd does not notice that a tensor has changed.
 
     Examples
     --------
@@ -100,7 +99,7 @@ class Stream:
     """
 
     def __init__(self, key, /):
-        self._keys = _squall.round_keys(_key(key))
+        self._keys = _squall.RoundKeys(key)
         self._lock = threading.Lock()
         self._position = 0
 
@@ -289,10 +288,7 @@ class Generator:
             if kernel in ("uniform32", "normal32"):
                 purpose += " of 32 bits"
             key, first = self._take(purpose, array.count, expanded=not noise)
-        if array.count:
-            _make(array, kernel, key, first, array.count, size=array.size, **parameters)
-        if array.count and array.waits:
-            _cuda_driver.driver().device(array.device).wait(array.stream)
+        _make(array, kernel, key, first, array.count, size=array.size, **parameters)
         return result
 
     @staticmethod
@@ -309,7 +305,7 @@ class Generator:
         with self._lock:
             if purpose not in self._keys:
                 key = _seeds.key(purpose, self._seed)
-                self._keys[purpose] = _squall.round_keys(key) if expanded else key
+                self._keys[purpose] = _squall.RoundKeys(key) if expanded else key
             first = self._positions.get(purpose, 0)
             self._positions[purpose] = first + count
         return self._keys[purpose], first
@@ -357,24 +353,22 @@ _AES_THREADS = 512
 
 
 def _make(array, kernel, key, first, count, **parameters):
-    """Have the kernel fill an array with elements from number `first` on.
-
-    `key` is the round keys of AES-256, 32 bytes for ChaCha20, or empty for a new key, which is drawn where the GPU
-    reads it.
-    """
+    """Have the kernel fill an array with elements from number `first` on; `key` is as `Device.launch` takes it."""
     if count == 0:
         return
     device = _cuda_driver.driver().device(array.device)
     job = _cuda_driver.pack_job(array.address, first, count, **parameters)
     length = _bytes_of_key(kernel, first, count)
-    if len(key) <= 32:
+    if isinstance(key, _squall.RoundKeys):
+        blocks = -(-(length // 16 + 1) // _AES_THREADS)
+        device.launch(f"aes256_{kernel}", job, blocks, _AES_THREADS, array.stream, key)
+    else:
         # A thread has a block of 64 bytes, or an element of noise.
         threads = count if kernel in ("laplace", "gaussian") else length // 64 + 1
         blocks = -(-threads // _CHACHA20_THREADS)
         device.launch(f"chacha20_{kernel}", job, blocks, _CHACHA20_THREADS, array.stream, key)
-    else:
-        blocks = -(-(length // 16 + 1) // _AES_THREADS)
-        device.launch(f"aes256_{kernel}", job + key, blocks, _AES_THREADS, array.stream)
+    if array.waits:
+        device.wait(array.stream)
 
 
 def _bytes_of_key(kernel, first, count):
@@ -530,9 +524,3 @@ _FRAMEWORKS = {
     "numba": _empty_of_numba,
     "jax": _empty_of_jax,
 }
-
-
-def _key(key):
-    """Return the 32 bytes of a key as `squall.Stream` takes it, which raises what is wrong."""
-    _squall.Stream(key)
-    return bytes.fromhex(key.strip()) if isinstance(key, str) else bytes(key)

@@ -129,7 +129,7 @@ def test_known_answers(gpu):
 
 def elements(kernel, typestr, count, first=0, key=None, shift=0, **parameters):
     out = OnCpu(typestr, count, shift)
-    key = _squall.round_keys(KEY) if key is None else key
+    key = _squall.RoundKeys(KEY) if key is None else key
     cuda._make(cuda._Array(out, None), kernel, key, first, count, size=out.size, **parameters)
     assert set(out.around()) == {0xA5}
     return out
