@@ -54,7 +54,8 @@ def fill(x, /, *, stream=None):
         A contiguous one. Every byte becomes random, whatever the type of the elements: floats get any bit pattern,
         NaN too.
     stream : int, optional
-        The address of a CUDA stream. The default is the array's own.
+        The address of a CUDA stream. The default is the array's own. The caller orders another one with the streams
+        that use the array before and after.
 
     Raises
     ------
@@ -385,6 +386,8 @@ class _Array:
     """Where an array is: its address, number and size of elements, type, GPU and stream."""
 
     def __init__(self, x, stream, is_new=False):
+        stream = None if stream is None else operator.index(stream)
+        # Whether the result is waited for, because the stream that reads it is not known.
         self.waits = False
         torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
         if torch is not None and isinstance(x, torch.Tensor):
@@ -397,15 +400,14 @@ class _Array:
                 # JAX says that it is read-only.
                 self._take_interface(x.__cuda_array_interface__, may_be_read_only=is_new)
             elif hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
-                self._take_dlpack(x)
+                self._take_dlpack(x, stream)
             else:
                 raise TypeError(
                     f"{type(x).__name__} is no array on a GPU: it has neither __dlpack__ nor __cuda_array_interface__"
                 )
-            # Others read it on streams of their own.
-            self.waits = is_jax
+            self.waits = self.waits or is_jax
         if stream is not None:
-            self.stream = operator.index(stream)
+            self.stream, self.waits = stream, False
         if self.count and self.address % self.size:
             raise ValueError("the array is not aligned to its elements")
 
@@ -428,30 +430,29 @@ class _Array:
         kind, self.size = interface["typestr"][1], int(interface["typestr"][2:])
         name = {"i": "int", "u": "uint", "f": "float"}.get(kind, "another of kind " + kind)
         self.dtype = f"{name}{8 * self.size}"
-        strides = interface.get("strides")
-        self._take_shape(interface["shape"], strides and [stride // self.size for stride in strides])
+        self._take_shape(interface["shape"], interface.get("strides"), self.size)
         self.stream = interface.get("stream") or 0
         self.device = _cuda_driver.driver().device_of(self.address) if self.count else 0
 
-    def _take_dlpack(self, x):
+    def _take_dlpack(self, x, stream):
         kind, _ = x.__dlpack_device__()
         if kind not in _ON_A_GPU:
             raise ValueError("the array is not on an NVIDIA GPU: squall.fill takes arrays on the CPU")
-        # 1 is the default stream, on which the array is then ready.
-        self.stream = 1
-        capsule = x.__dlpack__(stream=1)
+        # The array is then ready on this stream; 1 is the default one.
+        self.stream, self.waits = stream or 1, True
+        capsule = x.__dlpack__(stream=self.stream)
         tensor = _TENSOR_OF_CAPSULE(capsule, b"dltensor").contents
         self.size = tensor.bits * tensor.lanes // 8
-        name = {0: "int", 1: "uint", 2: "float"}.get(tensor.code, "another of ")
+        name = {(0, 1): "int", (1, 1): "uint", (2, 1): "float"}.get((tensor.code, tensor.lanes), "another of ")
         self.dtype = f"{name}{tensor.bits}"
         axes = tensor.axes
-        self._take_shape(tensor.shape[:axes], tensor.strides[:axes] if tensor.strides else None)
+        self._take_shape(tensor.shape[:axes], tensor.strides[:axes] if tensor.strides else None, 1)
         self.address, self.device = (tensor.data or 0) + tensor.offset, tensor.device
         self._capsule = capsule
 
-    def _take_shape(self, shape, strides):
+    def _take_shape(self, shape, strides, step):
+        """Take the number of elements. `step` is the stride of those that are neighbours."""
         self.count = math.prod(shape)
-        step = 1
         for length, stride in reversed(list(zip(shape, strides or ()))):
             if self.count and length > 1 and stride != step:
                 raise ValueError(_NOT_CONTIGUOUS)

@@ -260,6 +260,7 @@ def test_arguments_that_are_wrong(gpu):
         (lambda: cuda.fill(b"bytes"), TypeError, "bytes is no array on a GPU"),
         (lambda: cuda.fill(OnCpu("<f4", 4, data=(64, True))), ValueError, "read-only"),
         (lambda: cuda.fill(OnCpu("<f4", 4, shape=(2, 2), strides=(4, 8))), ValueError, "not contiguous"),
+        (lambda: cuda.fill(OnCpu("<f4", 4, strides=(5,))), ValueError, "not contiguous"),
         (lambda: cuda.fill(OnCpu("<f4", 4, shift=2)), ValueError, "not aligned"),
     ]:
         with pytest.raises(error, match=message) as raised:
@@ -281,16 +282,20 @@ class Exporting:
         return self.kind, 0
 
     def __dlpack__(self, *, stream):
-        assert stream == 1
+        self.stream = stream
         return self.array.__dlpack__()
 
 
 def test_dlpack(gpu, np):
-    array = np.zeros((30, 40), np.float32)
-    cuda.fill(Exporting(array[10:20].view(np.uint32)))
+    """The array's own stream is not known, so the result is waited for, unless the caller names a stream."""
+    array, waited = np.zeros((30, 40), np.float32), ctypes.c_int.in_dll(gpu, "waited")
+    for stream, last, waits in [(None, 1, 1), (7, 7, 0), (0, 1, 0)]:
+        before, exporting = waited.value, Exporting(array[10:20].view(np.uint32))
+        cuda.fill(exporting, stream=stream)
+        assert exporting.stream == last and waited.value == before + waits
+        assert (ctypes.c_void_p.in_dll(gpu, "last_stream").value or 0) == (last if stream is None else stream)
     bits = array.view(np.uint32)
     assert bits[10:20].any(axis=1).all() and not bits[:10].any() and not bits[20:].any()
-    assert ctypes.c_void_p.in_dll(gpu, "last_stream").value == 1
     rng().random(out=Exporting(array))
     assert 0 <= array.min() < array.max() < 1
     with pytest.raises(ValueError, match="not contiguous"):
