@@ -3,7 +3,7 @@
 =====================================================  ==============================================
 for                                                    use
 =====================================================  ==============================================
-memory that is there: a tensor or array on a GPU       fill(x)
+an existing tensor or array on a GPU                   fill(x)
 unpredictable numbers, as arrays of PyTorch, CuPy …    default_rng(framework="torch")
 exact noise for differential privacy                   its discrete_gaussian and discrete_laplace
 reproducible numbers                                   default_rng(seed, framework="torch")
@@ -21,8 +21,9 @@ the default stream. Calls do not wait for the GPU, except for JAX and for arrays
 say whose stream reads them next. A stream that is being captured is refused: a CUDA graph would repeat the numbers. A
 forked child process cannot use the GPU if its parent did.
 
-It needs the GPU's driver, and NVRTC, which PyTorch brings along and ``pip install nvidia-cuda-nvrtc-cu12`` installs.
-The kernels are compiled at the first use, a few seconds, and kept in ~/.cache/squall (or below XDG_CACHE_HOME).
+It needs a GPU of compute capability 7.0 or later (2017), its driver for CUDA 12 or later, and NVRTC, which PyTorch
+brings along and ``pip install nvidia-cuda-nvrtc-cu12`` installs. The kernels are compiled at the first use, which takes
+some seconds, and kept in ~/.cache/squall (or below XDG_CACHE_HOME).
 
 Errors: CudaError, a RuntimeError, if there is no driver, GPU or compiler, or if they refuse; TypeError and ValueError
 for arrays that cannot be filled: on the CPU, not contiguous, read-only, or of another type. Lengths are in elements of
@@ -51,8 +52,8 @@ def fill(x, /, *, stream=None):
     Parameters
     ----------
     x : torch.Tensor, cupy.ndarray, array of Numba, or an object with ``__cuda_array_interface__`` or ``__dlpack__``
-        A contiguous one. Every byte becomes random, whatever the type of the elements: floats get any bit pattern,
-        NaN too.
+        It must be contiguous. Every byte becomes random, whatever the type of the elements: floats get any bit
+        pattern, NaN too.
     stream : int, optional
         The address of a CUDA stream. The default is the array's own. The caller orders another one with the streams
         that use the array before and after.
@@ -96,7 +97,7 @@ class Stream:
     Threads may share a stream: each call gets the bytes after those of the call before it.
 
     Forks and clones: a forked child process and a clone of a virtual machine go on with the same bytes. The expanded
-    key is in memory of the process, and a parameter of each kernel, and is not erased: see docs/SECURITY.md.
+    key is wiped when the object is freed. It is also a parameter of each kernel: see docs/SECURITY.md.
     """
 
     def __init__(self, key, /):
@@ -112,7 +113,7 @@ class Stream:
         EOFError
             There are fewer bytes before the end; the stream stays where it is, and nothing is written.
         CudaError, TypeError, ValueError
-            As `fill`.
+            As `fill`. After a CudaError the stream may have moved on.
         """
         array = _Array(x, stream)
         length = array.count * array.size
@@ -154,12 +155,14 @@ def default_rng(seed=None, *, framework, device=None):
     seed : None, int, bytes, str, or sequence of them, optional
         None: unpredictable numbers, not reproducible. A seed, of any length, needs NumPy.
     framework : {"torch", "cupy", "numba", "jax"}
-        What makes the arrays. They are on `device`, the number of a GPU, or on the framework's current one.
+        What makes the arrays. It is imported for the first one.
+    device : int, optional
+        The number of the GPU. The default is the framework's current one.
 
     Raises
     ------
     TypeError, ValueError, ModuleNotFoundError
-        The seed cannot be one, or the framework is another or not installed.
+        The seed cannot be one, there is no such framework, or NumPy is not installed.
 
     Examples
     --------
@@ -173,9 +176,9 @@ def default_rng(seed=None, *, framework, device=None):
 class Generator:
     """Random numbers as arrays on a GPU. `default_rng` describes the parameters.
 
-    A `size` is an integer or a sequence of them, or () for an array without axes. Where `out` is given, an array as
-    `fill` takes it, it is filled and returned instead, and `size` and `dtype` are its own. The `dtype` is a name, or a
-    type of the framework.
+    A `size` is an integer or a sequence of them, or () for an array without axes. If `out` is given, an array as `fill`
+    takes it, it is filled and returned, and `size` and `dtype` are not looked at. The `dtype` is a name, or a type of
+    the framework.
 
     With a seed, each method has numbers of its own, and a call goes on where the call before ended. `bytes`,
     `integers`, and `random` and `standard_normal` of float64 are, to the bit, the elements of ``words``, ``integers``,
