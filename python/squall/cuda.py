@@ -14,7 +14,7 @@ Without a seed, each call takes a new key of `squall.token_bytes` on the CPU and
 with a counter of 64 bits); the GPU erases the key when it has read it. So forked processes, clones of a virtual machine
 and reseeds are taken care of as by `squall.token_bytes`: a machine that is cloned in the middle of a call has the same
 array in every clone. With a key or a seed the numbers are AES-256 in counter mode (FIPS 197; NIST SP 800-38A section
-6.5).
+6.5), but exact noise is ChaCha20 with a seed too.
 
 Work is queued on the stream of the array: PyTorch's current one, the one that ``__cuda_array_interface__`` names, or
 the default stream. Calls do not wait for the GPU, except for JAX and for arrays that have DLPack alone, which does not
@@ -277,7 +277,7 @@ class Generator:
         if out is None:
             dtype = _name(dtype)
             self._check_type(dtype, types, check)
-            # Says in one line what is missing; the frameworks do not.
+            # Raises CudaError, where each framework has an error of its own.
             _cuda_driver.driver()
             result = self._empty(_shape(size), dtype, self._device)
             array = _Array(result, None, is_new=True)

@@ -108,7 +108,7 @@ def test_a_replay_has_no_key(gpu):
 
 @pytest.mark.parametrize("first", [OnCpu("|u1", 10), None])
 def test_a_forked_child_is_refused(gpu, first):
-    """Also if not squall has used the GPU in the parent."""
+    """Also if only another library has used the GPU in the parent."""
     if first:
         cuda.fill(first)
     else:
@@ -354,7 +354,7 @@ def test_what_is_missing(monkeypatch):
     _cuda_driver.driver.cache_clear()
     with pytest.raises(cuda.CudaError, match="there is no NVIDIA driver"):
         cuda.fill(OnCpu("|u1", 3))
-    # Of the frameworks, some need lines for this.
+    # Before the framework says it in its own way.
     with pytest.raises(cuda.CudaError, match="there is no NVIDIA driver"):
         cuda.default_rng(framework="torch").random()
     with pytest.raises(cuda.CudaError, match="pip install nvidia-cuda-nvrtc-cu12"):

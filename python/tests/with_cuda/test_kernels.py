@@ -1,4 +1,4 @@
-"""The kernels of squall.cuda, run on the CPU: against squall's engines, standards and OpenSSL, with planted faults."""
+"""The kernels of squall.cuda, run on the CPU: against squall's engines and standards, with planted faults."""
 
 import collections
 import ctypes
@@ -13,7 +13,7 @@ from statistics import NormalDist
 import pytest
 
 import squall
-from answers import chacha20, keystream
+from answers import chacha20
 from on_cpu import OnCpu
 from squall import _squall, cuda
 
@@ -278,7 +278,3 @@ def test_noise_does_not_depend_on_the_grid(gpu):
     assert gaussian(1000, 3000) == samples and gaussian(1000, 3000, bytes(32)) != samples
     first = elements("gaussian", "<i8", 100, 50, KEY, low=1000, span=1, root=32).numbers()
     assert first == samples[50:150]
-
-
-def test_stream_is_also_openssls(gpu):
-    assert aes_bytes(KEY, 0, 5000) == keystream(KEY, 5000)
