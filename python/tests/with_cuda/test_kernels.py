@@ -18,7 +18,7 @@ from on_cpu import OnCpu
 from squall import _squall, cuda
 
 KEY = bytes(range(32))
-VECTORS = Path(__file__).parents[3] / "squall" / "vectors"
+VECTORS = Path(__file__).parents[3] / "drbg" / "vectors"
 
 # RFC 8439 appendix A.1, test vectors 1 to 4: key, counter, beginning of the block.
 CHACHA20 = [
