@@ -9,16 +9,21 @@ cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
 status=0
-"$python" -P -c 'import pytest, squall.cuda, torch' || {
-    echo "gpu.sh: PYTHON ($python) needs squall, pytest and torch" >&2
-    exit 1
-}
-"$python" -P -c 'import sys; from squall import _cuda_driver as cuda
+# Compiles the kernels too.
+"$python" -P -c 'import sys
 try:
+    from squall import _cuda_driver as cuda
+    cuda.driver()
+    import pytest, torch
+    torch.cuda.init()
     cuda.driver().device(0)
-except cuda.CudaError as error:
+except ImportError as error:
+    sys.exit(f"gpu.sh: {error}: {sys.executable} needs squall, pytest and torch")
+except (AssertionError, RuntimeError) as error:
     sys.exit(f"gpu.sh: {error}")'
+# JAX would take most of the memory.
+export XLA_PYTHON_CLIENT_PREALLOCATE=false
 # Not what needs no GPU.
-(cd python && timeout 150 "$python" -P -m pytest --quiet --durations 5 tests/with_cuda/test_gpu.py) || status=1
-timeout 80 "$python" -P scripts/gpu-bench.py || status=1
+(cd python && timeout 110 "$python" -P -m pytest --quiet --durations 5 tests/with_cuda/test_gpu.py) || status=1
+timeout 70 "$python" -P scripts/gpu-bench.py || status=1
 exit "$status"

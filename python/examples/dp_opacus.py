@@ -1,12 +1,12 @@
 """Opacus with the exact noise of dp_sgd.py: an optimizer in place of its DPOptimizer. It was run with
 Opacus 1.6 on a CPU, with the noise of privacy.py, and not with a GPU yet.
 
-model, optimizer, loader = PrivacyEngine().make_private(...)
-optimizer = ExactOptimizer.of(optimizer)
+    model, optimizer, loader = PrivacyEngine().make_private(...)
+    optimizer = ExactOptimizer.of(optimizer)
 """
 
 import torch
-from dp_sgd import noisy, step_of_grid, to_grid
+from dp_sgd import noisy, norms_of, step_of_grid, to_grid
 from opacus.optimizers import DPOptimizer
 
 import squall.cuda
@@ -25,7 +25,7 @@ class ExactOptimizer(DPOptimizer):
         return step_of_grid(self.max_grad_norm, self.noise_multiplier)
 
     def clip_and_accumulate(self):
-        norms = torch.stack([each.flatten(1).norm(dim=1) for each in self.grad_samples]).norm(dim=0)
+        norms = torch.stack(list(map(norms_of, self.grad_samples))).norm(dim=0)
         for parameter, gradients in zip(self.params, self.grad_samples):
             total = to_grid(gradients, norms, self.max_grad_norm, self._step)
             parameter.summed_grad = total if parameter.summed_grad is None else parameter.summed_grad + total

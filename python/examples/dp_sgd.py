@@ -18,12 +18,18 @@ def step_of_grid(clip, multiplier):
     return clip * multiplier / DEVIATION
 
 
+def norms_of(gradients):
+    """Return the norm of each example's gradient, as float64: in float32 that of a large model could be too small."""
+    return torch.linalg.vector_norm(gradients.flatten(1), dim=1, dtype=torch.float64)
+
+
 def to_grid(gradients, norms, clip, step):
     """Return the sum over examples, the first axis, of clipped gradients, in steps of the grid, as int64."""
     # Less than 1, for the rounding of the norms.
-    factors = (clip / norms).clamp(max=1).double() * (1 - 1e-6)
+    factors = (clip / norms).clamp(max=1) * (1 - 1e-6)
     factors = factors.reshape(-1, *[1] * (gradients.dim() - 1))
-    return (gradients.double() * factors / step).trunc().long().sum(0)
+    # An example whose gradient has overflowed counts as 0: as an integer, NaN may be -2**63.
+    return (gradients.double() * factors / step).nan_to_num().trunc().long().sum(0)
 
 
 def noisy(total, step, rng):
@@ -34,7 +40,7 @@ def noisy(total, step, rng):
 def private_mean(gradients, clip, multiplier, rng, batch):
     """Return the mean of gradients, one example a row, divided by the expected number of examples `batch`."""
     step = step_of_grid(clip, multiplier)
-    return noisy(to_grid(gradients, gradients.norm(dim=1), clip, step), step, rng) / batch
+    return noisy(to_grid(gradients, norms_of(gradients), clip, step), step, rng) / batch
 
 
 def main():

@@ -44,6 +44,8 @@ def differences(path, size, key):
             if file.read(len(part)) != part:
                 wrong.append(first)
             first += len(part)
+        if file.read(1):
+            wrong.append(first)
     return wrong
 
 
@@ -52,6 +54,8 @@ def main(command, path, size, key):
         write(path, int(size), key)
     elif wrong := differences(path, int(size), key):
         sys.exit(f"{path} differs in the parts of {CHUNK} bytes at {wrong}")
+    else:
+        print("nothing differs")
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ LAUNCHING = [
 ]
 
 # Of cuda.h.
+NOT_INITIALIZED, NO_DEVICE = 3, 100
 MULTIPROCESSORS, MAJOR, MINOR = 16, 75, 76
 PORTABLE_AND_MAPPED = 3
 DEVICE_ORDINAL = 9
@@ -73,6 +74,9 @@ MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
 # Of the tables of AES: see ``_cuda_kernels.cu``.
 AES_SHARED = 1 << 16
+
+
+FORKED = "a forked child process cannot use the GPU: start it with the method 'spawn'"
 
 
 class CudaError(RuntimeError):
@@ -88,7 +92,9 @@ class Driver:
         try:
             library = ctypes.CDLL(LIBRARY)
         except OSError:
-            raise CudaError(f"there is no NVIDIA driver: {LIBRARY} cannot be loaded") from None
+            raise CudaError(
+                f"there is no NVIDIA driver ({LIBRARY}): install it, or pass the GPU to the container (--gpus all)"
+            ) from None
         self._library = library
         try:
             for name, types in FUNCTIONS.items():
@@ -99,10 +105,12 @@ class Driver:
         except AttributeError:
             raise CudaError(f"the NVIDIA driver is too old: {LIBRARY} lacks a function") from None
         self.cuInit(0)
+        if self.version < (12, 0):
+            raise CudaError("the NVIDIA driver is too old: it supports CUDA {}.{}, not 12.0".format(*self.version))
         count = c_int()
         self.cuDeviceGetCount(byref(count))
         if count.value == 0:
-            raise CudaError("there is no GPU: the NVIDIA driver names none")
+            self.fail("cuDeviceGetCount", NO_DEVICE)
         self._devices, self._is_child = {}, False
         os.register_at_fork(after_in_child=self._refuse)
         self._lock = threading.Lock()
@@ -117,6 +125,11 @@ class Driver:
 
     def fail(self, name, status):
         """Raise the error that a function has returned."""
+        if status == NO_DEVICE:
+            raise CudaError("there is no GPU: the NVIDIA driver names none (nvidia-smi, CUDA_VISIBLE_DEVICES)")
+        if status == NOT_INITIALIZED:
+            # In a child process of one that has used the GPU.
+            raise CudaError(FORKED)
         text = c_char_p()
         self._library.cuGetErrorString(status, byref(text))
         raise CudaError(f"{name}: {(text.value or b'an unknown error').decode()} ({status})")
@@ -127,7 +140,7 @@ class Driver:
         if device is not None:
             return device
         if self._is_child:
-            raise CudaError("a forked child process cannot use the GPU: start it with the method 'spawn'")
+            raise CudaError(FORKED)
         with self._lock:
             if number not in self._devices:
                 if not 0 <= number < self._count:
@@ -190,10 +203,10 @@ class Device:
     def __exit__(self, *_):
         self._driver.cuCtxPopCurrent_v2(byref(c_void_p()))
 
-    def launch(self, name, job, blocks, threads, stream, key=None):
+    def launch(self, name, job, blocks, threads, stream, key):
         """Launch the kernel `name` on `stream`, an address, with at most `blocks` blocks of `threads` threads.
 
-        `job` is its parameter, as bytes. `key` is None for AES, 32 bytes, or empty for a new random key.
+        `job` is its parameter, as bytes. `key` is a `RoundKeys` for AES, 32 bytes, or empty for a new random key.
         """
         function, most, shared = self._functions.get(name) or self._find(name, threads)
         grid = min(most, blocks)
@@ -248,8 +261,11 @@ def compiled(major, minor, version):
 
 
 def cache():
-    """Return the folder of the user's cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "squall"
+    """Return the folder of the user's cache, or one that cannot be made for a user without a home directory."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "squall"
+    except RuntimeError:
+        return Path(os.devnull) / "squall"
 
 
 class Nvrtc:

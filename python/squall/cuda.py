@@ -3,7 +3,7 @@
 =====================================================  ==============================================
 for                                                    use
 =====================================================  ==============================================
-memory that is there: a tensor or array on a GPU       fill(x)
+an existing tensor or array on a GPU                   fill(x)
 unpredictable numbers, as arrays of PyTorch, CuPy …    default_rng(framework="torch")
 exact noise for differential privacy                   its discrete_gaussian and discrete_laplace
 reproducible numbers                                   default_rng(seed, framework="torch")
@@ -14,13 +14,16 @@ Without a seed, each call takes a new key of `squall.token_bytes` on the CPU and
 with a counter of 64 bits); the GPU erases the key when it has read it. So forked processes, clones of a virtual machine
 and reseeds are taken care of as by `squall.token_bytes`: a machine that is cloned in the middle of a call has the same
 array in every clone. With a key or a seed the numbers are AES-256 in counter mode (FIPS 197; NIST SP 800-38A section
-6.5).
+6.5), but exact noise is ChaCha20 with a seed too.
 
 Work is queued on the stream of the array: PyTorch's current one, the one that ``__cuda_array_interface__`` names, or
-the default stream. Calls do not wait for the GPU. A forked child process cannot use the GPU if its parent did.
+the default stream. Calls do not wait for the GPU, except for JAX and for arrays that have DLPack alone, which does not
+say whose stream reads them next. A stream that is being captured is refused: a CUDA graph would repeat the numbers. A
+forked child process cannot use the GPU if its parent did.
 
-It needs the GPU's driver, and NVRTC, which PyTorch brings along and ``pip install nvidia-cuda-nvrtc-cu12`` installs.
-The kernels are compiled at the first use, a few seconds, and kept in ~/.cache/squall (or below XDG_CACHE_HOME).
+It needs a GPU of compute capability 7.0 or later (2017), its driver for CUDA 12 or later, and NVRTC, which PyTorch
+brings along and ``pip install nvidia-cuda-nvrtc-cu12`` installs. The kernels are compiled at the first use, which takes
+some seconds, and kept in ~/.cache/squall (or below XDG_CACHE_HOME).
 
 Errors: CudaError, a RuntimeError, if there is no driver, GPU or compiler, or if they refuse; TypeError and ValueError
 for arrays that cannot be filled: on the CPU, not contiguous, read-only, or of another type. Lengths are in elements of
@@ -31,6 +34,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import numbers
 import operator
 import sys
 import threading
@@ -48,10 +52,11 @@ def fill(x, /, *, stream=None):
     Parameters
     ----------
     x : torch.Tensor, cupy.ndarray, array of Numba, or an object with ``__cuda_array_interface__`` or ``__dlpack__``
-        A contiguous one. Every byte becomes random, whatever the type of the elements: floats get any bit pattern,
-        NaN too.
+        It must be contiguous. Every byte becomes random, whatever the type of the elements: floats get any bit
+        pattern, NaN too.
     stream : int, optional
-        The address of a CUDA stream. The default is the array's own.
+        The address of a CUDA stream. The default is the array's own. The caller orders another one with the streams
+        that use the array before and after.
 
     Raises
     ------
@@ -61,8 +66,7 @@ def fill(x, /, *, stream=None):
     Notes
     -----
     Forks and clones: as `squall.token_bytes`, but a virtual machine that is cloned in the middle of the call has the
-    same bytes in every clone. PyTorch's autograd does not notice that a tensor has changed. A CUDA graph that has the
-    call would repeat it: a stream that is being captured is refused.
+    same bytes in every clone. PyTorch's autograd does not notice that a tensor has changed.
 
     Examples
     --------
@@ -93,11 +97,11 @@ class Stream:
     Threads may share a stream: each call gets the bytes after those of the call before it.
 
     Forks and clones: a forked child process and a clone of a virtual machine go on with the same bytes. The expanded
-    key is in memory of the process, and a parameter of each kernel, and is not erased: see docs/SECURITY.md.
+    key is wiped when the object is freed. It is also a parameter of each kernel: see docs/SECURITY.md.
     """
 
     def __init__(self, key, /):
-        self._keys = _squall.round_keys(_key(key))
+        self._keys = _squall.RoundKeys(key)
         self._lock = threading.Lock()
         self._position = 0
 
@@ -109,7 +113,7 @@ class Stream:
         EOFError
             There are fewer bytes before the end; the stream stays where it is, and nothing is written.
         CudaError, TypeError, ValueError
-            As `fill`.
+            As `fill`. After a CudaError the stream may have moved on.
         """
         array = _Array(x, stream)
         length = array.count * array.size
@@ -151,12 +155,14 @@ def default_rng(seed=None, *, framework, device=None):
     seed : None, int, bytes, str, or sequence of them, optional
         None: unpredictable numbers, not reproducible. A seed, of any length, needs NumPy.
     framework : {"torch", "cupy", "numba", "jax"}
-        What makes the arrays. They are on `device`, the number of a GPU, or on the framework's current one.
+        What makes the arrays. It is imported for the first one.
+    device : int, optional
+        The number of the GPU. The default is the framework's current one.
 
     Raises
     ------
     TypeError, ValueError, ModuleNotFoundError
-        The seed cannot be one, or the framework is another or not installed.
+        The seed cannot be one, there is no such framework, or NumPy is not installed.
 
     Examples
     --------
@@ -168,11 +174,11 @@ def default_rng(seed=None, *, framework, device=None):
 
 
 class Generator:
-    """Random numbers as arrays on a GPU: `default_rng` says what its parameters are.
+    """Random numbers as arrays on a GPU. `default_rng` describes the parameters.
 
-    A `size` is an integer or a sequence of them, or () for an array without axes. Where `out` is given, an array as
-    `fill` takes it, it is filled and returned instead, and `size` and `dtype` are its own. The `dtype` is a name, or a
-    type of the framework.
+    A `size` is an integer or a sequence of them, or () for an array without axes. If `out` is given, an array as `fill`
+    takes it, it is filled and returned, and `size` and `dtype` are not looked at. The `dtype` is a name, or a type of
+    the framework.
 
     With a seed, each method has numbers of its own, and a call goes on where the call before ended. `bytes`,
     `integers`, and `random` and `standard_normal` of float64 are, to the bit, the elements of ``words``, ``integers``,
@@ -271,6 +277,8 @@ class Generator:
         if out is None:
             dtype = _name(dtype)
             self._check_type(dtype, types, check)
+            # Raises CudaError, where each framework has an error of its own.
+            _cuda_driver.driver()
             result = self._empty(_shape(size), dtype, self._device)
             array = _Array(result, None, is_new=True)
         else:
@@ -284,10 +292,7 @@ class Generator:
             if kernel in ("uniform32", "normal32"):
                 purpose += " of 32 bits"
             key, first = self._take(purpose, array.count, expanded=not noise)
-        if array.count:
-            _make(array, kernel, key, first, array.count, size=array.size, **parameters)
-        if array.count and array.waits:
-            _cuda_driver.driver().device(array.device).wait(array.stream)
+        _make(array, kernel, key, first, array.count, size=array.size, **parameters)
         return result
 
     @staticmethod
@@ -304,7 +309,7 @@ class Generator:
         with self._lock:
             if purpose not in self._keys:
                 key = _seeds.key(purpose, self._seed)
-                self._keys[purpose] = _squall.round_keys(key) if expanded else key
+                self._keys[purpose] = _squall.RoundKeys(key) if expanded else key
             first = self._positions.get(purpose, 0)
             self._positions[purpose] = first + count
         return self._keys[purpose], first
@@ -315,9 +320,12 @@ _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64
 
 
 def _fraction(name, value, bits):
-    if isinstance(value, float):
+    if not isinstance(value, (numbers.Rational, str)):
         raise TypeError(f"{name} must be exact: an int, a Fraction, or a str such as '1/3'")
-    fraction = Fraction(value)
+    try:
+        fraction = Fraction(value)
+    except ZeroDivisionError:
+        raise ValueError(f"{name} is {value}: its denominator must not be 0") from None
     if fraction <= 0:
         raise ValueError(f"{name} is {value}: it must be positive")
     if max(fraction.as_integer_ratio()) >= 1 << bits:
@@ -349,24 +357,22 @@ _AES_THREADS = 512
 
 
 def _make(array, kernel, key, first, count, **parameters):
-    """Have the kernel fill an array with elements from number `first` on.
-
-    `key` is the round keys of AES-256, 32 bytes for ChaCha20, or empty for a new key, which is drawn where the GPU
-    reads it.
-    """
+    """Have the kernel fill an array with elements from number `first` on; `key` is as `Device.launch` takes it."""
     if count == 0:
         return
     device = _cuda_driver.driver().device(array.device)
     job = _cuda_driver.pack_job(array.address, first, count, **parameters)
     length = _bytes_of_key(kernel, first, count)
-    if len(key) <= 32:
+    if isinstance(key, _squall.RoundKeys):
+        blocks = -(-(length // 16 + 1) // _AES_THREADS)
+        device.launch(f"aes256_{kernel}", job, blocks, _AES_THREADS, array.stream, key)
+    else:
         # A thread has a block of 64 bytes, or an element of noise.
         threads = count if kernel in ("laplace", "gaussian") else length // 64 + 1
         blocks = -(-threads // _CHACHA20_THREADS)
         device.launch(f"chacha20_{kernel}", job, blocks, _CHACHA20_THREADS, array.stream, key)
-    else:
-        blocks = -(-(length // 16 + 1) // _AES_THREADS)
-        device.launch(f"aes256_{kernel}", job + key, blocks, _AES_THREADS, array.stream)
+    if array.waits:
+        device.wait(array.stream)
 
 
 def _bytes_of_key(kernel, first, count):
@@ -383,6 +389,8 @@ class _Array:
     """Where an array is: its address, number and size of elements, type, GPU and stream."""
 
     def __init__(self, x, stream, is_new=False):
+        stream = None if stream is None else operator.index(stream)
+        # Whether the result is waited for, because the stream that reads it is not known.
         self.waits = False
         torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
         if torch is not None and isinstance(x, torch.Tensor):
@@ -395,15 +403,14 @@ class _Array:
                 # JAX says that it is read-only.
                 self._take_interface(x.__cuda_array_interface__, may_be_read_only=is_new)
             elif hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
-                self._take_dlpack(x)
+                self._take_dlpack(x, stream)
             else:
                 raise TypeError(
                     f"{type(x).__name__} is no array on a GPU: it has neither __dlpack__ nor __cuda_array_interface__"
                 )
-            # Others read it on streams of their own.
-            self.waits = is_jax
+            self.waits = self.waits or is_jax
         if stream is not None:
-            self.stream = operator.index(stream)
+            self.stream, self.waits = stream, False
         if self.count and self.address % self.size:
             raise ValueError("the array is not aligned to its elements")
 
@@ -426,30 +433,29 @@ class _Array:
         kind, self.size = interface["typestr"][1], int(interface["typestr"][2:])
         name = {"i": "int", "u": "uint", "f": "float"}.get(kind, "another of kind " + kind)
         self.dtype = f"{name}{8 * self.size}"
-        strides = interface.get("strides")
-        self._take_shape(interface["shape"], strides and [stride // self.size for stride in strides])
+        self._take_shape(interface["shape"], interface.get("strides"), self.size)
         self.stream = interface.get("stream") or 0
         self.device = _cuda_driver.driver().device_of(self.address) if self.count else 0
 
-    def _take_dlpack(self, x):
+    def _take_dlpack(self, x, stream):
         kind, _ = x.__dlpack_device__()
         if kind not in _ON_A_GPU:
             raise ValueError("the array is not on an NVIDIA GPU: squall.fill takes arrays on the CPU")
-        # 1 is the default stream, on which the array is then ready.
-        self.stream = 1
-        capsule = x.__dlpack__(stream=1)
+        # The array is then ready on this stream; 1 is the default one.
+        self.stream, self.waits = stream or 1, True
+        capsule = x.__dlpack__(stream=self.stream)
         tensor = _TENSOR_OF_CAPSULE(capsule, b"dltensor").contents
         self.size = tensor.bits * tensor.lanes // 8
-        name = {0: "int", 1: "uint", 2: "float"}.get(tensor.code, "another of ")
+        name = {(0, 1): "int", (1, 1): "uint", (2, 1): "float"}.get((tensor.code, tensor.lanes), "another of ")
         self.dtype = f"{name}{tensor.bits}"
         axes = tensor.axes
-        self._take_shape(tensor.shape[:axes], tensor.strides[:axes] if tensor.strides else None)
+        self._take_shape(tensor.shape[:axes], tensor.strides[:axes] if tensor.strides else None, 1)
         self.address, self.device = (tensor.data or 0) + tensor.offset, tensor.device
         self._capsule = capsule
 
-    def _take_shape(self, shape, strides):
+    def _take_shape(self, shape, strides, step):
+        """Take the number of elements. `step` is the stride of those that are neighbours."""
         self.count = math.prod(shape)
-        step = 1
         for length, stride in reversed(list(zip(shape, strides or ()))):
             if self.count and length > 1 and stride != step:
                 raise ValueError(_NOT_CONTIGUOUS)
@@ -522,9 +528,3 @@ _FRAMEWORKS = {
     "numba": _empty_of_numba,
     "jax": _empty_of_jax,
 }
-
-
-def _key(key):
-    """Return the 32 bytes of a key as `squall.Stream` takes it, which raises what is wrong."""
-    _squall.Stream(key)
-    return bytes.fromhex(key.strip()) if isinstance(key, str) else bytes(key)

@@ -13,24 +13,30 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use squall::internal::{CACHED_SCHEDULE_LEN, cache_schedule, can_cache_schedules};
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
-use crate::no_randomness;
+use crate::{no_randomness, stream};
 
-/// Return a key's round keys (FIPS 197 section 5.2), 240 bytes, as the kernels of AES take them. The CPU's instructions
-/// make them, without tables: RuntimeError if it has none.
-#[pyfunction]
-pub fn round_keys<'py>(py: Python<'py>, key: [u8; 32]) -> PyResult<Bound<'py, PyBytes>> {
-    if !can_cache_schedules() {
-        return Err(PyRuntimeError::new_err(
-            "this CPU has no AES instructions: squall.cuda needs them for reproducible numbers",
-        ));
+/// The round keys of an AES-256 key (FIPS 197 section 5.2), as the kernels take them. Wiped when the object is freed.
+#[pyclass(frozen, module = "squall._squall")]
+pub struct RoundKeys(Box<Zeroizing<[u8; CACHED_SCHEDULE_LEN]>>);
+
+#[pymethods]
+impl RoundKeys {
+    /// `key` is that of `squall.Stream`. The CPU's instructions expand it, without tables: RuntimeError if it has none.
+    #[new]
+    fn new(#[pyo3(from_py_with = stream::key)] key: Zeroizing<Vec<u8>>) -> PyResult<RoundKeys> {
+        if !can_cache_schedules() {
+            return Err(PyRuntimeError::new_err(
+                "this CPU has no AES instructions: squall.cuda needs them for reproducible numbers",
+            ));
+        }
+        // In a box, so that no copy is left where it was moved from.
+        let mut schedule = Box::new(Zeroizing::new([0; CACHED_SCHEDULE_LEN]));
+        let key = key.as_slice().try_into().expect("32 bytes");
+        cache_schedule(key, &mut schedule);
+        Ok(RoundKeys(schedule))
     }
-    let mut schedule = [0; CACHED_SCHEDULE_LEN];
-    cache_schedule(&key, &mut schedule);
-    let bytes = PyBytes::new(py, &schedule);
-    schedule.zeroize();
-    Ok(bytes)
 }
 
 /// A slot for a key, as `_cuda_kernels.cu` has it.
@@ -42,12 +48,13 @@ struct Slot {
     padding: [u32; 7],
 }
 
-/// Bytes of the longest parameter of a kernel, and where it has the slot's address and number.
-const LONGEST_JOB: usize = 304;
-const SLOT_OF_JOB: usize = 48;
-const NUMBER_OF_JOB: usize = 56;
+/// Words of a kernel's job, and those that are the slot's address and have its number.
+const JOB_WORDS: usize = 8;
+const SLOT_OF_JOB: usize = 6;
+const NUMBER_OF_JOB: usize = 7;
 
 /// The functions of cuda.h, in the order of `new`. All return 0, or the number of an error.
+#[repr(C)]
 struct Driver {
     get_current: unsafe extern "C" fn(*mut usize) -> c_int,
     push_current: unsafe extern "C" fn(usize) -> c_int,
@@ -88,6 +95,12 @@ enum Failure {
     NoRandomness(squall::Error),
 }
 
+fn copy_words(bytes: &[u8], words: &mut [u64]) {
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_ne_bytes(*bytes);
+    }
+}
+
 fn checked(status: c_int) -> Result<(), Failure> {
     match status {
         0 => Ok(()),
@@ -113,10 +126,11 @@ impl Launcher {
         }
     }
 
-    /// Launch a kernel with one parameter. `key` is None, 32 bytes, or empty for a new random key.
+    /// Launch a kernel with the parameter `job`, 64 bytes. `key` is a `RoundKeys`, which follows the job, 32 bytes for
+    /// ChaCha20, or empty for a new random key.
     ///
-    /// Return 0 or the number of the driver's error. Raise OSError without randomness, and RuntimeError if there is a
-    /// key and the stream is being captured.
+    /// Return 0 or the number of the driver's error. Raise OSError without randomness, and RuntimeError if the stream
+    /// is being captured.
     #[expect(clippy::too_many_arguments, reason = "_cuda_driver.py names them")]
     fn launch(
         &self,
@@ -127,19 +141,23 @@ impl Launcher {
         shared: u32,
         stream: usize,
         job: &[u8],
-        key: Option<&[u8]>,
+        key: &Bound<'_, PyAny>,
     ) -> PyResult<c_int> {
-        if job.len() > LONGEST_JOB || key.is_some_and(|key| ![0, 32].contains(&key.len())) {
-            return Err(PyValueError::new_err(
-                "the job or the key has a wrong length",
-            ));
+        let wrong = || PyValueError::new_err("the job or the key has a wrong length");
+        if job.len() != 8 * JOB_WORDS {
+            return Err(wrong());
         }
         // Aligned as the kernels' parameters are.
-        let mut parameter = [0u64; LONGEST_JOB / 8];
-        for (word, bytes) in parameter.iter_mut().zip(job.chunks(8)) {
-            *word = u64::from_ne_bytes(bytes.try_into().map_err(|_| {
-                PyValueError::new_err("the job must be a multiple of 8 bytes long")
-            })?);
+        let mut parameter = Zeroizing::new([0; JOB_WORDS + CACHED_SCHEDULE_LEN / 8]);
+        copy_words(job, &mut parameter[..JOB_WORDS]);
+        let key = if let Ok(keys) = key.cast::<RoundKeys>() {
+            copy_words(keys.get().0.as_slice(), &mut parameter[JOB_WORDS..]);
+            None
+        } else {
+            Some(key.cast::<PyBytes>()?.as_bytes())
+        };
+        if key.is_some_and(|key| ![0, 32].contains(&key.len())) {
+            return Err(wrong());
         }
         let launch = |parameter: &mut [u64]| {
             let mut parameters = [parameter.as_mut_ptr().cast()];
@@ -161,9 +179,12 @@ impl Launcher {
             })
         };
         let launched = py.detach(|| {
-            self.in_context(|| match key {
-                None => launch(&mut parameter),
-                Some(key) => self.with_key(key, stream, &mut parameter, launch),
+            self.in_context(|| {
+                self.refuse_capture(stream)?;
+                match key {
+                    None => launch(&mut *parameter),
+                    Some(key) => self.with_key(key, &mut *parameter, launch),
+                }
             })
         });
         match launched {
@@ -192,19 +213,23 @@ impl Launcher {
         result
     }
 
-    fn with_key(
-        &self,
-        key: &[u8],
-        stream: usize,
-        parameter: &mut [u64],
-        launch: impl FnOnce(&mut [u64]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    /// A graph would repeat the numbers, also those of a key: a mask that is used twice hides nothing.
+    fn refuse_capture(&self, stream: usize) -> Result<(), Failure> {
         let mut capturing = 0;
         // SAFETY: As in `new`; the driver writes an integer.
         checked(unsafe { (self.driver.is_capturing)(stream, &mut capturing) })?;
-        if capturing != 0 {
-            return Err(Failure::Captured);
+        match capturing {
+            0 => Ok(()),
+            _ => Err(Failure::Captured),
         }
+    }
+
+    fn with_key(
+        &self,
+        key: &[u8],
+        parameter: &mut [u64],
+        launch: impl FnOnce(&mut [u64]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let number = *next;
         let slot = (self.slots as *mut Slot).wrapping_add(number);
@@ -226,8 +251,8 @@ impl Launcher {
             }
         };
         full.store(1, Ordering::Release);
-        parameter[SLOT_OF_JOB / 8] = slot as u64;
-        parameter[NUMBER_OF_JOB / 8] |= number as u64;
+        parameter[SLOT_OF_JOB] = slot as u64;
+        parameter[NUMBER_OF_JOB] |= number as u64;
         let launched = put.and_then(|()| launch(parameter));
         if launched.is_err() {
             // Nobody will read it.

@@ -30,7 +30,7 @@ mod _squall {
     #[pymodule_export]
     use crate::clones::{CloneWatch, clone_generation, clone_signal};
     #[pymodule_export]
-    use crate::cuda::{Launcher, round_keys};
+    use crate::cuda::{Launcher, RoundKeys};
     #[pymodule_export]
     use crate::elements::{fill_elements, normal_of_word, permute};
     #[pymodule_export]

@@ -54,7 +54,7 @@ pub struct Stream {
 }
 
 /// The key that `object` holds: 32 bytes, or 64 hexadecimal digits, as in a seed file.
-fn key(object: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
+pub fn key(object: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
     let wrong = "the key must be 32 bytes, or a str of 64 hexadecimal digits";
     let bytes: Zeroizing<Vec<u8>> = if let Ok(digits) = object.cast::<PyString>() {
         let bytes = object

@@ -144,6 +144,8 @@ def test_data_of_a_gpu_is_verified_on_a_cpu(tmp_path, monkeypatch):
         changed.seek(5000)
         changed.write(b"changed")
     assert gpu_data.differences(str(file), 10_000, key) == [4096]
+    # A file that is too long.
+    assert gpu_data.differences(str(file), 9000, key) == [4096, 9000]
 
 
 def test_masks_cancel_out(np):
@@ -173,11 +175,13 @@ def test_exact_noise_of_gradients(torch):
     gradients = torch.full((100, 50), 3.0)
     gradients[:50] /= -1000
     # Half of them are clipped to a norm of 1.
-    sums = dp_sgd.to_grid(gradients, gradients.norm(dim=1), 1.0, dp_sgd.step_of_grid(1.0, 2.0))
+    sums = dp_sgd.to_grid(gradients, dp_sgd.norms_of(gradients), 1.0, dp_sgd.step_of_grid(1.0, 2.0))
     assert sums.dtype == torch.int64 and len(set(sums.tolist())) == 1
     mean = dp_sgd.private_mean(gradients, 1.0, 2.0, Rng(), 100)
     expected = (50 / math.sqrt(50) - 50 * 0.003) / 100
     assert abs(mean.mean() - expected) < 5 * 0.02 / math.sqrt(50) and 0.01 < mean.std() < 0.03
+    overflowed = torch.tensor([[math.nan, 1.0], [math.inf, 1.0], [-math.inf, math.inf]])
+    assert not dp_sgd.to_grid(overflowed, dp_sgd.norms_of(overflowed), 1.0, 0.01).any()
 
 
 @pytest.fixture

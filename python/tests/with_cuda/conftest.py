@@ -1,4 +1,4 @@
-"""A GPU that is none: squall.cuda with a driver that runs the kernels, compiled as C++, on the CPU."""
+"""A simulated GPU: squall.cuda with a driver that runs the kernels, compiled as C++, on the CPU."""
 
 import ctypes
 import shutil
@@ -70,3 +70,5 @@ def gpu(use):
     yield library
     for name in ["capturing", "failing", "pending", "next_grid"]:
         ctypes.c_int.in_dll(library, name).value = 0
+    ctypes.c_int.in_dll(library, "gpus").value = 1
+    ctypes.c_int.in_dll(library, "version").value = 12090

@@ -1,5 +1,5 @@
-// A driver of a GPU that is none: the functions of libcuda that squall.cuda calls, over the CPU's memory, and the
-// kernels compiled as C++. It runs block by block, warp by warp and thread by thread; a thread runs until its next
+// A simulated driver: the functions of libcuda that squall.cuda calls, over the CPU's memory, and the kernels compiled
+// as C++. It runs block by block, warp by warp and thread by thread; a thread runs until its next
 // barrier, and the last thread of a warp comes first, so that a barrier that is missing is noticed.
 //
 // conftest.py compiles it; KERNELS is the file of the kernels.
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 #include <ucontext.h>
+#include <unistd.h>
 #include <vector>
 
 #define __global__
@@ -130,19 +131,24 @@ static Kernel kernels[] = {
     ON_CPU(chacha20_gaussian, Job)};
 
 extern "C" {
-// For the tests: whether a stream is being captured, launches fail or do not run yet; how often all was waited for; the
-// last grid and stream, and a grid of the test's choice.
-int capturing = 0, failing = 0, pending = 0, synchronized = 0;
+// For the tests: whether a stream is being captured, launches fail or do not run yet; how many GPUs there are, for
+// which CUDA; how often all, and a stream, was waited for; the last grid and stream, and a grid of the test's choice.
+int capturing = 0, failing = 0, pending = 0, gpus = 1, version = 12090, synchronized = 0, waited = 0;
 unsigned last_grid = 0, next_grid = 0;
 void *last_stream = nullptr;
+static pid_t initialized = 0;
+static AesJob last_job;
 static thread_local void *current = nullptr;
 float normal32_of_word(unsigned word) { return normal32(word); }
 double normal64_of_word(unsigned long long word) { return normal64(word); }
 
-int cuInit(unsigned) { return 0; }
-int cuDriverGetVersion(int *version) { return *version = 12090, 0; }
+int cuInit(unsigned) {
+    if (initialized && initialized != getpid()) return 3;  // CUDA_ERROR_NOT_INITIALIZED
+    return initialized = getpid(), gpus ? 0 : 100;  // CUDA_ERROR_NO_DEVICE
+}
+int cuDriverGetVersion(int *newest) { return *newest = version, 0; }
 int cuGetErrorString(int, const char **text) { return *text = "an error of the driver", 0; }
-int cuDeviceGetCount(int *count) { return *count = 1, 0; }
+int cuDeviceGetCount(int *count) { return *count = gpus, 0; }
 int cuDeviceGet(int *device, int number) { return *device = number, 0; }
 int cuDevicePrimaryCtxRetain(void **context, int) { return *context = &scheduler, 0; }
 int cuCtxGetCurrent(void **context) { return *context = current, 0; }
@@ -163,9 +169,15 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int threads
     return *blocks = 2048 / threads, 0;
 }
 int cuMemHostAlloc(void **memory, size_t length, unsigned) { return *memory = std::calloc(1, length), 0; }
-int cuPointerGetAttribute(void *data, int, unsigned long long) { return *(int *)data = 0, 0; }
+int cuPointerGetAttribute(void *data, int, unsigned long long) {
+    return *(int *)data = 0, initialized == getpid() ? 0 : 3;
+}
 int cuStreamIsCapturing(void *, int *status) { return *status = capturing, 0; }
-int cuStreamSynchronize(void *) { return 0; }
+int cuStreamSynchronize(void *stream) { return waited++, stream != last_stream; }
+// Runs the last kernel again, with the same parameter.
+void replay() {
+    for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) run_block(blockDim.x);
+}
 int cuLaunchKernel(void *function, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
                    unsigned shared, void *stream, void **parameters, void **) {
     static std::mutex one_at_a_time;
@@ -175,9 +187,10 @@ int cuLaunchKernel(void *function, unsigned grid, unsigned, unsigned, unsigned b
     if (current != &scheduler) return 201;  // CUDA_ERROR_INVALID_CONTEXT
     last_stream = stream, last_grid = grid;
     if (pending) return 0;
-    entry = ((Kernel *)function)->run, argument = parameters[0];
+    entry = ((Kernel *)function)->run, argument = &last_job;
+    std::memcpy(&last_job, parameters[0], is_aes ? sizeof(AesJob) : sizeof(Job));
     gridDim.x = next_grid ? next_grid : grid, blockDim.x = block;
-    for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) run_block(block);
+    replay();
     return 0;
 }
 }

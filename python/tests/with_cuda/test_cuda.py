@@ -1,8 +1,8 @@
 """squall.cuda over a driver that runs the kernels on the CPU: arguments, keys, streams, errors, seeds."""
 
 import ctypes
+import ctypes.util
 import os
-import struct
 import subprocess
 import sys
 import types
@@ -93,35 +93,39 @@ def test_a_replay_has_no_key(gpu):
     out = OnCpu("|u1", 10)
     with pytest.raises(cuda.CudaError, match="captured"):
         cuda.fill(out)
+    with pytest.raises(cuda.CudaError, match="captured"):
+        cuda.Stream(bytes(32)).readinto(out)
     assert out.bytes() == b"\xa5" * 10 and not any(slots())
-    # Its numbers are the same by design.
-    cuda.Stream(bytes(32)).readinto(out)
     ctypes.c_int.in_dll(gpu, "capturing").value = 0
-    # A replay: the kernel's parameter without a key in the slot.
-    job = struct.pack("<7Q2I", out.address, 0, 10, 0, 0, 0, device()._address, 0, 1)
-    ours, child = device(), os.fork()
+    cuda.fill(out)
+    child = os.fork()
     if child == 0:
-        try:
-            ours.launch("chacha20_bytes", job, 1, 256, 0, key=None)
-        finally:
-            os._exit(0)
+        gpu.replay()
+        os._exit(0)
     # The kernel's trap.
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 70
 
 
-def test_a_forked_child_is_refused(gpu):
-    cuda.fill(OnCpu("|u1", 10))
+@pytest.mark.parametrize("first", [OnCpu("|u1", 10), None])
+def test_a_forked_child_is_refused(gpu, first):
+    """Also if only another library has used the GPU in the parent."""
+    if first:
+        cuda.fill(first)
+    else:
+        gpu.cuInit(0)
     here, there = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            cuda.fill(OnCpu("|u1", 10))
-        except cuda.CudaError as error:
-            os.write(there, str(error).encode())
+            for call in [lambda: cuda.fill(OnCpu("|u1", 10)), lambda: rng().random(10), lambda: device()]:
+                with pytest.raises(cuda.CudaError, match="spawn"):
+                    call()
+            os.write(there, b"refused")
         finally:
             os._exit(0)
     os.waitpid(child, 0)
-    assert b"spawn" in os.read(here, 1000)
+    os.close(there)
+    assert os.read(here, 1000) == b"refused"
 
 
 def test_streams_of_arrays(gpu):
@@ -249,12 +253,14 @@ def test_arguments_that_are_wrong(gpu):
         (lambda: rng().integers(5, out=OnCpu("<f4", 5)), TypeError, "the type is float32"),
         (lambda: rng().integers(5, size=1, dtype="bool"), TypeError, "the type is bool"),
         (lambda: rng().discrete_gaussian(1.5, 2), TypeError, "variance must be exact"),
+        (lambda: rng().discrete_laplace("1/0", 2), ValueError, "denominator must not be 0"),
         (lambda: rng().discrete_gaussian(0, 2), ValueError, "must be positive"),
         (lambda: rng().discrete_gaussian(1 << 40, 2), ValueError, r"below 2\*\*40"),
         (lambda: rng().discrete_laplace(Fraction(1, 1 << 32), 2), ValueError, r"below 2\*\*32"),
         (lambda: cuda.fill(b"bytes"), TypeError, "bytes is no array on a GPU"),
         (lambda: cuda.fill(OnCpu("<f4", 4, data=(64, True))), ValueError, "read-only"),
         (lambda: cuda.fill(OnCpu("<f4", 4, shape=(2, 2), strides=(4, 8))), ValueError, "not contiguous"),
+        (lambda: cuda.fill(OnCpu("<f4", 4, strides=(5,))), ValueError, "not contiguous"),
         (lambda: cuda.fill(OnCpu("<f4", 4, shift=2)), ValueError, "not aligned"),
     ]:
         with pytest.raises(error, match=message) as raised:
@@ -276,16 +282,20 @@ class Exporting:
         return self.kind, 0
 
     def __dlpack__(self, *, stream):
-        assert stream == 1
+        self.stream = stream
         return self.array.__dlpack__()
 
 
 def test_dlpack(gpu, np):
-    array = np.zeros((30, 40), np.float32)
-    cuda.fill(Exporting(array[10:20].view(np.uint32)))
+    """The array's own stream is not known, so the result is waited for, unless the caller names a stream."""
+    array, waited = np.zeros((30, 40), np.float32), ctypes.c_int.in_dll(gpu, "waited")
+    for stream, last, waits in [(None, 1, 1), (7, 7, 0), (0, 1, 0)]:
+        before, exporting = waited.value, Exporting(array[10:20].view(np.uint32))
+        cuda.fill(exporting, stream=stream)
+        assert exporting.stream == last and waited.value == before + waits
+        assert (ctypes.c_void_p.in_dll(gpu, "last_stream").value or 0) == (last if stream is None else stream)
     bits = array.view(np.uint32)
     assert bits[10:20].any(axis=1).all() and not bits[:10].any() and not bits[20:].any()
-    assert ctypes.c_void_p.in_dll(gpu, "last_stream").value == 1
     rng().random(out=Exporting(array))
     assert 0 <= array.min() < array.max() < 1
     with pytest.raises(ValueError, match="not contiguous"):
@@ -344,8 +354,30 @@ def test_what_is_missing(monkeypatch):
     _cuda_driver.driver.cache_clear()
     with pytest.raises(cuda.CudaError, match="there is no NVIDIA driver"):
         cuda.fill(OnCpu("|u1", 3))
+    # Before the framework says it in its own way.
+    with pytest.raises(cuda.CudaError, match="there is no NVIDIA driver"):
+        cuda.default_rng(framework="torch").random()
     with pytest.raises(cuda.CudaError, match="pip install nvidia-cuda-nvrtc-cu12"):
         _cuda_driver.Nvrtc((11, 0))
+
+
+@pytest.mark.parametrize(
+    "what, value, message", [("gpus", 0, "there is no GPU"), ("version", 11040, "supports CUDA 11.4, not 12.0")]
+)
+def test_a_driver_that_cannot_do_it(gpu, what, value, message):
+    ctypes.c_int.in_dll(gpu, what).value = value
+    with pytest.raises(cuda.CudaError, match=message):
+        cuda.fill(OnCpu("|u1", 3))
+
+
+def test_the_script_needs_a_gpu():
+    if ctypes.util.find_library("cuda"):
+        pytest.skip("there is a driver")
+    script = Path(__file__).parents[3] / "scripts" / "gpu.sh"
+    environment = os.environ | {"PYTHON": sys.executable}
+    result = subprocess.run([script], env=environment, capture_output=True, text=True)
+    assert result.returncode == 1 and result.stdout == "" and result.stderr.count("\n") == 1
+    assert "gpu.sh: there is no NVIDIA driver" in result.stderr
 
 
 @pytest.fixture
@@ -354,6 +386,14 @@ def nvrtc():
         return _cuda_driver.Nvrtc((13, 9))
     except cuda.CudaError:
         pytest.skip("NVRTC is not installed")
+
+
+def test_a_user_without_a_home_directory_has_no_cache(monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: Path("~that-is-missing").expanduser())
+    compiler = types.SimpleNamespace(architecture=str, version=0, compile=lambda *_: b"compiled")
+    monkeypatch.setattr(_cuda_driver, "Nvrtc", lambda _: compiler)
+    assert _cuda_driver.compiled(9, 0, (13, 9)) == b"compiled"
 
 
 def test_nvidias_compiler_takes_the_kernels(nvrtc, tmp_path, monkeypatch):

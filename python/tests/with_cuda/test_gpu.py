@@ -123,5 +123,6 @@ def test_a_graph_of_torch_is_refused():
     torch = pytest.importorskip("torch")
     out = torch.zeros(16, device="cuda")
     cuda.fill(out)
-    with pytest.raises(cuda.CudaError, match="captured"), torch.cuda.graph(torch.cuda.CUDAGraph()):
-        cuda.fill(out)
+    for call in [lambda: cuda.fill(out), lambda: cuda.Stream(KEY).readinto(out)]:
+        with pytest.raises(cuda.CudaError, match="captured"), torch.cuda.graph(torch.cuda.CUDAGraph()):
+            call()
