@@ -8,7 +8,8 @@
  * "left" are the words of keystream that stay on the stack after a piece.
  *
  * Then, for short reads: the kernel saves the program's vector registers once
- * before it uses them, and restores them on return. That is timed apart.
+ * before it uses them, and restores them on return. That is timed apart. What
+ * allocating a piece takes is not measured.
  */
 #include <cpuid.h>
 #include <crypto/chacha.h>
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { READ = 1 << 20, ROUNDS = 61 };
+enum { READ = 1 << 20, ROUNDS = 61, CPUS = 4 };
 
 unsigned int harness_features;
 unsigned long harness_fpu_sections;
@@ -48,7 +49,8 @@ static noinline void make_by_piece(struct chacha_state *state, u8 *to,
 		chacha20_crypt(state, piece, piece, len);
 		memcpy(to + done, piece, len);
 	}
-	memzero_explicit(piece, len);
+	/* All of it, as kfree_sensitive() does. */
+	memzero_explicit(piece, sizeof(piece));
 }
 
 /*
@@ -132,15 +134,19 @@ static double save_and_restore(void)
 	return median(times);
 }
 
-static void short_reads(void)
-{
-	static const size_t lens[] = { 256, 512, 1024, 2048, 4096 };
-	double extra = save_and_restore();
+static const size_t short_lens[] = { 128, 256, 512, 1024, 2048, 4096 };
 
-	printf("\n%-10s %12s %12s\n", "bytes", "today, ns", "a piece, ns");
-	for (size_t l = 0; l < ARRAY_SIZE(lens); l++) {
+/* Nanoseconds by single blocks, and in a piece. */
+struct short_read {
+	double today, piece;
+};
+
+static void measure_short_reads(struct short_read *reads)
+{
+	enum { REPEATS = 200 };
+
+	for (size_t l = 0; l < ARRAY_SIZE(short_lens); l++) {
 		double one[ROUNDS], other[ROUNDS];
-		enum { REPEATS = 200 };
 
 		for (int r = 0; r < ROUNDS; r++) {
 			struct chacha_state state;
@@ -149,16 +155,15 @@ static void short_reads(void)
 			start(&state);
 			t0 = seconds();
 			for (int i = 0; i < REPEATS; i++)
-				make_by_block(&state, today, lens[l]);
+				make_by_block(&state, today, short_lens[l]);
 			t1 = seconds();
 			for (int i = 0; i < REPEATS; i++)
-				make_by_piece(&state, after, lens[l], lens[l]);
+				make_by_piece(&state, after, short_lens[l], short_lens[l]);
 			one[r] = (t1 - t0) / REPEATS * 1e9;
 			other[r] = (seconds() - t1) / REPEATS * 1e9;
 		}
-		printf("%-10zu %12.0f %12.0f\n", lens[l], median(one), median(other));
+		reads[l] = (struct short_read){ median(one), median(other) };
 	}
-	printf("registers saved and restored, once a read: %.0f ns\n", extra);
 }
 
 int main(void)
@@ -167,21 +172,22 @@ int main(void)
 	static const struct {
 		const char *name;
 		unsigned int features;
-	} cpus[] = {
+	} cpus[CPUS] = {
 		{ "portable", 0 },
 		{ "SSSE3", X86_FEATURE_SSSE3 },
 		{ "AVX2", X86_FEATURE_SSSE3 | X86_FEATURE_AVX | X86_FEATURE_AVX2 },
 		{ "AVX-512VL", X86_FEATURE_SSSE3 | X86_FEATURE_AVX | X86_FEATURE_AVX2 |
 			       X86_FEATURE_AVX512VL | X86_FEATURE_AVX512BW },
 	};
-	bool able[] = { true, __builtin_cpu_supports("ssse3"),
+	struct short_read reads[CPUS][ARRAY_SIZE(short_lens)];
+	bool able[CPUS] = { true, __builtin_cpu_supports("ssse3"),
 			__builtin_cpu_supports("avx2"),
 			__builtin_cpu_supports("avx512vl") &&
 			__builtin_cpu_supports("avx512bw") };
 
 	printf("%-10s %6s %12s %12s %6s %6s\n", "CPU", "piece", "today, MB/s",
 	       "pieces, MB/s", "times", "left");
-	for (size_t c = 0; c < ARRAY_SIZE(cpus); c++) {
+	for (size_t c = 0; c < CPUS; c++) {
 		if (!able[c]) {
 			printf("%-10s ignored: this CPU does not have it\n", cpus[c].name);
 			continue;
@@ -219,7 +225,20 @@ int main(void)
 			       pieces[p], median(one), median(other), median(ratio),
 			       words_left(&state, after, pieces[p]));
 		}
+		measure_short_reads(reads[c]);
 	}
-	short_reads();
+
+	printf("\n%-30s", "bytes: today's and a piece's ns");
+	for (size_t l = 0; l < ARRAY_SIZE(short_lens); l++)
+		printf(" %10zu", short_lens[l]);
+	for (size_t c = 0; c < CPUS; c++) {
+		if (!able[c])
+			continue;
+		printf("\n%-30s", cpus[c].name);
+		for (size_t l = 0; l < ARRAY_SIZE(short_lens); l++)
+			printf(" %5.0f %4.0f", reads[c][l].today, reads[c][l].piece);
+	}
+	printf("\nregisters saved and restored, once a read: %.0f ns\n",
+	       save_and_restore());
 	return 0;
 }
