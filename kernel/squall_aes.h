@@ -33,6 +33,10 @@ struct aes_ctr {
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 
+#ifdef __SSE__
+#error "the compiler uses vector registers: user-mode Linux needs gcc 11"
+#endif
+
 static bool has_vaes;
 
 static bool aes_is_there(void)

@@ -5,7 +5,7 @@
 #     kernel/measure/measure.sh SOURCE [WORK]
 #
 # SOURCE is an unpacked linux-source-7.3 of Debian, or a newer one; WORK keeps what is built, so that a second run takes
-# seconds. The first takes minutes. Needs gcc, libc6-dev, make, flex, bison, bc, cpio.
+# seconds. The first takes minutes. Needs gcc 11 or later, libc6-dev, make, flex, bison, bc, cpio.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../linux-source.sh"

@@ -13,8 +13,9 @@
 #     kernel/upstream/test.sh SOURCE [WORK [MACHINE...]]
 #
 # SOURCE is an unpacked linux-source-7.3 of Debian. WORK (made, and kept if it is named) takes 1 GB, on SOURCE's file
-# system if copying 1.5 GB is too much. Machines are um, x86_64 and arm64. Takes 20 minutes on two idle cores. Needs gcc, libc6-dev, make, flex, bison, bc,
-# patch, cpio, perl; for x86-64 libelf-dev and qemu-system-x86; for arm64 gcc-aarch64-linux-gnu and qemu-system-arm.
+# system if copying 1.5 GB is too much. Machines are um, x86_64 and arm64. Takes 20 minutes on two idle cores. Needs
+# gcc 12 or later, libc6-dev, make, flex, bison, bc, patch, cpio, perl; for x86-64 libelf-dev and qemu-system-x86; for
+# arm64 gcc-aarch64-linux-gnu and qemu-system-arm.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../../scripts/ignored.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures in user space how fast the kernel's own ChaCha20 is, from a tree of Linux's source: the portable
 # chacha20_block(), and chacha_crypt() with the assembly of lib/crypto/x86. Takes ten seconds.
+# Needs gcc 12 or later.
 #
 #     kernel/upstream/harness/run.sh SOURCE
 set -euo pipefail
@@ -9,6 +10,11 @@ source=$(cd "${1:?usage: run.sh SOURCE}" && pwd)
 [ "$(uname -m)" = x86_64 ] || {
     echo "ignored: harness: it assembles lib/crypto/x86, for x86-64"
     exit 0
+}
+version=$(gcc -dumpversion)
+[ "${version%%.*}" -ge 12 ] || {
+    echo "run.sh: gcc 12 or later is needed for -ftrivial-auto-var-init, this is $version" >&2
+    exit 1
 }
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
