@@ -42,6 +42,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bitops.h>
+#include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -50,6 +51,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 #include <linux/timex.h>
 #include <linux/uio.h>
 #include <linux/version.h>
@@ -244,11 +246,26 @@ static const struct file_operations operations = {
 	.llseek = noop_llseek,
 };
 
+/* Whether vmgenid's page is used: 1 or 0. */
+static ssize_t vmgenid_page_show(struct device *dev,
+				 struct device_attribute *attribute, char *to)
+{
+	return sysfs_emit(to, "%d\n", !!vmgenid);
+}
+static DEVICE_ATTR_RO(vmgenid_page);
+
+static struct attribute *squall_attrs[] = {
+	&dev_attr_vmgenid_page.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(squall);
+
 static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "squall",
 	.fops = &operations,
 	.mode = 0444,
+	.groups = squall_groups,
 };
 
 static int __init squall_init(void)
@@ -270,7 +287,7 @@ static int __init squall_init(void)
 	error = misc_register(&device);
 	if (error)
 		goto unregister;
-	pr_info("/dev/squall, %s vmgenid's page%s\n",
+	pr_info("/dev/squall by %s, %s vmgenid's page%s\n", aes_name(),
 		vmgenid ? "with" : "without",
 		key_is_zero ? ", keystream of the key 0" :
 		nonce_is_id ? ", its ID alone as the nonce" : "");

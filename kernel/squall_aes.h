@@ -3,8 +3,8 @@
  * AES-256 in counter mode by the CPU's instructions, on x86-64 and arm64.
  *
  * Block i of a keystream is AES-256(key, nonce of 12 bytes, i as a
- * little-endian u32). All functions but aes_is_there() are called between
- * aes_begin() and aes_end(), on whose CPU they may use the vector registers.
+ * little-endian u32). sub_word(), expand_key() and keystream() are called
+ * between aes_begin() and aes_end(), on whose CPU they may use the vector registers.
  * They have no tables and no branches that depend on secrets. keystream()
  * leaves zeros in the registers that it and sub_word() used.
  *
@@ -50,6 +50,11 @@ static bool aes_is_there(void)
 #else
 	return cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
 #endif
+}
+
+static const char *aes_name(void)
+{
+	return has_vaes ? "VAES" : "AES-NI";
 }
 
 #define aes_begin() kernel_fpu_begin()
@@ -130,6 +135,11 @@ static void keystream(struct aes_ctr *state, u8 *out, size_t len)
 static bool aes_is_there(void)
 {
 	return cpu_have_named_feature(AES);
+}
+
+static const char *aes_name(void)
+{
+	return "ARMv8's AES";
 }
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)

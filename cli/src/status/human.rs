@@ -41,10 +41,18 @@ fn machine(report: &Report) -> [Fact; 10] {
         ("vmgenid", yes_or_no(status.has_vmgenid)),
         ("vmgenid's page", yes_or_no(status.has_vmgenid_page)),
         ("vmclock", yes_or_no(status.has_vmclock)),
-        ("/dev/squall", yes_or_no(report.has_squall_device)),
+        ("/dev/squall", squall_device(report).to_owned()),
         ("CPU random words", status.cpu_random.to_string()),
         ("Cycle counter", status.cycle_counter.to_string()),
     ]
+}
+
+fn squall_device(report: &Report) -> &'static str {
+    match (report.has_squall_device, report.squall_device_uses_page) {
+        (false, _) => "no",
+        (true, false) => "yes, without vmgenid's page",
+        (true, true) => "yes, with vmgenid's page",
+    }
 }
 
 fn protection(report: &Report) -> [Fact; 4] {

@@ -25,6 +25,8 @@ pub struct Report {
     pub hypervisor: Option<String>,
     /// This user may read /dev/squall, and it is the device of squall's kernel module.
     pub has_squall_device: bool,
+    /// It uses vmgenid's page.
+    pub squall_device_uses_page: bool,
     /// The missing protections, with advice.
     pub warnings: Vec<Warning>,
     /// Things worth knowing where no protection is missing.
@@ -47,11 +49,13 @@ impl Report {
         } else {
             Some("none".to_owned())
         };
+        let has_squall_device = has_squall_device();
         Ok(Report {
             kernel_release,
             cpu_model: cpu_model(),
             hypervisor,
-            has_squall_device: has_squall_device(),
+            has_squall_device,
+            squall_device_uses_page: has_squall_device && squall_device_uses_page(),
             warnings,
             notes: warnings::notes(&status, visibility),
             facts: Facts::from(status),
@@ -95,6 +99,10 @@ fn has_squall_device() -> bool {
                 rustix::fs::major(number),
                 rustix::fs::minor(number)
             )
+}
+
+fn squall_device_uses_page() -> bool {
+    fs::read("/sys/class/misc/squall/vmgenid_page").is_ok_and(|value| value == b"1\n")
 }
 
 /// Whether sysfs is mounted; without it, as in a chroot, no device is ever found.
