@@ -1,15 +1,9 @@
 //! The library through its public functions, with slow references and answers from outside beside it.
 
 mod allocations;
+#[path = "../../drbg/tests/common/mod.rs"]
 #[allow(dead_code, reason = "shared with the tests of squall-drbg")]
-mod common {
-    #[path = "../../../drbg/tests/common/answers.rs"]
-    pub mod answers;
-    #[path = "../../../drbg/tests/common/ctr.rs"]
-    pub mod ctr;
-    #[path = "../../../drbg/tests/common/guarded.rs"]
-    pub mod guarded;
-}
+mod common;
 mod rng;
 mod stream;
 #[path = "../../drbg/tests/suite.rs"]
