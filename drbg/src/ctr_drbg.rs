@@ -1,4 +1,4 @@
-//! CTR_DRBG of NIST SP 800-90A Rev. 1, section 10.2.1, without derivation function.
+//! CTR_DRBG of NIST SP 800-90A Rev. 1, section 10.2.1, without derivation function; `ctr_drbg_df.rs` adds it.
 //!
 //! The state is the standard's: Key, V and the reseed counter, in plain bytes. A request expands
 //! the key when it begins and wipes the expanded key when it ends. Each key serves one request, so
@@ -24,20 +24,22 @@ pub(crate) const MAX_SEED_LEN: usize = 48;
 /// A deterministic random bit generator: CTR_DRBG with AES, no derivation function.
 ///
 /// Without derivation function, entropy input must have full entropy and exactly `seedlen`
-/// bytes: 32 for [`Aes128`](crate::Aes128), 48 for [`Aes256`](crate::Aes256).
+/// bytes: 32 for [`Aes128`](crate::Aes128), 48 for [`Aes256`](crate::Aes256). Other input is for
+/// [`CtrDrbgDf`](crate::CtrDrbgDf).
 ///
 /// # Security
-/// Backtracking resistant: the key is replaced after every request. Prediction resistance needs
-/// a [`reseed`](CtrDrbg::reseed) with fresh entropy before the request. The state lives where the
-/// caller puts it and is wiped there on drop; moving the value leaves a copy behind, in memory and
-/// in registers.
+/// Backtracking resistant: the key is replaced after every request. Prediction resistant for requests
+/// that bring fresh entropy, by [`generate_with_prediction_resistance`](CtrDrbg::generate_with_prediction_resistance).
+/// The state lives where the caller puts it and is wiped there on drop; moving the value leaves a
+/// copy behind, in memory and in registers.
 ///
 /// # Forks and clones
 /// Not protected: a copy of the state, by `fork` or by a VM snapshot, repeats the output. This is a
 /// building block; the crate `squall` protects its generators.
 ///
 /// # Source
-/// NIST SP 800-90A Rev. 1 sections 9 and 10.2.1; checked against 360 vectors of NIST's CAVP.
+/// NIST SP 800-90A Rev. 1 sections 9 and 10.2.1; checked against the 1440 vectors of
+/// NIST's CAVP without derivation function, for AES-128 and AES-256.
 pub struct CtrDrbg<C: Cipher> {
     key: C::Key,
     v: u128,
@@ -66,18 +68,23 @@ impl<C: Cipher> CtrDrbg<C> {
         entropy: &[u8],
         personalization: &[u8],
     ) -> Result<Self, Error> {
+        let _clear = registers::clear_on_return();
+        let mut drbg = Self::unseeded(engine)?;
+        drbg.reseed(entropy, personalization)?;
+        Ok(drbg)
+    }
+
+    /// A generator with key and V of zeros, with which an instantiation begins.
+    pub(crate) fn unseeded(engine: Engine) -> Result<Self, Error> {
         if !engine.is_aes() || !engine.is_available() {
             return Err(Error::EngineUnavailable(engine));
         }
-        let _clear = registers::clear_on_return();
-        let mut drbg = CtrDrbg {
+        Ok(CtrDrbg {
             key: C::Key::default(),
             v: 0,
             reseed_counter: 1,
             engine,
-        };
-        drbg.reseed(entropy, personalization)?;
-        Ok(drbg)
+        })
     }
 
     /// Mixes fresh entropy into the state (section 10.2.1.4.1).
@@ -98,9 +105,15 @@ impl<C: Cipher> CtrDrbg<C> {
         for (s, e) in seed_material.iter_mut().zip(entropy) {
             *s ^= e;
         }
-        self.update(&seed_material);
-        self.reseed_counter = 1;
+        self.reseed_with(&seed_material);
         Ok(())
+    }
+
+    /// The part of a reseed that both variants have in common. The caller clears the registers.
+    #[inline]
+    pub(crate) fn reseed_with(&mut self, seed_material: &[u8; MAX_SEED_LEN]) {
+        self.update(seed_material);
+        self.reseed_counter = 1;
     }
 
     /// Fills `out`, at most 2^16 bytes, after mixing in `additional`, which may be empty and has
@@ -112,6 +125,37 @@ impl<C: Cipher> CtrDrbg<C> {
     pub fn generate(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
         let _clear = registers::clear_on_return();
         self.generate_with(out, additional, Stores::Cached)
+    }
+
+    /// Fills `out`, at most 2^16 bytes, with prediction resistance: reseeds with `entropy`, which has
+    /// exactly `seedlen` bytes, and `additional`, which may be empty and has at most as many, and
+    /// generates without additional input (section 9.3.1, steps 7 and 8).
+    ///
+    /// # Errors
+    /// [`Error::RequestTooLong`], [`Error::EntropyLength`], [`Error::InputTooLong`]; nothing is written
+    /// and the state is unchanged then.
+    pub fn generate_with_prediction_resistance(
+        &mut self,
+        out: &mut [u8],
+        entropy: &[u8],
+        additional: &[u8],
+    ) -> Result<(), Error> {
+        if out.len() > MAX_REQUEST {
+            return Err(Error::RequestTooLong { given: out.len() });
+        }
+        let _clear = registers::clear_on_return();
+        self.reseed(entropy, additional)?;
+        self.generate_with(out, b"", Stores::Cached)
+    }
+
+    /// The reseed counter: 1 after a reseed, and one more after each request. After 2^48 requests,
+    /// [`generate`](CtrDrbg::generate) is refused.
+    pub fn reseed_counter(&self) -> u64 {
+        self.reseed_counter
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// [`CtrDrbg::generate`] with a choice of stores. The caller clears the registers.
@@ -304,6 +348,11 @@ mod tests {
         assert_eq!(drbg.generate(&mut out, b""), Err(Error::ReseedRequired));
         drbg.reseed(&[8; 48], b"").unwrap();
         drbg.generate(&mut out, b"").unwrap();
+        assert_eq!(drbg.reseed_counter(), 2);
+        drbg.reseed_counter = RESEED_INTERVAL + 1;
+        drbg.generate_with_prediction_resistance(&mut out, &[9; 48], b"")
+            .unwrap();
+        assert_eq!(drbg.reseed_counter(), 2);
     }
 
     #[test]

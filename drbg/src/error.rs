@@ -10,16 +10,24 @@ use crate::engine::{Engine, write_names};
 pub enum Error {
     /// This CPU cannot run the engine, or the engine does not compute the cipher asked for.
     EngineUnavailable(Engine),
-    /// Entropy input does not have exactly `seedlen` bytes (SP 800-90A section 10.2.1.3.1).
+    /// Without derivation function, entropy input has exactly `seedlen` bytes (SP 800-90A section 10.2.1.3.1).
     EntropyLength {
         /// Bytes required: 32 for AES-128, 48 for AES-256.
         required: usize,
         /// Bytes given.
         given: usize,
     },
-    /// A personalization string or additional input is longer than `seedlen` bytes.
+    /// With derivation function, entropy input has at least as many bits as the security strength (SP 800-90A table 3).
+    EntropyTooShort {
+        /// Bytes required: 16 for AES-128, 32 for AES-256.
+        required: usize,
+        /// Bytes given.
+        given: usize,
+    },
+    /// A personalization string or additional input is longer than `seedlen` bytes; with derivation function, all input
+    /// of a call together has more than 2^32 − 1 bytes (SP 800-90A section 10.3.2).
     InputTooLong {
-        /// Bytes allowed: 32 for AES-128, 48 for AES-256.
+        /// Bytes allowed: 32 for AES-128, 48 for AES-256, 2^32 − 1 with derivation function.
         allowed: usize,
         /// Bytes given.
         given: usize,
@@ -48,6 +56,12 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "entropy input of {given} bytes: exactly {required} are required"
+                )
+            }
+            Error::EntropyTooShort { required, given } => {
+                write!(
+                    f,
+                    "entropy input of {given} bytes: at least {required} are required"
                 )
             }
             Error::InputTooLong { allowed, given } => {

@@ -20,6 +20,7 @@
 //! | for | use |
 //! | --- | --- |
 //! | a generator that a standard describes | [`CtrDrbg`] |
+//! | the same, with entropy input of any length and quality | [`CtrDrbgDf`] |
 //! | a generator on a CPU without AES instructions | [`FastKeyErasure`] |
 //! | the same bytes again, from any block on | [`Keystream`] |
 //!
@@ -40,6 +41,7 @@
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 mod ctr_drbg;
+mod ctr_drbg_df;
 mod engine;
 mod error;
 mod failpoint;
@@ -51,6 +53,7 @@ mod rng;
 mod secret;
 
 pub use ctr_drbg::{CtrDrbg, MAX_REQUEST};
+pub use ctr_drbg_df::CtrDrbgDf;
 pub use engine::{Aes128, Aes256, Cipher, Engine, Keystream, Stores, UnknownEngine};
 pub use error::Error;
 pub use fast_key_erasure::FastKeyErasure;

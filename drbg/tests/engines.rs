@@ -5,7 +5,7 @@
 //! finds it; `scripts/sanitize.sh` runs this file with its constant-time code as well.
 
 use squall_drbg::{
-    Aes128, Aes256, Cipher, CtrDrbg, Engine, Error, Keystream, Stores, UnknownEngine,
+    Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Engine, Error, Keystream, Stores, UnknownEngine,
 };
 
 use crate::common::ctr::{Reference, encrypt, keystream};
@@ -154,6 +154,8 @@ fn an_engine_that_cannot_serve_is_an_error() {
             unavailable
         );
         let drbg = CtrDrbg::<Aes256>::instantiate_on(engine, &[0; 48], b"");
+        assert_eq!(drbg.unwrap_err(), unavailable);
+        let drbg = CtrDrbgDf::<Aes256>::instantiate_on(engine, &[0; 32], b"", b"");
         assert_eq!(drbg.unwrap_err(), unavailable);
     }
 }

@@ -5,12 +5,13 @@
 
 use serde_json::Value;
 use squall_drbg::{
-    Aes128, Aes256, Cipher, CtrDrbg, Engine, Error, FastKeyErasure, Keystream, MAX_REQUEST, Stores,
+    Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Engine, Error, FastKeyErasure, Keystream,
+    MAX_REQUEST, Stores,
 };
 
 use crate::common::answers::{array, bytes, read};
 use crate::common::ctr::Reference;
-use crate::common::drbg::{SlowCtrDrbg, SlowFastKeyErasure};
+use crate::common::drbg::{SlowCtrDrbg, SlowCtrDrbgDf, SlowFastKeyErasure, df_string};
 use crate::suite::{Test, tests};
 
 /// What a buffer holds before a request, and after one that was refused.
@@ -20,42 +21,76 @@ const UNTOUCHED: u8 = 0x5a;
 trait Drbg: Sized {
     fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error>;
     fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error>;
+
+    /// With prediction resistance.
+    fn generate_resistant(
+        &mut self,
+        len: usize,
+        entropy: &[u8],
+        additional: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        self.reseed(entropy, additional)?;
+        self.generate(len, b"")
+    }
 }
 
-impl<C: Cipher> Drbg for CtrDrbg<C> {
-    fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-        CtrDrbg::reseed(self, entropy, additional)
+/// What `generate` writes into `len` bytes, none of which it touches if it refuses.
+fn written(
+    len: usize,
+    generate: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+) -> Result<Vec<u8>, Error> {
+    let mut out = vec![UNTOUCHED; len];
+    let result = generate(&mut out);
+    if result.is_err() {
+        assert!(out.iter().all(|&byte| byte == UNTOUCHED));
     }
+    result.map(|()| out)
+}
 
-    fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
-        let mut out = vec![UNTOUCHED; len];
-        let result = CtrDrbg::generate(self, &mut out, additional);
-        if result.is_err() {
-            assert!(out.iter().all(|&byte| byte == UNTOUCHED));
+macro_rules! drbg {
+    ($fast:ident, $slow:ident) => {
+        impl<C: Cipher> Drbg for $fast<C> {
+            fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
+                $fast::reseed(self, entropy, additional)
+            }
+
+            fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
+                written(len, |out| $fast::generate(self, out, additional))
+            }
+
+            fn generate_resistant(
+                &mut self,
+                len: usize,
+                entropy: &[u8],
+                additional: &[u8],
+            ) -> Result<Vec<u8>, Error> {
+                written(len, |out| {
+                    self.generate_with_prediction_resistance(out, entropy, additional)
+                })
+            }
         }
-        result.map(|()| out)
-    }
-}
 
-impl<C: Reference> Drbg for SlowCtrDrbg<C> {
-    fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-        SlowCtrDrbg::reseed(self, entropy, additional)
-    }
+        impl<C: Reference> Drbg for $slow<C> {
+            fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
+                $slow::reseed(self, entropy, additional)
+            }
 
-    fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
-        SlowCtrDrbg::generate(self, len, additional)
-    }
+            fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
+                $slow::generate(self, len, additional)
+            }
+        }
+    };
 }
+drbg!(CtrDrbg, SlowCtrDrbg);
+drbg!(CtrDrbgDf, SlowCtrDrbgDf);
 
 /// The procedure of `vectors/README.md`, behind the instantiation.
 fn second_output(mut drbg: impl Drbg, vector: &Value) -> Result<Vec<u8>, Error> {
     let field = |name| bytes(vector, name);
     let len = vector["returned_bits"].as_u64().expect("a number") as usize / 8;
     if vector["prediction_resistance"] == true {
-        drbg.reseed(&field("pr_entropy_1"), &field("additional_1"))?;
-        drbg.generate(len, b"")?;
-        drbg.reseed(&field("pr_entropy_2"), &field("additional_2"))?;
-        return drbg.generate(len, b"");
+        drbg.generate_resistant(len, &field("pr_entropy_1"), &field("additional_1"))?;
+        return drbg.generate_resistant(len, &field("pr_entropy_2"), &field("additional_2"));
     }
     if vector.get("reseed_entropy").is_some() {
         drbg.reseed(&field("reseed_entropy"), &field("reseed_additional"))?;
@@ -64,47 +99,88 @@ fn second_output(mut drbg: impl Drbg, vector: &Value) -> Result<Vec<u8>, Error> 
     drbg.generate(len, &field("additional_2"))
 }
 
-/// Runs one CAVP vector on an engine, or on the slow generator.
-fn check_ctr_drbg<C: Reference>(engine: Option<Engine>, vector: &Value) {
-    let (entropy, personalization) = (bytes(vector, "entropy"), bytes(vector, "personalization"));
-    let output = match engine {
-        Some(engine) => second_output(
-            CtrDrbg::<C>::instantiate_on(engine, &entropy, &personalization).unwrap(),
-            vector,
-        ),
-        None => second_output(
-            SlowCtrDrbg::<C>::instantiate(&entropy, &personalization).unwrap(),
-            vector,
-        ),
-    };
-    assert_eq!(output, Ok(bytes(vector, "output")), "{vector}");
-}
-
-fn check_all_360_answers(engine: Option<Engine>) {
-    let vectors = read("ctr_drbg_no_df.json");
-    let mut run = [0, 0];
-    for vector in &vectors {
-        match vector["cipher"].as_str() {
-            Some("AES-128") => {
-                check_ctr_drbg::<Aes128>(engine, vector);
-                run[0] += 1;
-            }
-            Some("AES-256") => {
-                check_ctr_drbg::<Aes256>(engine, vector);
-                run[1] += 1;
-            }
-            _ => panic!("no cipher: {vector}"),
-        }
+/// The answer to one CAVP vector of an engine, or of the slow generator.
+fn answer(
+    engine: Option<Engine>,
+    derivation_function: bool,
+    vector: &Value,
+) -> Result<Vec<u8>, Error> {
+    match vector["cipher"].as_str() {
+        Some("AES-128") => answer_of::<Aes128>(engine, derivation_function, vector),
+        Some("AES-256") => answer_of::<Aes256>(engine, derivation_function, vector),
+        _ => panic!("no cipher: {vector}"),
     }
-    assert_eq!(run, [180, 180], "vectors run for AES-128 and AES-256");
 }
 
-fn ctr_drbg_gives_all_360_answers_of_nist(engine: Engine) {
-    check_all_360_answers(Some(engine));
+fn answer_of<C: Reference>(
+    engine: Option<Engine>,
+    derivation_function: bool,
+    vector: &Value,
+) -> Result<Vec<u8>, Error> {
+    let [entropy, nonce, personalization] =
+        ["entropy", "nonce", "personalization"].map(|field| bytes(vector, field));
+    match (engine, derivation_function) {
+        (Some(engine), false) => second_output(
+            CtrDrbg::<C>::instantiate_on(engine, &entropy, &personalization)?,
+            vector,
+        ),
+        (None, false) => second_output(
+            SlowCtrDrbg::<C>::instantiate(&entropy, &personalization)?,
+            vector,
+        ),
+        (Some(engine), true) => second_output(
+            CtrDrbgDf::<C>::instantiate_on(engine, &entropy, &nonce, &personalization)?,
+            vector,
+        ),
+        (None, true) => second_output(
+            SlowCtrDrbgDf::<C>::instantiate(&entropy, &nonce, &personalization)?,
+            vector,
+        ),
+    }
 }
 
-fn the_slow_ctr_drbg_gives_all_360_answers_of_nist() {
-    check_all_360_answers(None);
+fn check_all_2880_answers(engine: Option<Engine>) {
+    for (file, derivation_function) in [("ctr_drbg_no_df.json", false), ("ctr_drbg_df.json", true)]
+    {
+        let mut run = [0, 0];
+        for vector in &read(file) {
+            let output = answer(engine, derivation_function, vector);
+            assert_eq!(output, Ok(bytes(vector, "output")), "{vector}");
+            run[usize::from(vector["cipher"] == "AES-256")] += 1;
+        }
+        assert_eq!(run, [720, 720], "{file}, for AES-128 and AES-256");
+    }
+}
+
+fn ctr_drbg_gives_all_2880_answers_of_nist(engine: Engine) {
+    check_all_2880_answers(Some(engine));
+}
+
+fn the_slow_ctr_drbg_gives_all_2880_answers_of_nist() {
+    check_all_2880_answers(None);
+}
+
+/// The control: the answers depend on every field that the procedure reads.
+fn an_input_that_is_changed_changes_the_answer() {
+    for (file, derivation_function) in [("ctr_drbg_no_df.json", false), ("ctr_drbg_df.json", true)]
+    {
+        let mut changed = std::collections::BTreeSet::new();
+        for vector in &read(file) {
+            for (field, value) in vector.as_object().expect("an object") {
+                let is_input = field != "cipher" && field != "output";
+                let Some(digits) = value.as_str().filter(|_| is_input) else {
+                    continue;
+                };
+                let last = if digits.ends_with('0') { '1' } else { '0' };
+                let mut vector = vector.clone();
+                vector[field] = format!("{}{last}", &digits[..digits.len() - 1]).into();
+                let output = answer(Some(Engine::best_aes()), derivation_function, &vector);
+                assert_ne!(output, Ok(bytes(&vector, "output")), "{field}: {vector}");
+                changed.insert(field.clone());
+            }
+        }
+        assert_eq!(changed.len(), 8 + usize::from(derivation_function));
+    }
 }
 
 fn check_keystream<C: Cipher>(engine: Engine, key: &C::Key, answer: &Value) {
@@ -195,6 +271,83 @@ fn ctr_drbg_agrees_with_the_slow_one_at_every_length(engine: Engine) {
     check_every_length::<Aes256>(engine);
 }
 
+/// The derivation function's inputs of every length, and past those at which their length takes another byte.
+const DF_LENGTHS: [usize; 6] = [255, 256, 257, 65535, 65536, 70000];
+
+/// The lengths of additional input at which the derivation function is not that of `string`, whose answers are the slow
+/// generator's.
+fn lengths_missed<C: Reference>(
+    engine: Engine,
+    string: fn(&[&[u8]], usize) -> Vec<u8>,
+) -> Vec<usize> {
+    let input: Vec<u8> = (0..=250).cycle().take(70000).collect();
+    let is_missed = |&len: &usize| {
+        let mut fast = CtrDrbgDf::<C>::instantiate_on(engine, &input[..32], b"", b"").unwrap();
+        let mut slow = SlowCtrDrbgDf::<C>::instantiate(&input[..32], b"", b"").unwrap();
+        slow.string = string;
+        Drbg::generate(&mut fast, 32, &input[..len]) != slow.generate(32, &input[..len])
+    };
+    (0..=130).chain(DF_LENGTHS).filter(is_missed).collect()
+}
+
+fn the_derivation_function_takes_every_length(engine: Engine) {
+    assert!(lengths_missed::<Aes128>(engine, df_string).is_empty());
+    assert!(lengths_missed::<Aes256>(engine, df_string).is_empty());
+}
+
+/// The control, with mistakes that NIST's answers do not show: all their inputs are short and multiples of 8 bytes.
+fn a_derivation_function_that_is_wrong_is_caught() {
+    let missed = |string| lengths_missed::<Aes256>(Engine::best_aes(), string);
+    let length_in_a_byte = missed(|inputs, number| {
+        let mut string = df_string(inputs, number);
+        string[..3].fill(0);
+        string
+    });
+    assert_eq!(length_in_a_byte, DF_LENGTHS[1..]);
+    let unpadded = missed(|inputs, number| {
+        let mut string = df_string(inputs, number);
+        if (8 + inputs.concat().len()).is_multiple_of(8) {
+            return string;
+        }
+        let padding = string.iter().rposition(|&byte| byte == 0x80);
+        string[padding.expect("there is padding")] = 0;
+        string
+    });
+    let not_whole = |len: &usize| !len.is_multiple_of(8);
+    let lengths = (1..=130).chain(DF_LENGTHS);
+    assert!(unpadded.into_iter().eq(lengths.filter(not_whole)));
+}
+
+/// Entropy input, nonce and personalization string that end at every place within a block, and reseeds with them.
+fn check_every_split<C: Reference>(engine: Engine) {
+    let input: Vec<u8> = (0..=255).collect();
+    for split in 0..17 * 17 {
+        let (entropy, rest) = input.split_at(C::KEY_LEN + split / 17);
+        let (nonce, rest) = rest.split_at(split % 17);
+        let personalization = &rest[..split % 41];
+        let mut fast =
+            CtrDrbgDf::<C>::instantiate_on(engine, entropy, nonce, personalization).unwrap();
+        let mut slow = SlowCtrDrbgDf::<C>::instantiate(entropy, nonce, personalization).unwrap();
+        fast.reseed(entropy, nonce).unwrap();
+        slow.reseed(entropy, nonce).unwrap();
+        assert_eq!(
+            fast.generate_resistant(split, entropy, nonce),
+            slow.generate_resistant(split, entropy, nonce),
+            "{split}"
+        );
+        assert_eq!(
+            Drbg::generate(&mut fast, 33, nonce),
+            slow.generate(33, nonce),
+            "{split}"
+        );
+    }
+}
+
+fn the_derivation_function_takes_inputs_in_pieces(engine: Engine) {
+    check_every_split::<Aes128>(engine);
+    check_every_split::<Aes256>(engine);
+}
+
 /// What a generator returns after it has refused everything there is to refuse.
 fn check_refusals<C: Reference>(mut drbg: impl Drbg) -> Result<Vec<u8>, Error> {
     let (len, max) = (C::SEED_LEN, MAX_REQUEST);
@@ -211,8 +364,14 @@ fn check_refusals<C: Reference>(mut drbg: impl Drbg) -> Result<Vec<u8>, Error> {
     assert_eq!(drbg.generate(max + 1, b""), Err(long));
     assert_eq!(drbg.generate(max, seed), Err(too_long));
     assert_eq!(drbg.reseed(&seed[..len], seed), Err(too_long));
+    assert_eq!(
+        drbg.generate_resistant(max, &seed[..len], seed),
+        Err(too_long)
+    );
     for given in [0, len - 1, len + 1] {
         assert_eq!(drbg.reseed(&seed[..given], b""), Err(wrong(given)));
+        let refused = drbg.generate_resistant(max, &seed[..given], b"");
+        assert_eq!(refused, Err(wrong(given)));
     }
     drbg.generate(max, &seed[..len])
 }
@@ -222,8 +381,46 @@ fn check_refusals_on<C: Reference>(engine: Engine) {
     let expected = check_refusals::<C>(SlowCtrDrbg::<C>::instantiate(&seed, b"").unwrap());
     let mut untried = SlowCtrDrbg::<C>::instantiate(&seed, b"").unwrap();
     assert!(expected == untried.generate(MAX_REQUEST, &vec![3; C::SEED_LEN]));
-    let drbg = CtrDrbg::<C>::instantiate_on(engine, &seed, b"").unwrap();
+    let mut drbg = CtrDrbg::<C>::instantiate_on(engine, &seed, b"").unwrap();
+    let long = Err(Error::RequestTooLong {
+        given: MAX_REQUEST + 1,
+    });
+    assert_eq!(
+        drbg.generate_resistant(MAX_REQUEST + 1, &seed, b""),
+        long,
+        "before it reseeds"
+    );
     assert!(check_refusals::<C>(drbg) == expected);
+}
+
+fn check_refusals_with_df_on<C: Reference>(engine: Engine) {
+    let seed = [7; 32];
+    let mut drbg = CtrDrbgDf::<C>::instantiate_on(engine, &seed, b"", b"").unwrap();
+    let mut untried = SlowCtrDrbgDf::<C>::instantiate(&seed, b"", b"").unwrap();
+    let long = Err(Error::RequestTooLong {
+        given: MAX_REQUEST + 1,
+    });
+    for additional in [b"".as_slice(), b"input"] {
+        assert_eq!(Drbg::generate(&mut drbg, MAX_REQUEST + 1, additional), long);
+        let resistant = drbg.generate_resistant(MAX_REQUEST + 1, &seed, additional);
+        assert_eq!(resistant, long);
+    }
+    for given in [0, C::KEY_LEN - 1] {
+        let required = C::KEY_LEN;
+        let short = Error::EntropyTooShort { required, given };
+        let few = &seed[..given];
+        assert_eq!(drbg.reseed(few, &seed), Err(short));
+        assert_eq!(drbg.generate_resistant(1, few, &seed), Err(short));
+        let unmade = CtrDrbgDf::<C>::instantiate_on(engine, few, &seed, &seed);
+        assert_eq!(unmade.unwrap_err(), short);
+    }
+    assert!(Drbg::generate(&mut drbg, MAX_REQUEST, b"") == untried.generate(MAX_REQUEST, b""));
+    drbg.reseed(&seed[..C::KEY_LEN], b"").unwrap();
+}
+
+fn ctr_drbg_with_df_refuses_what_it_cannot_take_and_changes_nothing(engine: Engine) {
+    check_refusals_with_df_on::<Aes128>(engine);
+    check_refusals_with_df_on::<Aes256>(engine);
 }
 
 fn ctr_drbg_refuses_what_is_too_long_and_changes_nothing(engine: Engine) {
@@ -266,10 +463,17 @@ fn the_best_engine_is_the_default() {
     let mut named = CtrDrbg::<Aes256>::instantiate_on(best, &[1; 48], b"").unwrap();
     let outputs = [&mut unnamed, &mut named].map(|drbg| Drbg::generate(drbg, 64, b""));
     assert_eq!(outputs[0], outputs[1]);
+
+    let mut unnamed = CtrDrbgDf::<Aes128>::instantiate(&[1; 16], b"2", b"3").unwrap();
+    let mut named = CtrDrbgDf::<Aes128>::instantiate_on(best, &[1; 16], b"2", b"3").unwrap();
+    let outputs = [&mut unnamed, &mut named].map(|drbg| Drbg::generate(drbg, 64, b""));
+    assert_eq!(outputs[0], outputs[1]);
 }
 
 pub const TESTS: &[Test<fn()>] = tests![
-    the_slow_ctr_drbg_gives_all_360_answers_of_nist,
+    the_slow_ctr_drbg_gives_all_2880_answers_of_nist,
+    an_input_that_is_changed_changes_the_answer,
+    a_derivation_function_that_is_wrong_is_caught,
     fast_key_erasure_gives_the_answers_of_openssl,
     fast_key_erasure_agrees_with_the_slow_one_at_every_length,
     fast_key_erasure_refuses_what_is_too_long_and_changes_nothing,
@@ -277,8 +481,11 @@ pub const TESTS: &[Test<fn()>] = tests![
 ];
 
 pub const ON_EACH_ENGINE: &[Test<fn(Engine)>] = tests![
-    ctr_drbg_gives_all_360_answers_of_nist,
+    ctr_drbg_gives_all_2880_answers_of_nist,
     keystreams_give_the_answers_of_the_standards,
     ctr_drbg_agrees_with_the_slow_one_at_every_length,
+    the_derivation_function_takes_every_length,
+    the_derivation_function_takes_inputs_in_pieces,
     ctr_drbg_refuses_what_is_too_long_and_changes_nothing,
+    ctr_drbg_with_df_refuses_what_it_cannot_take_and_changes_nothing,
 ];

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Writes every file of known answers in this folder except ctr_drbg_no_df.json.
+"""Writes the files of known answers in this folder.
 
 Every byte comes from the tables of a standard or from OpenSSL, by way of the Python package
 `cryptography`; nothing here runs squall. Published answers are checked against OpenSSL before
 they are written. README.md describes the files.
+
+    generate.py               all files but those of CTR_DRBG
+    generate.py evprand.txt   those of CTR_DRBG, from OpenSSL's copy of NIST's answers
 """
 
 import hashlib
 import json
 import pathlib
+import sys
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
@@ -163,7 +167,58 @@ def write(name, answers):
     (HERE / name).write_text(f"[\n{lines}\n]\n")
 
 
-write("aes_ctr.json", aes_ctr_answers())
-write("stream.json", stream_answers())
-write("stream_digests.json", stream_digests())
-write("fast_key_erasure.json", fast_key_erasure_answers())
+# Fields of CTR_DRBG's answers, and their names in OpenSSL's file.
+CTR_DRBG_FIELDS = {
+    "entropy": "Entropy",
+    "nonce": "Nonce",
+    "personalization": "PersonalisationString",
+    "reseed_entropy": "ReseedEntropy",
+    "reseed_additional": "ReseedAdditionalInput",
+    "additional_1": "AdditionalInputA",
+    "additional_2": "AdditionalInputB",
+    "pr_entropy_1": "EntropyPredictionResistanceA",
+    "pr_entropy_2": "EntropyPredictionResistanceB",
+    "output": "Output",
+}
+CTR_DRBG_PARAMETERS = {"RAND", "Cipher", "DerivationFunction", "PredictionResistance", "GenerateBits"}
+
+
+def ctr_drbg_answers(lines, cipher, derivation_function):
+    """The answers in the lines of evprand.txt; each paragraph is a group of NIST's file."""
+    for paragraph in "\n".join(line.strip() for line in lines).split("\n\n"):
+        lines = (line.split(" = ") for line in paragraph.splitlines() if " = " in line)
+        group = {line[0]: line[-1] for line in lines}
+        if group.get("Cipher") != f"{cipher}-CTR":
+            continue
+        if ("DerivationFunction" in group) != derivation_function:
+            continue
+        names = {name.partition(".")[0] for name in group}
+        assert names <= {*CTR_DRBG_FIELDS.values()} | CTR_DRBG_PARAMETERS, names
+        for i in range(15):
+            answer = {
+                "cipher": cipher,
+                "prediction_resistance": group["PredictionResistance"] == "1",
+                "returned_bits": int(group["GenerateBits"]),
+            }
+            for field, name in CTR_DRBG_FIELDS.items():
+                if f"{name}.{i}" in group:
+                    answer[field] = group[f"{name}.{i}"].lower()
+            yield answer
+
+
+def ctr_drbg(path):
+    lines = pathlib.Path(path).read_text().splitlines()
+    for name, derivation_function in [("no_df", False), ("df", True)]:
+        answers = []
+        for cipher in ("AES-128", "AES-256"):
+            answers += ctr_drbg_answers(lines, cipher, derivation_function)
+        write(f"ctr_drbg_{name}.json", answers)
+
+
+if len(sys.argv) > 1:
+    ctr_drbg(sys.argv[1])
+else:
+    write("aes_ctr.json", aes_ctr_answers())
+    write("stream.json", stream_answers())
+    write("stream_digests.json", stream_digests())
+    write("fast_key_erasure.json", fast_key_erasure_answers())

@@ -1,6 +1,6 @@
 //! The deterministic generators, slowly: the references for `CtrDrbg` and `FastKeyErasure`.
 //!
-//! CTR_DRBG follows the numbered steps of SP 800-90A Rev. 1 section 10.2.1; fast key erasure is
+//! CTR_DRBG follows the numbered steps of SP 800-90A Rev. 1 sections 10.2.1 and 10.3; fast key erasure is
 //! one long run of the `chacha20` crate. Both return the errors that the library documents. The
 //! tests and the fuzz targets share this file; it must never call the code under test.
 
@@ -8,7 +8,7 @@ use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use squall_drbg::Error;
 
-use super::ctr::{Reference, keystream};
+use super::ctr::{Reference, encrypt, keystream};
 
 const MAX_REQUEST: usize = 65536;
 
@@ -69,6 +69,100 @@ impl<C: Reference> SlowCtrDrbg<C> {
         self.v = self.v.wrapping_add(len.div_ceil(16) as u128);
         keystream::<C>(&self.key, first, len)
     }
+}
+
+/// CTR_DRBG with derivation function.
+pub struct SlowCtrDrbgDf<C: Reference> {
+    core: SlowCtrDrbg<C>,
+    /// [`df_string`], or one with a mistake.
+    pub string: fn(&[&[u8]], usize) -> Vec<u8>,
+}
+
+impl<C: Reference> SlowCtrDrbgDf<C> {
+    /// Section 10.2.1.3.2.
+    pub fn instantiate(
+        entropy: &[u8],
+        nonce: &[u8],
+        personalization: &[u8],
+    ) -> Result<Self, Error> {
+        let key = C::Key::default();
+        let mut drbg = SlowCtrDrbgDf {
+            core: SlowCtrDrbg { key, v: 0 },
+            string: df_string,
+        };
+        drbg.seed(&[entropy, nonce, personalization])?;
+        Ok(drbg)
+    }
+
+    /// Section 10.2.1.4.2.
+    pub fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
+        self.seed(&[entropy, additional])
+    }
+
+    /// Section 10.2.1.5.2.
+    pub fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
+        if additional.is_empty() {
+            return self.core.generate(len, b"");
+        }
+        self.core.generate(len, &self.derive(&[additional]))
+    }
+
+    /// Updates the state with what is derived from `inputs`, of which the first is entropy input.
+    fn seed(&mut self, inputs: &[&[u8]]) -> Result<(), Error> {
+        let (required, given) = (C::KEY_LEN, inputs[0].len());
+        if given < required {
+            return Err(Error::EntropyTooShort { required, given });
+        }
+        self.core.update(&self.derive(inputs));
+        Ok(())
+    }
+
+    /// Block_Cipher_df: section 10.3.2 steps 6 to 15.
+    fn derive(&self, inputs: &[&[u8]]) -> Vec<u8> {
+        let string = (self.string)(inputs, C::SEED_LEN);
+        let mut key = C::Key::default();
+        key.as_mut()
+            .copy_from_slice(&(0..C::KEY_LEN as u8).collect::<Vec<_>>());
+        let mut temp = Vec::new();
+        for i in 0u32.. {
+            if temp.len() >= C::SEED_LEN {
+                break;
+            }
+            let mut iv = i.to_be_bytes().to_vec();
+            iv.resize(16, 0);
+            temp.extend(bcc::<C>(&key, &[iv, string.clone()].concat()));
+        }
+        key.as_mut().copy_from_slice(&temp[..C::KEY_LEN]);
+        let mut x = temp[C::KEY_LEN..C::SEED_LEN].to_vec();
+        let mut derived = Vec::new();
+        while derived.len() < C::SEED_LEN {
+            x = encrypt::<C>(&key, [block(&x)]);
+            derived.extend(&x);
+        }
+        derived
+    }
+}
+
+/// S: section 10.3.2 steps 2 to 5, for a derivation of `number` bytes.
+pub fn df_string(inputs: &[&[u8]], number: usize) -> Vec<u8> {
+    let input = inputs.concat();
+    let mut string = (input.len() as u32).to_be_bytes().to_vec();
+    string.extend((number as u32).to_be_bytes());
+    string.extend(input);
+    string.push(0x80);
+    string.resize(string.len().next_multiple_of(16), 0);
+    string
+}
+
+/// BCC: section 10.3.3.
+fn bcc<C: Reference>(key: &C::Key, data: &[u8]) -> Vec<u8> {
+    data.chunks(16).fold(vec![0; 16], |chaining_value, data| {
+        encrypt::<C>(key, [block(&xor(&chaining_value, data))])
+    })
+}
+
+fn block(bytes: &[u8]) -> u128 {
+    u128::from_be_bytes(bytes.try_into().expect("a block"))
 }
 
 /// ChaCha20 with fast key erasure.
