@@ -1,5 +1,6 @@
 //! The crate through its public functions, with slow references and answers from outside beside it.
 
+mod acvp;
 mod common;
 mod engines;
 mod suite;
@@ -12,7 +13,7 @@ use libtest_mimic::Arguments;
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let required = suite::required();
-    let once = [engines::TESTS, suite::TESTS, vectors::TESTS];
+    let once = [acvp::TESTS, engines::TESTS, suite::TESTS, vectors::TESTS];
     let on_each_engine = [engines::ON_EACH_ENGINE, vectors::ON_EACH_ENGINE];
     let once = once.into_iter().flatten().map(suite::Test::trial);
     let on_each_engine = on_each_engine.into_iter().flatten();
