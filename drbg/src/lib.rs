@@ -89,6 +89,7 @@ pub mod internal {
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing {
+    pub use crate::engine::chacha20::Width;
     pub use crate::failpoint::{Failpoint, activate};
 }
 

@@ -296,6 +296,9 @@ pub fn xor_keystream(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out: &
 
 /// Calls `each` with parts of `out` within which the low 64 bits of the block counter do not
 /// overflow.
+///
+/// The only jump that depends on a secret, V of CTR_DRBG: a request of at most 2^12 blocks goes the rare way with a
+/// probability of 2^-52, and tells no more of V than that.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 fn without_carry(counter: u128, out: &mut [u8], mut each: impl FnMut(u128, &mut [u8])) {
