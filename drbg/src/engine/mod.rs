@@ -343,6 +343,12 @@ mod tests {
     }
 
     #[test]
+    fn long_requests_are_written_past_the_cache() {
+        assert_eq!(Stores::for_len(Stores::STREAMING_FROM), Stores::Streaming);
+        assert_eq!(Stores::for_len(Stores::STREAMING_FROM - 1), Stores::Cached);
+    }
+
+    #[test]
     fn a_cached_schedule_makes_the_same_keystream() {
         if !can_cache_schedules() {
             return assert_eq!(Engine::best_aes(), Engine::Portable);
