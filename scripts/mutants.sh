@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs cargo-mutants on the library. Fails if a mutation survives the tests and .cargo/mutants.toml does
-# not explain it. All files take hours; arguments are globs relative to squall/src.
+# Runs cargo-mutants on the library and on squall-drbg. Fails if a mutation survives the tests and
+# .cargo/mutants.toml does not explain it. All files take hours; arguments are globs from the root.
 #
-#     scripts/mutants.sh guard/page.rs 'thread_generator/*.rs'
+#     scripts/mutants.sh squall/src/guard/page.rs 'drbg/src/engine/chacha20/*.rs'
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,12 +10,32 @@ command -v cargo-mutants > /dev/null || {
     echo "mutants.sh: cargo-mutants is not installed: run cargo install cargo-mutants --locked" >&2
     exit 1
 }
-[ $# -gt 0 ] || set -- 'guard/**' thread_generator.rs 'thread_generator/**' 'drbg/**' secret.rs \
-    entropy/{cpu,hash,health,input,kernel,machine,mod,whirlwind}.rs 'entropy/whirlwind/**'
+[ $# -gt 0 ] || set -- drbg/src/{ctr_drbg,error,fast_key_erasure,secret}.rs drbg/src/engine/{choice,mod,portable}.rs \
+    'drbg/src/engine/chacha20/**' squall/src/thread_generator.rs squall/src/{guard,thread_generator}/'**' \
+    squall/src/entropy/{cpu,hash,health,input,kernel,machine,mod,whirlwind}.rs 'squall/src/entropy/whirlwind/**'
 
-files=()
+drbg=() squall=()
 for file in "$@"; do
-    files+=(--file "squall/src/$file")
+    case $file in
+    drbg/src/*) drbg+=(--file "$file") ;;
+    squall/src/*) squall+=(--file "$file") ;;
+    *)
+        echo "mutants.sh: $file is neither in drbg/src nor in squall/src" >&2
+        exit 2
+        ;;
+    esac
 done
-# All tests that this machine can run must run: a guard that is not found is a failure.
-exec env $(scripts/required.sh) cargo mutants --package squall --output target "${files[@]}"
+
+# mutants PACKAGE TESTS ARGUMENT...: nothing but the TESTS is built. All that this machine can run must run: a guard that
+# is not found is a failure.
+mutants() {
+    mkdir -p "target/mutants/$1"
+    # shellcheck disable=SC2046,SC2086
+    env $(scripts/required.sh) cargo mutants --package "$1" --output "target/mutants/$1" \
+        ${2//--/--cargo-arg=--} "${@:3}"
+}
+
+status=0
+[ ${#drbg[@]} -eq 0 ] || mutants squall-drbg "--lib --test=integration" "${drbg[@]}" || status=1
+[ ${#squall[@]} -eq 0 ] || mutants squall "--lib --test=guards --test=integration" "${squall[@]}" || status=1
+exit "$status"

@@ -14,7 +14,7 @@ source scripts/phases.sh
 
 quick=(format tests)
 # What uses one CPU runs beside research, and what compiles on all comes last.
-rest=(research first_command python node java complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
+rest=(research no_std first_command python node java complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
 
 format() { cargo fmt --all --check && lock_files; }
 
@@ -58,6 +58,17 @@ first_command() (
 
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps; }
 
+# squall-drbg in a program that has no std, no allocator and no C library.
+no_std() {
+    if [ "$(uname -m)" != x86_64 ]; then
+        ignored no_std "the program is written for x86-64"
+        return
+    fi
+    RUSTFLAGS='-C relocation-model=static -C link-arg=-static -C link-arg=-nostdlib' \
+        cargo run --release --locked --manifest-path drbg/tests/no_std/Cargo.toml --target x86_64-unknown-linux-gnu \
+        --target-dir "${CARGO_TARGET_DIR:-target}/no_std"
+}
+
 research() { cargo test --no-fail-fast "${research_packages[@]}"; }
 
 # The tests that need anything, now with all that they may use and `make test` does not install (a browser,
@@ -100,7 +111,7 @@ wheels() { scripts/wheels-test.sh; }
 # squall's commands under a kernel that lacks what others have.
 uml() { scripts/uml-test.sh; }
 
-# AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.
+# AddressSanitizer, valgrind (memory and constant time), and the constant-time code that CPUs with AES do not run.
 sanitizers() { scripts/sanitize.sh; }
 
 go() { scripts/go.sh; }

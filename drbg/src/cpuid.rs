@@ -154,13 +154,17 @@ fn is_switched_off() -> bool {
     answer == 0
 }
 
-/// Miri has no CPUID.
-#[cfg(miri)]
+/// Neither Miri nor an SGX enclave has CPUID.
+#[cfg(any(miri, target_env = "sgx"))]
 fn is_switched_off() -> bool {
     true
 }
 
-#[cfg(not(any(all(target_os = "linux", target_pointer_width = "64"), miri)))]
+#[cfg(not(any(
+    all(target_os = "linux", target_pointer_width = "64"),
+    miri,
+    target_env = "sgx"
+)))]
 fn is_switched_off() -> bool {
     false
 }

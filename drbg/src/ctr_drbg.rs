@@ -31,7 +31,7 @@ pub(crate) const MAX_SEED_LEN: usize = 48;
 /// Backtracking resistant: the key is replaced after every request. Prediction resistant for requests
 /// that bring fresh entropy, by [`generate_with_prediction_resistance`](CtrDrbg::generate_with_prediction_resistance).
 /// The state lives where the caller puts it and is wiped there on drop; moving the value leaves a
-/// copy behind, in memory and in registers.
+/// copy behind, from which all output until the next reseed can be computed.
 ///
 /// # Forks and clones
 /// Not protected: a copy of the state, by `fork` or by a VM snapshot, repeats the output. This is a
@@ -101,7 +101,8 @@ impl<C: Cipher> CtrDrbg<C> {
             });
         }
         let _clear = registers::clear_on_return();
-        let mut seed_material = padded::<C>(additional)?;
+        let mut seed_material = Secret::zeroed();
+        pad::<C>(additional, &mut seed_material)?;
         for (s, e) in seed_material.iter_mut().zip(entropy) {
             *s ^= e;
         }
@@ -188,7 +189,8 @@ impl<C: Cipher> CtrDrbg<C> {
         if self.reseed_counter > RESEED_INTERVAL {
             return Err(Error::ReseedRequired);
         }
-        let input = padded::<C>(additional)?;
+        let mut input = Secret::zeroed();
+        pad::<C>(additional, &mut input)?;
         if !additional.is_empty() {
             self.update(&input);
         }
@@ -231,18 +233,17 @@ impl<C: Cipher> CtrDrbg<C> {
     }
 }
 
-/// `input`, padded with zeros.
+/// Copies `input` to the front of `place`, which holds zeros.
 #[inline]
-fn padded<C: Cipher>(input: &[u8]) -> Result<Secret<MAX_SEED_LEN>, Error> {
+fn pad<C: Cipher>(input: &[u8], place: &mut Secret<MAX_SEED_LEN>) -> Result<(), Error> {
     if input.len() > C::SEED_LEN {
         return Err(Error::InputTooLong {
             allowed: C::SEED_LEN,
             given: input.len(),
         });
     }
-    let mut padded = Secret::zeroed();
-    padded[..input.len()].copy_from_slice(input);
-    Ok(padded)
+    place[..input.len()].copy_from_slice(input);
+    Ok(())
 }
 
 /// Key and V as bytes, so that a generator can be kept in memory of the caller's choice.

@@ -28,12 +28,14 @@ use crate::secret::{Secret, wiping_stack};
 /// ```
 /// use squall_drbg::{Aes256, CtrDrbgDf};
 ///
-/// # fn main() -> Result<(), squall_drbg::Error> {
-/// # let (entropy_of_this_machine, more_entropy) = ([7; 100], [8; 32]);
-/// let mut drbg = CtrDrbgDf::<Aes256>::instantiate(&entropy_of_this_machine, b"16 bytes, unique", b"example 1")?;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut entropy = [0; 48];
+/// getrandom::fill(&mut entropy)?;
+/// let mut drbg = CtrDrbgDf::<Aes256>::instantiate(&entropy, b"", b"example")?;
 /// let mut key = [0; 32];
 /// drbg.generate(&mut key, b"")?;
-/// drbg.generate_with_prediction_resistance(&mut key, &more_entropy, b"")?;
+/// getrandom::fill(&mut entropy)?;
+/// drbg.generate_with_prediction_resistance(&mut key, &entropy, b"")?;
 /// # Ok(())
 /// # }
 /// ```
@@ -55,6 +57,9 @@ pub struct CtrDrbgDf<C: Cipher> {
 
 impl<C: Cipher> CtrDrbgDf<C> {
     /// Instantiates the generator on the best AES engine of this CPU (section 10.2.1.3.2).
+    ///
+    /// The nonce must not repeat (section 8.6.7). It is not checked: it may be empty if the entropy input has half as much
+    /// entropy again, as 48 bytes of the system's generator have for AES-256.
     ///
     /// # Errors
     /// [`Error::EntropyTooShort`], [`Error::InputTooLong`].
@@ -285,6 +290,7 @@ mod tests {
     use crate::secret::{in_separate_frame, wipe_stack_below};
 
     #[test]
+    #[cfg(target_pointer_width = "64")]
     fn the_inputs_have_less_than_2_32_bytes_together() {
         let total = |lens: &[usize]| total_len(lens.iter().copied());
         let max = u32::MAX as usize;

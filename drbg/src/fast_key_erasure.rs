@@ -26,7 +26,7 @@ const FIRST: usize = 16 * BLOCK;
 /// # Security
 /// Backtracking resistant: the key is replaced by every request before the output leaves. The
 /// key lives where the caller puts it and is wiped there on drop; moving the value leaves a copy
-/// behind, in memory and in registers.
+/// behind, from which all output until the next reseed can be computed.
 ///
 /// # Forks and clones
 /// Not protected: a copy of the state repeats the output. This is a building block; the crate

@@ -1,12 +1,13 @@
-//! Deterministic random bit generators at the speed of the CPU's AES units: CTR_DRBG of NIST SP 800-90A, and ChaCha20
-//! with fast key erasure.
+//! Deterministic random bit generators: CTR_DRBG of NIST SP 800-90A by the CPU's AES instructions, and ChaCha20 with
+//! fast key erasure.
 //!
 //! ```
 //! use squall_drbg::{Aes256, CtrDrbg};
 //!
-//! # fn main() -> Result<(), squall_drbg::Error> {
-//! # let entropy_of_this_machine = [7; 48];
-//! let mut drbg = CtrDrbg::<Aes256>::instantiate(&entropy_of_this_machine, b"example 1")?;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut entropy = [0; 48];
+//! getrandom::fill(&mut entropy)?;
+//! let mut drbg = CtrDrbg::<Aes256>::instantiate(&entropy, b"example")?;
 //! let mut key = [0; 32];
 //! drbg.generate(&mut key, b"")?;
 //! # Ok(())
@@ -21,18 +22,19 @@
 //! | --- | --- |
 //! | a generator that a standard describes | [`CtrDrbg`] |
 //! | the same, with entropy input of any length and quality | [`CtrDrbgDf`] |
-//! | a generator on a CPU without AES instructions | [`FastKeyErasure`] |
+//! | a fast generator where [`Engine::best`] is [`Engine::ChaCha20`], on CPUs without AES instructions | [`FastKeyErasure`] |
 //! | the same bytes again, from any block on | [`Keystream`] |
 //!
-//! # Speed
+//! # Engines
 //! [`Engine`] names the ways to compute a keystream. The best that this CPU has is chosen at run time: AES on registers
-//! of 128, 256 or 512 bits on x86-64, ARMv8's AES on aarch64, the crate `aes` elsewhere. On Linux the kernel says what
-//! the CPU has; without an operating system, x86-64 is asked by CPUID, and aarch64 uses AES instructions if the
-//! program is compiled for them.
+//! of 128, 256 or 512 bits on x86-64, ARMv8's AES on aarch64, the crate `aes` elsewhere. x86-64 is asked by CPUID; on
+//! Linux the kernel is asked first whether the instruction may be used. On aarch64 Linux says what the CPU has; without
+//! Linux, AES instructions are used if the program is compiled for them.
 //!
 //! # Wiping
-//! Every type wipes its keys when it is dropped, and every function the registers and the stack that it used for
-//! them. A value that is moved leaves a copy behind: put it where it stays before it has a key.
+//! Every type wipes its keys when it is dropped. In optimised builds, on x86-64 and aarch64, every function clears the
+//! registers, and the stack where it is known to leave secrets. A value that is moved leaves a copy behind, from which
+//! all output until the next reseed can be computed: where that matters, put it in its place and reseed it there.
 
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -68,6 +70,9 @@ compile_error!(
     "on aarch64 squall's engines need little-endian memory, and register x18, which OpenHarmony keeps for itself"
 );
 
+#[cfg(all(target_arch = "aarch64", not(target_feature = "neon")))]
+compile_error!("on aarch64 squall-drbg needs NEON");
+
 /// What the crate `squall` shares with this one. It may change in any version.
 #[doc(hidden)]
 pub mod internal {
@@ -92,6 +97,7 @@ pub mod internal {
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing {
+    pub use crate::engine::chacha20::Width;
     pub use crate::failpoint::{Failpoint, activate};
 }
 

@@ -1,7 +1,7 @@
 //! The generators behind the traits of `rand_core`.
 //!
-//! Every call is a request of its own: for a word it costs as much as for a few hundred bytes. For many words, fill a
-//! buffer.
+//! Every call is a request of its own, or several of 2^16 bytes: for a word it costs as much as for a few hundred bytes.
+//! For many words, fill a buffer. If a call fails because a reseed is required, a part of its output may be written.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -10,8 +10,8 @@ use core::marker::PhantomData;
 use zeroize::ZeroizeOnDrop;
 
 use crate::ctr_drbg::MAX_SEED_LEN;
-use crate::secret::Secret;
-use crate::{Cipher, CtrDrbg, Error, FastKeyErasure, MAX_REQUEST};
+use crate::secret::{Secret, wipe};
+use crate::{Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Error, FastKeyErasure, MAX_REQUEST};
 
 /// Entropy input for a [`CtrDrbg`] behind `rand_core`'s `SeedableRng`: `seedlen` bytes, 32 for AES-128 and 48 for
 /// AES-256. Wiped on drop.
@@ -26,6 +26,27 @@ impl<C: Cipher> Default for Seed<C> {
             bytes: Secret::zeroed(),
             cipher: PhantomData,
         }
+    }
+}
+
+impl From<[u8; 32]> for Seed<Aes128> {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self::of(bytes)
+    }
+}
+
+impl From<[u8; 48]> for Seed<Aes256> {
+    fn from(bytes: [u8; 48]) -> Self {
+        Self::of(bytes)
+    }
+}
+
+impl<C: Cipher> Seed<C> {
+    fn of<const N: usize>(mut bytes: [u8; N]) -> Self {
+        let mut seed = Self::default();
+        seed.as_mut().copy_from_slice(&bytes);
+        wipe(&mut bytes);
+        seed
     }
 }
 
@@ -70,14 +91,19 @@ trait Fill {
     }
 }
 
-impl<C: Cipher> Fill for CtrDrbg<C> {
-    type Error = Error;
+macro_rules! fill_by_requests {
+    ($($generator:ident),*) => {$(
+        impl<C: Cipher> Fill for $generator<C> {
+            type Error = Error;
 
-    fn fill(&mut self, out: &mut [u8]) -> Result<(), Error> {
-        out.chunks_mut(MAX_REQUEST)
-            .try_for_each(|part| self.generate(part, b""))
-    }
+            fn fill(&mut self, out: &mut [u8]) -> Result<(), Error> {
+                out.chunks_mut(MAX_REQUEST)
+                    .try_for_each(|part| self.generate(part, b""))
+            }
+        }
+    )*};
 }
+fill_by_requests!(CtrDrbg, CtrDrbgDf);
 
 impl Fill for FastKeyErasure {
     type Error = Infallible;
@@ -111,7 +137,7 @@ macro_rules! seedable {
 
             fn from_seed(mut seed: [u8; 32]) -> Self {
                 let generator = FastKeyErasure::new(&seed);
-                crate::secret::wipe(&mut seed);
+                wipe(&mut seed);
                 generator
             }
         }
@@ -144,6 +170,7 @@ mod version_0_10 {
         };
     }
     try_rng!([C: Cipher] CtrDrbg<C>, Error);
+    try_rng!([C: Cipher] CtrDrbgDf<C>, Error);
     try_rng!([] FastKeyErasure, Infallible);
     seedable!(rand_core);
 }
@@ -152,23 +179,28 @@ mod version_0_10 {
 mod version_0_9 {
     use super::*;
 
-    impl<C: Cipher> rand_core_09::TryRngCore for CtrDrbg<C> {
-        type Error = Error;
+    macro_rules! try_rng {
+        ($($generator:ident),*) => {$(
+            impl<C: Cipher> rand_core_09::TryRngCore for $generator<C> {
+                type Error = Error;
 
-        fn try_next_u32(&mut self) -> Result<u32, Error> {
-            self.bytes().map(u32::from_le_bytes)
-        }
+                fn try_next_u32(&mut self) -> Result<u32, Error> {
+                    self.bytes().map(u32::from_le_bytes)
+                }
 
-        fn try_next_u64(&mut self) -> Result<u64, Error> {
-            self.bytes().map(u64::from_le_bytes)
-        }
+                fn try_next_u64(&mut self) -> Result<u64, Error> {
+                    self.bytes().map(u64::from_le_bytes)
+                }
 
-        fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Error> {
-            self.fill(out)
-        }
+                fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Error> {
+                    self.fill(out)
+                }
+            }
+
+            impl<C: Cipher> rand_core_09::TryCryptoRng for $generator<C> {}
+        )*};
     }
-
-    impl<C: Cipher> rand_core_09::TryCryptoRng for CtrDrbg<C> {}
+    try_rng!(CtrDrbg, CtrDrbgDf);
 
     impl rand_core_09::RngCore for FastKeyErasure {
         fn next_u32(&mut self) -> u32 {
@@ -193,19 +225,12 @@ mod version_0_9 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Aes128, Aes256};
-
-    fn seed<C: Cipher>() -> Seed<C> {
-        let mut seed = Seed::<C>::default();
-        seed.as_mut().fill(7);
-        seed
-    }
 
     #[test]
     fn seeds_have_seedlen_bytes_and_hide_them() {
-        assert_eq!(seed::<Aes128>().clone().as_ref(), [7; 32]);
-        assert_eq!(seed::<Aes256>().clone().as_ref(), [7; 48]);
-        assert_eq!(format!("{:?}", seed::<Aes256>()), "Seed { .. }");
+        assert_eq!(Seed::<Aes128>::from([7; 32]).clone().as_ref(), [7; 32]);
+        assert_eq!(Seed::<Aes256>::from([7; 48]).clone().as_ref(), [7; 48]);
+        assert_eq!(format!("{:?}", Seed::<Aes256>::default()), "Seed { .. }");
     }
 
     /// A word, a longer one and more than a request's bytes, asked of a generator.
@@ -229,7 +254,7 @@ mod tests {
         #[cfg(feature = "rand_core")]
         {
             use rand_core::{Rng, SeedableRng, TryRng};
-            let mut drbg = CtrDrbg::<Aes256>::from_seed(seed());
+            let mut drbg = CtrDrbg::<Aes256>::from_seed([7; 48].into());
             assert_eq!(drbg.try_next_u32(), Ok(of_drbg.0));
             assert_eq!(drbg.try_next_u64(), Ok(of_drbg.1));
             assert_eq!(drbg.try_fill_bytes(&mut out), Ok(()));
@@ -239,11 +264,15 @@ mod tests {
             assert_eq!(generator.next_u64(), of_erasure.1);
             generator.fill_bytes(&mut out);
             assert!(out == of_erasure.2);
+            let df = || CtrDrbgDf::<Aes256>::instantiate(&[7; 48], b"", b"").unwrap();
+            let (mut requests, mut word) = (df(), [0; 4]);
+            requests.generate(&mut word, b"").unwrap();
+            assert_eq!(df().try_next_u32(), Ok(u32::from_le_bytes(word)));
         }
         #[cfg(feature = "rand_core_09")]
         {
             use rand_core_09::{RngCore, SeedableRng, TryRngCore};
-            let mut drbg = CtrDrbg::<Aes256>::from_seed(seed());
+            let mut drbg = CtrDrbg::<Aes256>::from_seed([7; 48].into());
             assert_eq!(drbg.try_next_u32(), Ok(of_drbg.0));
             assert_eq!(drbg.try_next_u64(), Ok(of_drbg.1));
             assert_eq!(drbg.try_fill_bytes(&mut out), Ok(()));

@@ -166,6 +166,8 @@ fn names_are_read_as_they_are_written() {
         assert_eq!(engine.to_string(), engine.name());
     }
     assert_eq!("sse".parse::<Engine>(), Err(UnknownEngine));
+    let all = "vaes512, vaes256, aesni, arm-aes, chacha20, portable";
+    assert!(UnknownEngine.to_string().ends_with(all));
 }
 
 fn the_best_engines_are_available() {

@@ -25,7 +25,8 @@
 //! `shared-library`.
 //!
 //! In a debug build squall is unoptimised too: a number takes microseconds, and a process's first draw 13 KiB of
-//! stack instead of 6. `opt-level = 2` for the package `squall` (`[profile.dev.package]`) avoids that. Erasure was tested in optimised builds only.
+//! stack instead of 6. `opt-level = 2` for the packages `squall` and `squall-drbg` (`[profile.dev.package]`) avoids that.
+//! Erasure was tested in optimised builds only.
 //!
 //! # Which function?
 //! | for | use |
@@ -195,7 +196,8 @@ pub fn status() -> Status {
 pub mod hazmat {
     pub use crate::keystream::Keystream;
     pub use squall_drbg::{
-        Aes128, Aes256, Cipher, CtrDrbg, Error as DrbgError, FastKeyErasure, MAX_REQUEST, Stores,
+        Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Error as DrbgError, FastKeyErasure,
+        MAX_REQUEST, Stores,
     };
 
     use crate::guard::{freshness, policy};

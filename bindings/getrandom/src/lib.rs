@@ -7,8 +7,8 @@
 //!
 //! The crate defines the C function `getrandom`, which other crates look for before they make the system
 //! call. Nothing has to be configured in a dynamically linked program, also with link-time optimisation. In
-//! debug builds squall is unoptimised, and slower than the system call: `opt-level = 2` for the package `squall`
-//! helps (`[profile.dev.package]`).
+//! debug builds squall is unoptimised, and slower than the system call: `opt-level = 2` for the packages
+//! `squall` and `squall-drbg` helps (`[profile.dev.package]`).
 //!
 //! # Who is reached
 //! | caller | dynamically linked (`*-linux-gnu`) | statically linked |

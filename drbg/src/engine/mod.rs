@@ -37,7 +37,10 @@ mod sealed {
 }
 
 /// A byte array that holds a key or a seed.
-pub trait Bytes: AsRef<[u8]> + AsMut<[u8]> + Copy + Default + Zeroize {}
+pub trait Bytes:
+    AsRef<[u8]> + AsMut<[u8]> + Copy + Default + Zeroize + Send + Sync + Unpin + 'static
+{
+}
 impl Bytes for [u8; 16] {}
 impl Bytes for [u8; 32] {}
 
@@ -53,7 +56,7 @@ pub trait Cipher: sealed::Sealed + Sized {
     #[doc(hidden)]
     const ROUNDS: usize;
     #[doc(hidden)]
-    type Portable: portable::BlockCipher<Self::Key>;
+    type Portable: portable::BlockCipher<Self::Key> + Send + Sync + Unpin + 'static;
     #[doc(hidden)]
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn expand(key: &Self::Key, keys: &mut cpu::RoundKeys);
@@ -296,6 +299,9 @@ pub fn xor_keystream(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out: &
 
 /// Calls `each` with parts of `out` within which the low 64 bits of the block counter do not
 /// overflow.
+///
+/// The only jump that depends on a secret, V of CTR_DRBG: a request of at most 2^12 blocks goes the rare way with a
+/// probability of 2^-52, and tells no more of V than that.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 fn without_carry(counter: u128, out: &mut [u8], mut each: impl FnMut(u128, &mut [u8])) {
@@ -337,6 +343,12 @@ mod tests {
             assert!(before.iter().any(|&byte| byte != 0), "{engine}");
             assert!(after.iter().all(|&byte| byte == 0), "{engine}");
         }
+    }
+
+    #[test]
+    fn long_requests_are_written_past_the_cache() {
+        assert_eq!(Stores::for_len(Stores::STREAMING_FROM), Stores::Streaming);
+        assert_eq!(Stores::for_len(Stores::STREAMING_FROM - 1), Stores::Cached);
     }
 
     #[test]

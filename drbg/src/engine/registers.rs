@@ -41,15 +41,29 @@ impl Drop for ClearOnReturn {
     }
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+/// Miri has no assembly.
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn clear() {}
+
+/// General registers that a call may change. x18 is among them on Linux; other systems keep it for themselves.
+#[cfg(all(target_arch = "aarch64", target_os = "linux", not(miri)))]
+macro_rules! caller_saved {
+    () => {
+        "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18"
+    };
+}
+#[cfg(all(target_arch = "aarch64", not(target_os = "linux"), not(miri)))]
+macro_rules! caller_saved {
+    () => {
+        "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17"
+    };
+}
 
 /// Clears the registers. To the compiler it is an ordinary call, across which nothing is kept in them.
 ///
 /// Writing a register of 64 or 128 bits clears the rest of it, SVE's part included (Arm ARM, "The SIMD and
 /// floating-point register file"). Of v8 to v15 the low 64 bits are the caller's (AAPCS64 section 6.1.2).
-/// x18 is any function's on Linux.
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", not(miri)))]
 #[unsafe(naked)]
 extern "C" fn clear() {
     core::arch::naked_asm!(
@@ -59,14 +73,14 @@ extern "C" fn clear() {
         ".irp n, 8, 9, 10, 11, 12, 13, 14, 15",
         "fmov d\\n, d\\n",
         ".endr",
-        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18",
+        concat!(".irp n, ", caller_saved!()),
         "mov x\\n, #0",
         ".endr",
         "ret",
     )
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline]
 fn clear() {
     use crate::cpuid::{Features, has};
@@ -84,7 +98,7 @@ fn clear() {
 }
 
 /// Clears registers by these instructions, and the caller-saved general registers.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 macro_rules! clear_by {
     ($($instruction:literal),*) => {
         core::arch::asm!(
@@ -99,7 +113,7 @@ macro_rules! clear_by {
 
 /// # Safety
 /// The CPU must have AVX-512F.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(never)]
 unsafe fn clear_avx512() {
     // SAFETY: the caller guarantees AVX-512F; every overwritten register is declared.
@@ -128,14 +142,14 @@ unsafe fn clear_avx512() {
 
 /// # Safety
 /// The CPU must have AVX.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(never)]
 unsafe fn clear_avx() {
     // SAFETY: the caller guarantees AVX; every overwritten register is declared.
     unsafe { clear_by!("vzeroall") }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(never)]
 fn clear_sse() {
     // SAFETY: SSE2 is part of x86-64; every overwritten register is declared.

@@ -55,7 +55,7 @@ pub(crate) fn keystream(key: &[u8; 32], nonce: &[u8; 12], counter: u32, out: &mu
 
 /// How many blocks are computed side by side, and with which instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Width {
+pub enum Width {
     /// 16 blocks with AVX-512F, two such batches interleaved when the request is long enough; 4 or
     /// 8 blocks with AVX-512VL when it is short.
     #[cfg(target_arch = "x86_64")]
@@ -75,7 +75,7 @@ pub(crate) enum Width {
 
 impl Width {
     /// Every width compiled in, widest first.
-    pub(crate) const ALL: &[Self] = &[
+    pub const ALL: &[Self] = &[
         #[cfg(target_arch = "x86_64")]
         Self::Avx512,
         #[cfg(target_arch = "x86_64")]
@@ -88,7 +88,7 @@ impl Width {
     ];
 
     /// Whether this processor has the instructions this width needs.
-    pub(crate) fn is_available(self) -> bool {
+    pub fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => has(Features::AVX512F.and(Features::AVX512VL)),
@@ -114,7 +114,7 @@ impl Width {
     /// # Panics
     ///
     /// If [`keystream`] would panic, or if this width is not [available](Self::is_available).
-    pub(crate) fn keystream(self, key: &[u8; 32], nonce: &[u8; 12], counter: u32, out: &mut [u8]) {
+    pub fn keystream(self, key: &[u8; 32], nonce: &[u8; 12], counter: u32, out: &mut [u8]) {
         let blocks = out.len().div_ceil(BLOCK_BYTES) as u64;
         assert!(
             blocks <= (1 << 32) - u64::from(counter),

@@ -129,6 +129,21 @@ fn rfc8439_a_1_blocks() {
     }
 }
 
+/// The last blocks that the counter can number: test 35 of Wycheproof's `chacha20_counter_test.json`. OpenSSL agrees.
+#[test]
+fn wycheproof_last_blocks() {
+    let expected = hex(
+        "032cc123482c31711f94c941af5ab1f4155784332ed5348fe79aec5ead4c06c3
+         f13c280d8cc49925e4a6a5922ec80e13a4cdfa840c70a1427a3cb699166991a5
+         ace4cd09e294d1912d4ad205d06f95d9c2f2bfcf453e8753f128765b62215f4d
+         92c74f2f626c6a640c0b1284d839ec81f1696281dafc3e684593937023b58b1d",
+    );
+    for width in available() {
+        let out = stream(width, &[0; 32], &[0; 12], u32::MAX - 1, expected.len());
+        assert_eq!(out, expected, "{width:?}");
+    }
+}
+
 /// Covers every length, at mostly unaligned addresses, and checks that only the slice is written.
 #[test]
 fn widths_agree_at_every_length() {

@@ -13,9 +13,9 @@ pub(in crate::engine) fn expand(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHED
     // SAFETY: zeros are a valid vector.
     let mut keys: RoundKeys = unsafe { core::mem::zeroed() };
     super::schedule::expand_256(key, &mut keys);
-    for (place, key) in schedule.as_chunks_mut::<BLOCK>().0.iter_mut().zip(keys) {
+    for (place, key) in schedule.as_chunks_mut::<BLOCK>().0.iter_mut().zip(&keys) {
         // SAFETY: a vector is 16 bytes, any of them valid.
-        *place = unsafe { core::mem::transmute::<__m128i, [u8; BLOCK]>(key) };
+        *place = unsafe { core::mem::transmute::<__m128i, [u8; BLOCK]>(*key) };
     }
     zeroize::Zeroize::zeroize(&mut keys);
 }
