@@ -243,45 +243,37 @@ mod tests {
     }
 
     /// Words are little-endian, whatever the CPU; a long output is several requests of the generator.
-    #[test]
-    fn traits_return_what_requests_return() {
-        let mut out = vec![0; MAX_REQUEST + 1];
-        let mut drbg = CtrDrbg::<Aes256>::instantiate(&[7; 48], b"").unwrap();
-        let of_drbg = expected(|out| drbg.generate(out, b"").unwrap());
-        let mut generator = FastKeyErasure::new(&[7; 32]);
-        let of_erasure = expected(|out| generator.generate(out, b"").unwrap());
+    macro_rules! traits_return_what_requests_return {
+        ($name:ident: $rand_core:ident, $($names:tt)*) => {
+            #[test]
+            fn $name() {
+                use $rand_core::{SeedableRng, $($names)*};
 
-        #[cfg(feature = "rand_core")]
-        {
-            use rand_core::{Rng, SeedableRng, TryRng};
-            let mut drbg = CtrDrbg::<Aes256>::from_seed([7; 48].into());
-            assert_eq!(drbg.try_next_u32(), Ok(of_drbg.0));
-            assert_eq!(drbg.try_next_u64(), Ok(of_drbg.1));
-            assert_eq!(drbg.try_fill_bytes(&mut out), Ok(()));
-            assert!(out == of_drbg.2);
-            let mut generator = FastKeyErasure::from_seed([7; 32]);
-            assert_eq!(generator.next_u32(), of_erasure.0);
-            assert_eq!(generator.next_u64(), of_erasure.1);
-            generator.fill_bytes(&mut out);
-            assert!(out == of_erasure.2);
-            let df = || CtrDrbgDf::<Aes256>::instantiate(&[7; 48], b"", b"").unwrap();
-            let (mut requests, mut word) = (df(), [0; 4]);
-            requests.generate(&mut word, b"").unwrap();
-            assert_eq!(df().try_next_u32(), Ok(u32::from_le_bytes(word)));
-        }
-        #[cfg(feature = "rand_core_09")]
-        {
-            use rand_core_09::{RngCore, SeedableRng, TryRngCore};
-            let mut drbg = CtrDrbg::<Aes256>::from_seed([7; 48].into());
-            assert_eq!(drbg.try_next_u32(), Ok(of_drbg.0));
-            assert_eq!(drbg.try_next_u64(), Ok(of_drbg.1));
-            assert_eq!(drbg.try_fill_bytes(&mut out), Ok(()));
-            assert!(out == of_drbg.2);
-            let mut generator = FastKeyErasure::from_seed([7; 32]);
-            assert_eq!(generator.next_u32(), of_erasure.0);
-            assert_eq!(generator.next_u64(), of_erasure.1);
-            generator.fill_bytes(&mut out);
-            assert!(out == of_erasure.2);
-        }
+                let mut out = vec![0; MAX_REQUEST + 1];
+                let mut drbg = CtrDrbg::<Aes256>::instantiate(&[7; 48], b"").unwrap();
+                let (word, longer, long) = expected(|out| drbg.generate(out, b"").unwrap());
+                let mut drbg = CtrDrbg::<Aes256>::from_seed([7; 48].into());
+                assert_eq!(drbg.try_next_u32(), Ok(word));
+                assert_eq!(drbg.try_next_u64(), Ok(longer));
+                assert_eq!(drbg.try_fill_bytes(&mut out), Ok(()));
+                assert!(out == long);
+
+                let df = || CtrDrbgDf::<Aes256>::instantiate(&[7; 48], b"", b"").unwrap();
+                let (word, ..) = expected(|out| df().generate(out, b"").unwrap());
+                assert_eq!(df().try_next_u32(), Ok(word));
+
+                let mut generator = FastKeyErasure::new(&[7; 32]);
+                let (word, longer, long) = expected(|out| generator.generate(out, b"").unwrap());
+                let mut generator = FastKeyErasure::from_seed([7; 32]);
+                assert_eq!(generator.next_u32(), word);
+                assert_eq!(generator.next_u64(), longer);
+                generator.fill_bytes(&mut out);
+                assert!(out == long);
+            }
+        };
     }
+    #[cfg(feature = "rand_core")]
+    traits_return_what_requests_return!(of_version_0_10: rand_core, Rng, TryRng);
+    #[cfg(feature = "rand_core_09")]
+    traits_return_what_requests_return!(of_version_0_9: rand_core_09, RngCore, TryRngCore);
 }
