@@ -22,7 +22,9 @@ mod check {
         BLOCK, CACHED_SCHEDULE_LEN, cache_schedule, can_cache_schedules, xor_keystream,
     };
     use squall_drbg::testing::Width;
-    use squall_drbg::{Aes128, Aes256, Cipher, CtrDrbg, Engine, FastKeyErasure, Keystream, Stores};
+    use squall_drbg::{
+        Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Engine, FastKeyErasure, Keystream, Stores,
+    };
 
     /// Lengths that take every batch of every engine, and end within a block.
     const LENGTHS: [usize; 9] = [1, 16, 17, 64, 100, 255, 512, 1500, 5000];
@@ -99,6 +101,13 @@ mod check {
             assert_undefined(&out);
             drbg.reseed(seed, input).unwrap();
             drbg.generate(&mut out, input).unwrap();
+            assert_undefined(&out);
+        }
+        let mut drbg = CtrDrbgDf::<C>::instantiate_on(engine, seed, input, input).unwrap();
+        for len in LENGTHS {
+            let mut out = vec![0; len];
+            drbg.generate(&mut out, input).unwrap();
+            drbg.reseed(seed, &input[..5]).unwrap();
             assert_undefined(&out);
         }
     }

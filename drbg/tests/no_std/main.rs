@@ -8,7 +8,7 @@ use core::arch::{asm, naked_asm};
 
 use squall_drbg::{Aes256, CtrDrbg};
 
-/// The first entropy and output for AES-256 in `vectors/ctr_drbg_no_df.json`.
+/// The entry of `vectors/ctr_drbg_no_df.json` with this entropy, and its output.
 #[rustfmt::skip]
 const ENTROPY: [u8; 48] = [
     0xe4, 0xbf, 0x9e, 0xdc, 0x2a, 0x80, 0xb8, 0x2b, 0x9c, 0xed, 0xcf, 0xc2, 0x4a, 0xad, 0xcc, 0x1c,
