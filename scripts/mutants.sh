@@ -10,7 +10,7 @@ command -v cargo-mutants > /dev/null || {
     echo "mutants.sh: cargo-mutants is not installed: run cargo install cargo-mutants --locked" >&2
     exit 1
 }
-[ $# -gt 0 ] || set -- drbg/src/{ctr_drbg,error,fast_key_erasure,secret}.rs drbg/src/engine/{choice,mod,portable}.rs \
+[ $# -gt 0 ] || set -- drbg/src/{ctr_drbg,ctr_drbg_df,error,fast_key_erasure,rng,secret}.rs drbg/src/engine/{choice,mod,portable}.rs \
     'drbg/src/engine/chacha20/**' squall/src/thread_generator.rs squall/src/{guard,thread_generator}/'**' \
     squall/src/entropy/{cpu,hash,health,input,kernel,machine,mod,whirlwind}.rs 'squall/src/entropy/whirlwind/**'
 
