@@ -319,6 +319,17 @@ mod tests {
         assert_eq!(drbg.reseed_counter(), 1);
     }
 
+    #[test]
+    fn the_longest_request_is_served_with_prediction_resistance() {
+        let mut out = vec![0; MAX_REQUEST];
+        let mut drbg = CtrDrbg::<Aes256>::instantiate(&[7; 48], b"").unwrap();
+        let served = drbg.generate_with_prediction_resistance(&mut out, &[9; 48], b"");
+        assert_eq!(served, Ok(()));
+        let mut drbg = CtrDrbgDf::<Aes256>::instantiate(&[7; 48], b"", b"").unwrap();
+        let served = drbg.generate_with_prediction_resistance(&mut out, &[9; 32], b"");
+        assert_eq!(served, Ok(()));
+    }
+
     /// The stack below the caller's frame.
     #[inline(never)]
     fn copy_stack_below(copy: &mut [u8]) {
