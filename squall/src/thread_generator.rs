@@ -62,8 +62,14 @@ const REFILL_PIECE: usize = 512;
 const REFILL_INPUT_INTERVAL: u64 = 0x1_0000;
 
 /// Bytes of stack that generating may leave secrets on: additional input, counters, spilled
-/// registers. aarch64 has larger frames, and signal stacks of 16 KiB.
-const GENERATING_STACK: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 } << 10;
+/// registers. Debug builds have larger frames, and so has aarch64, whose signal stacks have 16 KiB.
+const GENERATING_STACK: usize = if cfg!(target_arch = "aarch64") {
+    4
+} else if cfg!(debug_assertions) {
+    3
+} else {
+    2
+} << 10;
 
 /// Bytes of stack that seeding may leave secrets on: SHA-512 works deeper, and leaves single words there.
 /// Rust gives signal handlers 8 KiB, of which the kernel takes up to 3.6 for AVX-512's registers.
