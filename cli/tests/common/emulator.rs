@@ -28,6 +28,8 @@ pub struct Emulator {
     ours: File,
     theirs: OwnedFd,
     parser: Parser,
+    /// All that was written, also what was soon drawn over.
+    written: Vec<u8>,
     has_input: bool,
 }
 
@@ -38,6 +40,7 @@ impl Emulator {
             ours,
             theirs,
             parser: Parser::new(lines, columns, 0),
+            written: Vec::new(),
             has_input: true,
         };
         emulator.set_size(lines, columns);
@@ -102,6 +105,17 @@ impl Emulator {
                 return shown;
             }
             assert!(started.elapsed() < DEADLINE, "the screen is:\n{shown}");
+            self.takes_more(20);
+        }
+    }
+
+    /// Waits until `words` were on the screen, if only for a moment.
+    #[track_caller]
+    pub fn wait_until_written(&mut self, words: &str) {
+        let started = Instant::now();
+        let words = words.as_bytes();
+        while !self.written.windows(words.len()).any(|seen| seen == words) {
+            assert!(started.elapsed() < DEADLINE, "it was never there");
             self.takes_more(20);
         }
     }
@@ -184,6 +198,7 @@ impl Emulator {
             true => {
                 let length = self.ours.read(&mut bytes).unwrap_or(0);
                 self.parser.process(&bytes[..length]);
+                self.written.extend(&bytes[..length]);
                 length > 0
             }
             false => false,
