@@ -5,9 +5,9 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use squall_drbg::{Aes128, Aes256, CtrDrbg, Error, FastKeyErasure, MAX_REQUEST};
+use squall_drbg::{Aes128, Aes256, CtrDrbg, FastKeyErasure, MAX_REQUEST};
 use squall_fuzz::ctr::Reference;
-use squall_fuzz::drbg::{SlowCtrDrbg, SlowFastKeyErasure};
+use squall_fuzz::drbg::{SlowCtrDrbg, SlowFastKeyErasure, generated};
 use squall_fuzz::{Material, aes_engines};
 
 /// Requests that are run: more cost time and reach nothing new.
@@ -47,24 +47,6 @@ struct Session {
     entropy: Material,
     personalization: Material,
     requests: Vec<Request>,
-}
-
-/// Bytes no generator may touch when it returns an error.
-const UNTOUCHED: u8 = 0x5a;
-
-fn generated(
-    len: usize,
-    generate: impl FnOnce(&mut [u8]) -> Result<(), Error>,
-) -> Result<Vec<u8>, Error> {
-    let mut out = vec![UNTOUCHED; len];
-    let result = generate(&mut out);
-    if result.is_err() {
-        assert!(
-            out.iter().all(|&byte| byte == UNTOUCHED),
-            "written on error"
-        );
-    }
-    result.map(|()| out)
 }
 
 /// The slow generator and that of every engine, in the same state.

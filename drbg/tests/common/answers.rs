@@ -27,3 +27,9 @@ pub fn array<const N: usize>(entry: &Value, field: &str) -> [u8; N] {
         .try_into()
         .unwrap_or_else(|_| panic!("{field} is not {N} bytes"))
 }
+
+/// Other digits of the same length.
+pub fn changed(digits: &str) -> String {
+    let last = if digits.ends_with('0') { '1' } else { '0' };
+    format!("{}{last}", &digits[..digits.len() - 1])
+}
