@@ -70,7 +70,7 @@ impl<C: Cipher> CtrDrbg<C> {
     ) -> Result<Self, Error> {
         let _clear = registers::clear_on_return();
         let mut drbg = Self::unseeded(engine)?;
-        drbg.reseed(entropy, personalization)?;
+        drbg.reseed_from(entropy, personalization)?;
         Ok(drbg)
     }
 
@@ -94,13 +94,19 @@ impl<C: Cipher> CtrDrbg<C> {
     /// # Errors
     /// [`Error::EntropyLength`], [`Error::InputTooLong`]; the state is unchanged then.
     pub fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
+        let _clear = registers::clear_on_return();
+        self.reseed_from(entropy, additional)
+    }
+
+    /// [`CtrDrbg::reseed`]. The caller clears the registers.
+    #[inline]
+    fn reseed_from(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
         if entropy.len() != C::SEED_LEN {
             return Err(Error::EntropyLength {
                 required: C::SEED_LEN,
                 given: entropy.len(),
             });
         }
-        let _clear = registers::clear_on_return();
         let mut seed_material = Secret::zeroed();
         pad::<C>(additional, &mut seed_material)?;
         for (s, e) in seed_material.iter_mut().zip(entropy) {
@@ -141,11 +147,21 @@ impl<C: Cipher> CtrDrbg<C> {
         entropy: &[u8],
         additional: &[u8],
     ) -> Result<(), Error> {
+        self.generate_after(out, |drbg| drbg.reseed_from(entropy, additional))
+    }
+
+    /// Generates without additional input after `reseed`, which fails only if it changes nothing. Both variants have
+    /// this in common.
+    pub(crate) fn generate_after(
+        &mut self,
+        out: &mut [u8],
+        reseed: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         if out.len() > MAX_REQUEST {
             return Err(Error::RequestTooLong { given: out.len() });
         }
         let _clear = registers::clear_on_return();
-        self.reseed(entropy, additional)?;
+        reseed(self)?;
         self.generate_with(out, b"", Stores::Cached)
     }
 

@@ -9,7 +9,7 @@ use core::fmt;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::Error;
-use crate::ctr_drbg::{CtrDrbg, MAX_REQUEST, MAX_SEED_LEN};
+use crate::ctr_drbg::{CtrDrbg, MAX_SEED_LEN};
 use crate::engine::{BLOCK, Cipher, Engine, ExpandedKey, Stores, registers};
 use crate::secret::{Secret, wiping_stack};
 
@@ -82,10 +82,9 @@ impl<C: Cipher> CtrDrbgDf<C> {
         personalization: &[u8],
     ) -> Result<Self, Error> {
         let _clear = registers::clear_on_return();
-        let core = CtrDrbg::unseeded(engine)?;
-        let mut drbg = CtrDrbgDf { core };
-        drbg.seed(entropy, &[entropy, nonce, personalization])?;
-        Ok(drbg)
+        let mut core = CtrDrbg::unseeded(engine)?;
+        seed(&mut core, entropy, &[entropy, nonce, personalization])?;
+        Ok(CtrDrbgDf { core })
     }
 
     /// Mixes fresh entropy into the state (section 10.2.1.4.2). `additional` may be empty.
@@ -94,7 +93,7 @@ impl<C: Cipher> CtrDrbgDf<C> {
     /// [`Error::EntropyTooShort`], [`Error::InputTooLong`]; the state is unchanged then.
     pub fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
         let _clear = registers::clear_on_return();
-        self.seed(entropy, &[entropy, additional])
+        seed(&mut self.core, entropy, &[entropy, additional])
     }
 
     /// Fills `out`, at most 2^16 bytes, after mixing in `additional`, which may be empty (section 10.2.1.5.2).
@@ -125,32 +124,28 @@ impl<C: Cipher> CtrDrbgDf<C> {
         entropy: &[u8],
         additional: &[u8],
     ) -> Result<(), Error> {
-        if out.len() > MAX_REQUEST {
-            return Err(Error::RequestTooLong { given: out.len() });
-        }
-        let _clear = registers::clear_on_return();
-        self.seed(entropy, &[entropy, additional])?;
-        self.core.generate_with(out, b"", Stores::Cached)
+        self.core
+            .generate_after(out, |core| seed(core, entropy, &[entropy, additional]))
     }
 
     /// The reseed counter: 1 after a reseed, and one more after each request. After 2^48 requests, `generate` is refused.
     pub fn reseed_counter(&self) -> u64 {
         self.core.reseed_counter()
     }
+}
 
-    /// Derives a seed from `inputs`, `entropy` among them, and updates the state with it.
-    fn seed(&mut self, entropy: &[u8], inputs: &[&[u8]]) -> Result<(), Error> {
-        if entropy.len() < C::KEY_LEN {
-            return Err(Error::EntropyTooShort {
-                required: C::KEY_LEN,
-                given: entropy.len(),
-            });
-        }
-        let mut seed = Secret::zeroed();
-        block_cipher_df::<C>(self.core.engine(), inputs, &mut seed)?;
-        self.core.reseed_with(&seed);
-        Ok(())
+/// Derives a seed from `inputs`, `entropy` among them, and updates the state with it. The caller clears the registers.
+fn seed<C: Cipher>(core: &mut CtrDrbg<C>, entropy: &[u8], inputs: &[&[u8]]) -> Result<(), Error> {
+    if entropy.len() < C::KEY_LEN {
+        return Err(Error::EntropyTooShort {
+            required: C::KEY_LEN,
+            given: entropy.len(),
+        });
     }
+    let mut seed = Secret::zeroed();
+    block_cipher_df::<C>(core.engine(), inputs, &mut seed)?;
+    core.reseed_with(&seed);
+    Ok(())
 }
 
 // The core wipes itself.
@@ -286,6 +281,7 @@ fn encrypt<C: Cipher>(expanded: &ExpandedKey<C>, block: &[u8], out: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ctr_drbg::MAX_REQUEST;
     use crate::engine::{Aes128, Aes256};
     use crate::secret::{in_separate_frame, wipe_stack_below};
 

@@ -144,7 +144,9 @@ impl<C: Cipher> Keystream<C> {
     /// # Errors
     /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES.
     pub fn new(key: &C::Key, engine: Engine) -> Result<Self, Error> {
-        let mut keystream = Self::unkeyed(engine)?;
+        let mut keystream = Keystream {
+            key: ExpandedKey::for_engine(engine)?,
+        };
         keystream.set_key(key);
         Ok(keystream)
     }
