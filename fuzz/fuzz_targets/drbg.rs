@@ -3,11 +3,13 @@
 
 #![no_main]
 
+use std::fmt::Debug;
+
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use squall_drbg::{Aes128, Aes256, CtrDrbg, FastKeyErasure, MAX_REQUEST};
+use squall_drbg::{Aes128, Aes256, CtrDrbg, CtrDrbgDf, Engine, Error, FastKeyErasure, MAX_REQUEST};
 use squall_fuzz::ctr::Reference;
-use squall_fuzz::drbg::{SlowCtrDrbg, SlowFastKeyErasure, generated};
+use squall_fuzz::drbg::{SlowCtrDrbg, SlowCtrDrbgDf, SlowFastKeyErasure, generated};
 use squall_fuzz::{Material, aes_engines};
 
 /// Requests that are run: more cost time and reach nothing new.
@@ -17,6 +19,8 @@ const MOST_REQUESTS: usize = 12;
 enum Generator {
     Aes128,
     Aes256,
+    Aes128Df,
+    Aes256Df,
     ChaCha20,
 }
 
@@ -36,33 +40,91 @@ impl Len {
 
 #[derive(Arbitrary, Debug)]
 enum Request {
-    Instantiate(Material, Material),
+    Instantiate(Material, Material, Material),
     Reseed(Material, Material),
     Generate(Len, Material),
+    GenerateWithPredictionResistance(Len, Material, Material),
 }
 
 #[derive(Arbitrary, Debug)]
 struct Session {
     generator: Generator,
     entropy: Material,
+    nonce: Material,
     personalization: Material,
     requests: Vec<Request>,
 }
 
-/// The slow generator and that of every engine, in the same state.
-struct All<C: Reference> {
-    slow: SlowCtrDrbg<C>,
-    fast: Vec<CtrDrbg<C>>,
+type Output = Result<Vec<u8>, Error>;
+
+/// What a generator and the slow one that checks it have in common.
+trait Drbg: Sized {
+    fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error>;
+    fn generate(&mut self, len: usize, additional: &[u8]) -> Output;
+    /// The slow generators do it in the standard's steps.
+    fn generate_with_prediction_resistance(
+        &mut self,
+        len: usize,
+        entropy: &[u8],
+        additional: &[u8],
+    ) -> Output {
+        // The length is checked first: a refused request changes nothing.
+        if len > MAX_REQUEST {
+            return Err(Error::RequestTooLong { given: len });
+        }
+        self.reseed(entropy, additional)?;
+        self.generate(len, b"")
+    }
 }
 
-impl<C: Reference> All<C> {
+macro_rules! drbg {
+    ($fast:ident, $slow:ident) => {
+        impl<C: Reference> Drbg for $fast<C> {
+            fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
+                self.reseed(entropy, additional)
+            }
+            fn generate(&mut self, len: usize, additional: &[u8]) -> Output {
+                generated(len, |out| self.generate(out, additional))
+            }
+            fn generate_with_prediction_resistance(
+                &mut self,
+                len: usize,
+                entropy: &[u8],
+                additional: &[u8],
+            ) -> Output {
+                generated(len, |out| {
+                    self.generate_with_prediction_resistance(out, entropy, additional)
+                })
+            }
+        }
+        impl<C: Reference> Drbg for $slow<C> {
+            fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
+                self.reseed(entropy, additional)
+            }
+            fn generate(&mut self, len: usize, additional: &[u8]) -> Output {
+                self.generate(len, additional)
+            }
+        }
+    };
+}
+drbg!(CtrDrbg, SlowCtrDrbg);
+drbg!(CtrDrbgDf, SlowCtrDrbgDf);
+
+/// The slow generator and that of every engine, in the same state.
+struct All<F, S> {
+    slow: S,
+    fast: Vec<F>,
+}
+
+impl<F: Drbg + Debug, S: Drbg> All<F, S> {
     /// None if the input is refused, by all alike.
-    fn instantiate(entropy: &Material, personalization: &Material) -> Option<Self> {
-        let (entropy, personalization) = (input::<C>(entropy), input::<C>(personalization));
-        let slow = SlowCtrDrbg::instantiate(entropy, personalization);
+    fn instantiate(
+        slow: Result<S, Error>,
+        instantiate_on: impl Fn(Engine) -> Result<F, Error>,
+    ) -> Option<Self> {
         let mut fast = Vec::new();
         for engine in aes_engines() {
-            let drbg = CtrDrbg::instantiate_on(engine, entropy, personalization);
+            let drbg = instantiate_on(engine);
             assert_eq!(drbg.as_ref().err(), slow.as_ref().err(), "{engine}");
             fast.extend(drbg);
         }
@@ -72,41 +134,70 @@ impl<C: Reference> All<C> {
         })
     }
 
-    fn reseed(&mut self, entropy: &Material, additional: &Material) {
-        let (entropy, additional) = (input::<C>(entropy), input::<C>(additional));
-        let expected = self.slow.reseed(entropy, additional);
+    /// All serve the request alike. A reseed is a request for no bytes.
+    fn ask(&mut self, request: &Request, input_len: usize) {
+        let expected = served(&mut self.slow, request, input_len);
         for drbg in &mut self.fast {
-            assert_eq!(drbg.reseed(entropy, additional), expected, "{drbg:?}");
-        }
-    }
-
-    fn generate(&mut self, len: usize, additional: &Material) {
-        let additional = input::<C>(additional);
-        let expected = self.slow.generate(len, additional);
-        for drbg in &mut self.fast {
-            let out = generated(len, |out| drbg.generate(out, additional));
-            assert!(out == expected, "{drbg:?}");
+            assert!(served(drbg, request, input_len) == expected, "{drbg:?}");
         }
     }
 }
 
-fn input<C: Reference>(material: &Material) -> &[u8] {
-    material.get(C::SEED_LEN)
+fn served(drbg: &mut impl Drbg, request: &Request, input_len: usize) -> Output {
+    match request {
+        Request::Instantiate(..) => unreachable!("the caller makes new generators"),
+        Request::Reseed(entropy, additional) => drbg
+            .reseed(entropy.get(input_len), additional.get(input_len))
+            .map(|()| Vec::new()),
+        Request::Generate(len, additional) => drbg.generate(len.get(), additional.get(input_len)),
+        Request::GenerateWithPredictionResistance(len, entropy, additional) => drbg
+            .generate_with_prediction_resistance(
+                len.get(),
+                entropy.get(input_len),
+                additional.get(input_len),
+            ),
+    }
+}
+
+/// Asks the generators that `instantiate` makes of entropy, nonce and personalization string.
+fn check<F: Drbg + Debug, S: Drbg>(
+    session: &Session,
+    input_len: usize,
+    instantiate: impl Fn(&[u8], &[u8], &[u8]) -> Option<All<F, S>>,
+) {
+    let instantiate = |entropy: &Material, nonce: &Material, personalization: &Material| {
+        let [entropy, nonce, personalization] =
+            [entropy, nonce, personalization].map(|input| input.get(input_len));
+        instantiate(entropy, nonce, personalization)
+    };
+    let mut all = instantiate(&session.entropy, &session.nonce, &session.personalization);
+    for request in session.requests.iter().take(MOST_REQUESTS) {
+        match (request, &mut all) {
+            (Request::Instantiate(entropy, nonce, personalization), _) => {
+                all = instantiate(entropy, nonce, personalization).or(all);
+            }
+            (_, Some(all)) => all.ask(request, input_len),
+            (_, None) => {}
+        }
+    }
 }
 
 fn check_ctr_drbg<C: Reference>(session: &Session) {
-    let Some(mut all) = All::<C>::instantiate(&session.entropy, &session.personalization) else {
-        return;
-    };
-    for request in session.requests.iter().take(MOST_REQUESTS) {
-        match request {
-            Request::Instantiate(entropy, personalization) => {
-                all = All::instantiate(entropy, personalization).unwrap_or(all);
-            }
-            Request::Reseed(entropy, additional) => all.reseed(entropy, additional),
-            Request::Generate(len, additional) => all.generate(len.get(), additional),
-        }
-    }
+    check(session, C::SEED_LEN, |entropy, _, personalization| {
+        All::instantiate(
+            SlowCtrDrbg::<C>::instantiate(entropy, personalization),
+            |engine| CtrDrbg::<C>::instantiate_on(engine, entropy, personalization),
+        )
+    });
+}
+
+fn check_ctr_drbg_df<C: Reference>(session: &Session) {
+    check(session, C::KEY_LEN, |entropy, nonce, personalization| {
+        let slow = SlowCtrDrbgDf::<C>::instantiate(entropy, nonce, personalization);
+        All::instantiate(slow, |engine| {
+            CtrDrbgDf::<C>::instantiate_on(engine, entropy, nonce, personalization)
+        })
+    });
 }
 
 fn check_fast_key_erasure(session: &Session) {
@@ -115,7 +206,7 @@ fn check_fast_key_erasure(session: &Session) {
     let mut slow = SlowFastKeyErasure::new(key);
     for request in session.requests.iter().take(MOST_REQUESTS) {
         match request {
-            Request::Instantiate(entropy, _) => {
+            Request::Instantiate(entropy, ..) => {
                 key = entropy.key();
                 (fast, slow) = (FastKeyErasure::new(&key), SlowFastKeyErasure::new(key));
             }
@@ -123,7 +214,8 @@ fn check_fast_key_erasure(session: &Session) {
                 fast.reseed(&entropy.key());
                 slow.reseed(&entropy.key());
             }
-            Request::Generate(len, additional) => {
+            Request::Generate(len, additional)
+            | Request::GenerateWithPredictionResistance(len, additional, _) => {
                 let additional = additional.get(32);
                 let out = generated(len.get(), |out| fast.generate(out, additional));
                 assert!(out == slow.generate(len.get(), additional));
@@ -135,5 +227,7 @@ fn check_fast_key_erasure(session: &Session) {
 fuzz_target!(|session: Session| match session.generator {
     Generator::Aes128 => check_ctr_drbg::<Aes128>(&session),
     Generator::Aes256 => check_ctr_drbg::<Aes256>(&session),
+    Generator::Aes128Df => check_ctr_drbg_df::<Aes128>(&session),
+    Generator::Aes256Df => check_ctr_drbg_df::<Aes256>(&session),
     Generator::ChaCha20 => check_fast_key_erasure(&session),
 });
