@@ -9,8 +9,8 @@ use core::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
-use crate::engine::{BLOCK, Cipher, Engine, ExpandedKey, Stores, registers};
-use crate::secret::{Secret, wipe};
+use crate::engine::{Aes256, BLOCK, Cipher, Engine, ExpandedKey, Stores, registers};
+use crate::secret::{Secret, State, wipe};
 
 /// Maximum number of bytes per request: 2^19 bits (SP 800-90A table 3).
 pub const MAX_REQUEST: usize = 1 << 16;
@@ -176,9 +176,8 @@ impl<C: Cipher> CtrDrbg<C> {
     }
 
     /// [`CtrDrbg::generate`] with a choice of stores. The caller clears the registers.
-    #[doc(hidden)]
     #[inline]
-    pub fn generate_with(
+    pub(crate) fn generate_with(
         &mut self,
         out: &mut [u8],
         additional: &[u8],
@@ -262,8 +261,8 @@ fn pad<C: Cipher>(input: &[u8], place: &mut Secret<MAX_SEED_LEN>) -> Result<(), 
     Ok(())
 }
 
-/// Key and V as bytes, so that a generator can be kept in memory of the caller's choice.
-impl CtrDrbg<crate::engine::Aes256> {
+impl CtrDrbg<Aes256> {
+    /// The generator that [`State::store`] stored.
     #[doc(hidden)]
     #[inline]
     pub fn from_state(engine: Engine, state: &[u8; MAX_SEED_LEN]) -> Self {
@@ -278,10 +277,11 @@ impl CtrDrbg<crate::engine::Aes256> {
             engine,
         }
     }
+}
 
-    #[doc(hidden)]
+impl State<MAX_SEED_LEN> for CtrDrbg<Aes256> {
     #[inline]
-    pub fn store(&self, state: &mut [u8; MAX_SEED_LEN]) {
+    fn store(&self, state: &mut [u8; MAX_SEED_LEN]) {
         let (key, v) = state.split_at_mut(self.key.len());
         key.copy_from_slice(&self.key);
         v.copy_from_slice(&self.v.to_be_bytes());
@@ -308,7 +308,7 @@ impl<C: Cipher> fmt::Debug for CtrDrbg<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Aes128, Aes256};
+    use crate::engine::Aes128;
     use crate::secret::tests::around_drop;
 
     fn state(drbg: &CtrDrbg<Aes256>) -> [u8; MAX_SEED_LEN] {

@@ -9,7 +9,7 @@ use core::fmt;
 use zeroize::ZeroizeOnDrop;
 
 use crate::engine::{chacha20, registers};
-use crate::secret::{Secret, wipe};
+use crate::secret::{Secret, State, wipe};
 use crate::{Error, MAX_REQUEST};
 
 const KEY_LEN: usize = 32;
@@ -90,10 +90,12 @@ impl FastKeyErasure {
         }
         self.key.copy_from_slice(&next[..]);
     }
+}
 
-    #[doc(hidden)]
-    pub fn key(&self) -> &[u8; KEY_LEN] {
-        &self.key
+impl State<KEY_LEN> for FastKeyErasure {
+    #[inline]
+    fn store(&self, state: &mut [u8; KEY_LEN]) {
+        *state = self.key;
     }
 }
 
@@ -121,7 +123,9 @@ mod tests {
     fn a_generator_is_restored_from_its_key() {
         let mut generator = FastKeyErasure::new(&[7; KEY_LEN]);
         generator.generate(&mut [0; 100], &[]).unwrap();
-        let mut copy = FastKeyErasure::new(generator.key());
+        let mut key = [0; KEY_LEN];
+        generator.store(&mut key);
+        let mut copy = FastKeyErasure::new(&key);
         let [mut next, mut of_copy] = [[0; 100]; 2];
         generator.generate(&mut next, &[]).unwrap();
         copy.generate(&mut of_copy, &[]).unwrap();

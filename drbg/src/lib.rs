@@ -90,7 +90,9 @@ pub mod internal {
     pub mod cpuid {
         pub use crate::cpuid::{Features, cpuid, has};
     }
-    pub use crate::secret::{Secret, in_separate_frame, wipe, wipe_stack_below, wiping_stack};
+    pub use crate::secret::{
+        Secret, State, in_separate_frame, wipe, wipe_stack_below, wiping_stack,
+    };
 }
 
 /// Switches for tests; needs the feature `testing`.

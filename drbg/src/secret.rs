@@ -56,6 +56,13 @@ pub fn wipe_stack_below<const N: usize>() {
     }
 }
 
+/// A generator's state as `N` bytes, for the crate `squall`, which keeps it in memory of its own. Methods of the generators
+/// would be called by accident: who has the bytes has the output.
+pub trait State<const N: usize> {
+    /// Copies the state to `state`. The copy is not wiped.
+    fn store(&self, state: &mut [u8; N]);
+}
+
 /// `N` bytes, wiped on drop.
 #[allow(missing_debug_implementations, reason = "secrets are never printed")]
 pub struct Secret<const N: usize>([u8; N]);

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use crate::Error;
 use crate::entropy::{SEED_LEN, Seed};
 use crate::guard::page::{Page, STATE_LEN};
-use squall_drbg::internal::{BLOCK, Secret};
+use squall_drbg::internal::{BLOCK, Secret, State};
 use squall_drbg::{Aes256, CtrDrbg, Engine, FastKeyErasure, MAX_REQUEST, Stores};
 
 const KEY_LEN: usize = 32;
@@ -52,7 +52,12 @@ impl Generator {
         work(&mut generator);
         match &generator {
             Generator::Aes(drbg) => drbg.store(state),
-            Generator::ChaCha(generator) => state[..KEY_LEN].copy_from_slice(generator.key()),
+            Generator::ChaCha(generator) => {
+                let (key, _) = state
+                    .split_first_chunk_mut()
+                    .expect("a state begins with a key");
+                generator.store(key);
+            }
         }
     }
 
