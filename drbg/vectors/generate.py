@@ -47,6 +47,30 @@ SP_800_38A = [
     ),
 ]
 
+# usnistgov/ACVP-Server, gen-val/json-files/ACVP-AES-CTR-1.0: key, counter, plaintext XOR ciphertext.
+ACVP_AES_CTR = [
+    (
+        "ACVP-AES-CTR test case 100",
+        "4454dd4f54f7777a561cb61800643b93",
+        "dbd958ab4babe782785b507200000001",
+        "70bc5ae2873f5eb641af0503359727a4e79b8525a05d6fb9ebf5974684b33aabd92a77d55fb6b75b88c6658e33c472f9"
+        "1e7cf907aca77d0d23e5ff36c4cf837ade6a0a4711961fc2ecdd1026c8c2eb675f853463e931e3d63a2b865493ba0ded"
+        "4732faa3b6316f799657193bccfa5231e589d72c2b8e701fe44cd6d4d031df7f4baee41ae997839f41ef31fa9d92c98d"
+        "7347f2e182ad4471e5faf6de92dc8aaf8b1364cfaca05b06115c012ab59d61c6de1dd142a7a5fa8fd06bdb0a74a76d9a"
+        "86175658d3f13c965aa670ccea9fd90e7aa341599f50c485543825a8c802815910c7b7e927e1e786e3c73739451d5d76",
+    ),
+    (
+        "ACVP-AES-CTR test case 150",
+        "12a02f13a9337e6803d0d05cb0f6290c1bcaaa50140c50a001ac195f5cda735e",
+        "9189041578d7b025b0469c6200000001",
+        "90c5dce65156be8e82b9596c251a45720b8b41caaa50a84d3e2b88f774fb325887892418729d8bac39f2605e26e395bd"
+        "617fed37c197e7e48b8c0047181f2ed29bd7cf2b4f3563cccaff274697520e3e50ec457bfd96ba47032f22291567a819"
+        "911a55af27b31a3569502612ca281425042c01a6473f74020aa090f7bafbbcd9d066dfd58bb34fe71e774114ba270843"
+        "7623951644c3921fc33fdca26157ca4d5e0916a218ab165a02821eae587c51cc298a833437b81d3195434a4ff2b9f438"
+        "dd6ba883269ad457bc24090d90609ced45835a348834420ceaf31f0b8fd77a0de7fb7fe9018b99b4298bf5306f0b5777",
+    ),
+]
+
 # Blocks before and after which a counter of 32, 64 or 128 bits carries.
 EDGES = [1 << 32, 1 << 64, 1 << 128]
 BLOCKS_BEFORE_EDGE = 5
@@ -94,6 +118,10 @@ def aes_ctr_answers():
     for source, key, ciphertext in SP_800_38A:
         keystream = xor(bytes.fromhex(ciphertext), F_PLAINTEXT)
         yield aes_ctr_answer(source, bytes.fromhex(key), counter, keystream)
+    for source, key, counter, keystream in ACVP_AES_CTR:
+        yield aes_ctr_answer(
+            source, bytes.fromhex(key), int(counter, 16), bytes.fromhex(keystream)
+        )
     for edge in EDGES:
         for key_length in (16, 32):
             key = label(f"aes_ctr {edge} {key_length}", key_length)
