@@ -3,9 +3,10 @@
 #
 # Runs the library's tests with the constant-time code of the `aes` crate (soft_aes), under AddressSanitizer if there is
 # a nightly toolchain, and under valgrind (memcheck), which knows no VAES and so shows as well that other engines are
-# chosen where that is lacking. A third run, constant_time, has memcheck find what depends on a key. Names as arguments
-# choose runs. Without a nightly toolchain AddressSanitizer is ignored. Without valgrind the others are ignored, or fail
-# if CI is set. A finding makes the exit status 1.
+# chosen where that is lacking. A third run, constant_time, has memcheck find what depends on a key. The fourth has Miri
+# interpret squall-drbg. Names as arguments choose runs. Without a nightly toolchain AddressSanitizer is ignored, without
+# its component Miri the last. Without valgrind the others are ignored, or fail if CI is set. A finding makes the exit
+# status 1.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -64,6 +65,15 @@ reports_on_keys() {
             "${CARGO_TARGET_DIR:-target}/release/examples/constant_time"
 }
 
+# The portable engine and everything around it: Miri has no CPUID and no assembly.
+miri() {
+    if cargo +nightly miri --version > /dev/null 2>&1; then
+        cargo +nightly miri test --package squall-drbg --all-features "${tests[@]}"
+    else
+        ignored miri "there is no nightly toolchain with Miri: run rustup toolchain install nightly --component miri"
+    fi
+}
+
 # valgrind_on PACKAGE CARGO_ARGUMENTS... -- SKIPPED_TESTS...
 valgrind_on() {
     local package=$1 selection=() path
@@ -88,13 +98,13 @@ program() {
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
 }
 
-[ $# -gt 0 ] || set -- soft_aes memcheck constant_time
+[ $# -gt 0 ] || set -- soft_aes memcheck constant_time miri
 failed=()
 for run in "$@"; do
     case $run in
-    soft_aes | memcheck | constant_time) "$run" || failed+=("$run") ;;
+    soft_aes | memcheck | constant_time | miri) "$run" || failed+=("$run") ;;
     *)
-        echo "no run is called $run: there are soft_aes, memcheck and constant_time" >&2
+        echo "no run is called $run: there are soft_aes, memcheck, constant_time and miri" >&2
         exit 2
         ;;
     esac
