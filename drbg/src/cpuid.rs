@@ -44,6 +44,17 @@ impl Features {
         .and(Features::ZMM)
         .and(Features::OSXSAVE);
 
+    /// What the program was compiled for: Miri interprets these instructions, and has no CPUID.
+    const COMPILED_FOR: Features = Features(0)
+        .and(Features::SSSE3.if_bit(cfg!(target_feature = "ssse3") as u32, 0))
+        .and(Features::AES.if_bit(cfg!(target_feature = "aes") as u32, 0))
+        .and(Features::AVX.if_bit(cfg!(target_feature = "avx") as u32, 0))
+        .and(Features::AVX2.if_bit(cfg!(target_feature = "avx2") as u32, 0))
+        .and(Features::VAES.if_bit(cfg!(target_feature = "vaes") as u32, 0))
+        .and(Features::AVX512F.if_bit(cfg!(target_feature = "avx512f") as u32, 0))
+        .and(Features::AVX512BW.if_bit(cfg!(target_feature = "avx512bw") as u32, 0))
+        .and(Features::AVX512VL.if_bit(cfg!(target_feature = "avx512vl") as u32, 0));
+
     /// Set once CPUID was executed.
     const KNOWN: Features = Features(1 << 31);
 
@@ -78,7 +89,9 @@ pub fn has(features: Features) -> bool {
     // Where the instruction is switched off, the machine counts as a VM.
     let ecx = || cpuid(1).map_or(1 << HYPERVISOR_BIT, |found| found.ecx);
     let basic = || BASIC.get_or_detect(|| basic(ecx()));
-    let found = if Features::BASIC.contains(features) {
+    let found = if cfg!(miri) {
+        Features::COMPILED_FOR
+    } else if Features::BASIC.contains(features) {
         basic()
     } else {
         ALL.get_or_detect(|| with_extended(basic()))

@@ -317,6 +317,7 @@ mod tests {
         state
     }
 
+    #[cfg_attr(miri, ignore = "it takes many minutes")]
     #[test]
     fn limits_are_errors_and_change_nothing() {
         let mut drbg = CtrDrbg::<Aes256>::instantiate(&[7; 48], b"").unwrap();

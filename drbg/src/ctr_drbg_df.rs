@@ -315,6 +315,7 @@ mod tests {
         assert_eq!(drbg.reseed_counter(), 1);
     }
 
+    #[cfg_attr(miri, ignore = "it takes many minutes")]
     #[test]
     fn the_longest_request_is_served_with_prediction_resistance() {
         let mut out = vec![0; MAX_REQUEST];

@@ -150,6 +150,7 @@ pub(crate) mod tests {
             .count()
     }
 
+    #[cfg_attr(miri, ignore = "it reads the stack below its frame")]
     #[test]
     fn the_stack_that_work_used_is_wiped() {
         const DEPTH: usize = 16 << 10;

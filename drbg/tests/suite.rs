@@ -12,6 +12,11 @@ pub struct Test<F> {
     pub run: F,
 }
 
+/// The step between the cases that a test runs: `under_miri`, which takes a thousand times as long, or 1.
+pub const fn step(under_miri: usize) -> usize {
+    if cfg!(miri) { under_miri } else { 1 }
+}
+
 /// Lists tests by their functions' names.
 macro_rules! tests {
     ($($(#[$attribute:meta])* $name:ident),* $(,)?) => {

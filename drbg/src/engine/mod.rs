@@ -332,12 +332,16 @@ mod tests {
             // box still has it. Either kind has at least fifteen round keys, without padding.
             let (before, after) = unsafe {
                 (*key).set(&[0xa5; 32]);
-                let round_keys: *const [u8; CACHED_SCHEDULE_LEN] = match &*key {
+                let round_keys: *const u8 = match &*key {
                     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
                     ExpandedKey::Instructions(expanded) => (&raw const expanded.keys).cast(),
                     ExpandedKey::Portable(Some(cipher)) => (&raw const *cipher).cast(),
                     ExpandedKey::Portable(None) => unreachable!("the key was set"),
                 };
+                // By the pointer that the box gave: a reference may not be used after the drop.
+                let round_keys = key
+                    .byte_offset(round_keys.byte_offset_from(key))
+                    .cast::<[u8; CACHED_SCHEDULE_LEN]>();
                 let before = round_keys.read();
                 key.drop_in_place();
                 (before, round_keys.read())
