@@ -245,6 +245,7 @@ mod tests {
     /// Words are little-endian, whatever the CPU; a long output is several requests of the generator.
     macro_rules! traits_return_what_requests_return {
         ($name:ident: $rand_core:ident, $($names:tt)*) => {
+            #[cfg_attr(miri, ignore = "it takes many minutes")]
             #[test]
             fn $name() {
                 use $rand_core::{SeedableRng, $($names)*};
