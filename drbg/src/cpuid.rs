@@ -292,6 +292,29 @@ mod tests {
     }
 
     #[test]
+    fn each_feature_has_a_bit_of_its_own() {
+        let features = [
+            Features::SSSE3,
+            Features::AES,
+            Features::RDRAND,
+            Features::HYPERVISOR,
+            Features::AVX2,
+            Features::VAES,
+            Features::AVX512F,
+            Features::AVX512BW,
+            Features::AVX512VL,
+            Features::AVX,
+            Features::ZMM,
+            Features::OSXSAVE,
+            Features::RDPID,
+            Features::KNOWN,
+        ];
+        let all = features.iter().fold(0, |all, feature| all | feature.0);
+        assert!(features.iter().all(|feature| feature.0.count_ones() == 1));
+        assert_eq!(all.count_ones() as usize, features.len());
+    }
+
+    #[test]
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     fn glibc_keeps_what_cpuid_reports() {
         for leaf in [1, 7] {
