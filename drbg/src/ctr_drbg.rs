@@ -262,7 +262,7 @@ fn pad<C: Cipher>(input: &[u8], place: &mut Secret<MAX_SEED_LEN>) -> Result<(), 
 }
 
 impl CtrDrbg<Aes256> {
-    /// The generator that [`State::store`] stored.
+    /// The generator whose state [`State::store`] stored; its reseed counter starts anew.
     #[doc(hidden)]
     #[inline]
     pub fn from_state(engine: Engine, state: &[u8; MAX_SEED_LEN]) -> Self {

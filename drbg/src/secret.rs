@@ -56,10 +56,10 @@ pub fn wipe_stack_below<const N: usize>() {
     }
 }
 
-/// A generator's state as `N` bytes, for the crate `squall`, which keeps it in memory of its own. Methods of the generators
-/// would be called by accident: who has the bytes has the output.
+/// A generator's state as `N` bytes, for the crate `squall`, which keeps it in memory of its own. It is a trait, so that no
+/// program calls it by accident: whoever has the bytes can compute the output.
 pub trait State<const N: usize> {
-    /// Copies the state to `state`. The copy is not wiped.
+    /// Copies the state to `state`. The caller wipes the copy and clears the registers.
     fn store(&self, state: &mut [u8; N]);
 }
 

@@ -61,7 +61,7 @@ type Output = Result<Vec<u8>, Error>;
 trait Drbg: Sized {
     fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error>;
     fn generate(&mut self, len: usize, additional: &[u8]) -> Output;
-    /// The slow generators do it in the standard's steps.
+    /// The slow generators take this: section 9.3.1, steps 7 and 8.
     fn generate_with_prediction_resistance(
         &mut self,
         len: usize,
@@ -134,6 +134,14 @@ impl<F: Drbg + Debug, S: Drbg> All<F, S> {
         })
     }
 
+    /// The states are the same, also after a request that was refused.
+    fn compare(&mut self) {
+        let expected = self.slow.generate(32, b"");
+        for drbg in &mut self.fast {
+            assert!(drbg.generate(32, b"") == expected, "{drbg:?}");
+        }
+    }
+
     /// All serve the request alike. A reseed is a request for no bytes.
     fn ask(&mut self, request: &Request, input_len: usize) {
         let expected = served(&mut self.slow, request, input_len);
@@ -143,6 +151,7 @@ impl<F: Drbg + Debug, S: Drbg> All<F, S> {
     }
 }
 
+/// A request's output.
 fn served(drbg: &mut impl Drbg, request: &Request, input_len: usize) -> Output {
     match request {
         Request::Instantiate(..) => unreachable!("the caller makes new generators"),
@@ -180,6 +189,7 @@ fn check<F: Drbg + Debug, S: Drbg>(
             (_, None) => {}
         }
     }
+    all.iter_mut().for_each(All::compare);
 }
 
 fn check_ctr_drbg<C: Reference>(session: &Session) {
@@ -215,6 +225,7 @@ fn check_fast_key_erasure(session: &Session) {
                 slow.reseed(&entropy.key());
             }
             Request::Generate(len, additional)
+            // It has no prediction resistance.
             | Request::GenerateWithPredictionResistance(len, additional, _) => {
                 let additional = additional.get(32);
                 let out = generated(len.get(), |out| fast.generate(out, additional));
@@ -222,6 +233,7 @@ fn check_fast_key_erasure(session: &Session) {
             }
         }
     }
+    assert!(generated(32, |out| fast.generate(out, b"")) == slow.generate(32, b""));
 }
 
 fuzz_target!(|session: Session| match session.generator {

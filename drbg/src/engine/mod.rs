@@ -338,7 +338,7 @@ mod tests {
                     ExpandedKey::Portable(Some(cipher)) => (&raw const *cipher).cast(),
                     ExpandedKey::Portable(None) => unreachable!("the key was set"),
                 };
-                // By the pointer that the box gave: a reference may not be used after the drop.
+                // By the pointer that the box gave: one made from a reference may not be used after the drop.
                 let round_keys = key
                     .byte_offset(round_keys.byte_offset_from(key))
                     .cast::<[u8; CACHED_SCHEDULE_LEN]>();
