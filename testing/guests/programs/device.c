@@ -159,7 +159,7 @@ static void nothing(int number) {
 }
 
 static int signaled(const char *path) {
-    struct sigaction action = {.sa_handler = nothing};
+    struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
     /* Again and again: on a slow machine the first signals come before the read. */
     struct itimerval soon = {.it_interval.tv_usec = 50000, .it_value.tv_usec = 50000};
     char *place = huge();
