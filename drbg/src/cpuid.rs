@@ -19,7 +19,7 @@ use crate::failpoint::{self, Failpoint};
 pub struct Features(u32);
 
 impl Features {
-    pub const SSSE3: Features = Features(1 << 0);
+    pub const SSSE3: Features = Features(1);
     pub const AES: Features = Features(1 << 1);
     pub const RDRAND: Features = Features(1 << 2);
     pub const HYPERVISOR: Features = Features(1 << 3);
