@@ -291,6 +291,13 @@ mod tests {
         assert!(!has(Features(1 << 30)));
     }
 
+    /// Leaf 0 is not among those that glibc keeps.
+    #[test]
+    #[cfg(not(miri))]
+    fn cpuid_is_executed_for_what_nobody_has_kept() {
+        assert_eq!(cpuid(0), Some(__cpuid_count(0, 0)));
+    }
+
     #[test]
     fn each_feature_has_a_bit_of_its_own() {
         let features = [
