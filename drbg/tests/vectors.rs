@@ -11,64 +11,9 @@ use squall_drbg::{
 
 use crate::common::answers::{array, bytes, changed, read};
 use crate::common::ctr::Reference;
-use crate::common::drbg::{
-    SlowCtrDrbg, SlowCtrDrbgDf, SlowFastKeyErasure, UNTOUCHED, df_string, generated,
-};
+use crate::common::drbg::{SlowCtrDrbg, SlowCtrDrbgDf, SlowFastKeyErasure, df_string};
+use crate::common::requests::{Drbg, UNTOUCHED};
 use crate::suite::{Test, step, tests};
-
-/// A generator that the procedure of the vectors can be run on.
-trait Drbg: Sized {
-    fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error>;
-    fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error>;
-
-    /// With prediction resistance.
-    fn generate_resistant(
-        &mut self,
-        len: usize,
-        entropy: &[u8],
-        additional: &[u8],
-    ) -> Result<Vec<u8>, Error> {
-        self.reseed(entropy, additional)?;
-        self.generate(len, b"")
-    }
-}
-
-macro_rules! drbg {
-    ($fast:ident, $slow:ident) => {
-        impl<C: Cipher> Drbg for $fast<C> {
-            fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-                $fast::reseed(self, entropy, additional)
-            }
-
-            fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
-                generated(len, |out| $fast::generate(self, out, additional))
-            }
-
-            fn generate_resistant(
-                &mut self,
-                len: usize,
-                entropy: &[u8],
-                additional: &[u8],
-            ) -> Result<Vec<u8>, Error> {
-                generated(len, |out| {
-                    self.generate_with_prediction_resistance(out, entropy, additional)
-                })
-            }
-        }
-
-        impl<C: Reference> Drbg for $slow<C> {
-            fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-                $slow::reseed(self, entropy, additional)
-            }
-
-            fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
-                $slow::generate(self, len, additional)
-            }
-        }
-    };
-}
-drbg!(CtrDrbg, SlowCtrDrbg);
-drbg!(CtrDrbgDf, SlowCtrDrbgDf);
 
 /// The procedure of `vectors/README.md`, behind the instantiation.
 fn second_output(mut drbg: impl Drbg, vector: &Value) -> Result<Vec<u8>, Error> {

@@ -9,7 +9,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use squall_drbg::{Aes128, Aes256, CtrDrbg, CtrDrbgDf, Engine, Error, FastKeyErasure, MAX_REQUEST};
 use squall_fuzz::ctr::Reference;
-use squall_fuzz::drbg::{SlowCtrDrbg, SlowCtrDrbgDf, SlowFastKeyErasure, generated};
+use squall_fuzz::drbg::{SlowCtrDrbg, SlowCtrDrbgDf, SlowFastKeyErasure};
+use squall_fuzz::requests::{Drbg, generated};
 use squall_fuzz::{Material, aes_engines};
 
 /// Requests that are run: more cost time and reach nothing new.
@@ -55,61 +56,6 @@ struct Session {
     requests: Vec<Request>,
 }
 
-type Output = Result<Vec<u8>, Error>;
-
-/// What a generator and the slow one that checks it have in common.
-trait Drbg: Sized {
-    fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error>;
-    fn generate(&mut self, len: usize, additional: &[u8]) -> Output;
-    /// The slow generators take this: section 9.3.1, steps 7 and 8.
-    fn generate_with_prediction_resistance(
-        &mut self,
-        len: usize,
-        entropy: &[u8],
-        additional: &[u8],
-    ) -> Output {
-        // The length is checked first: a refused request changes nothing.
-        if len > MAX_REQUEST {
-            return Err(Error::RequestTooLong { given: len });
-        }
-        self.reseed(entropy, additional)?;
-        self.generate(len, b"")
-    }
-}
-
-macro_rules! drbg {
-    ($fast:ident, $slow:ident) => {
-        impl<C: Reference> Drbg for $fast<C> {
-            fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-                self.reseed(entropy, additional)
-            }
-            fn generate(&mut self, len: usize, additional: &[u8]) -> Output {
-                generated(len, |out| self.generate(out, additional))
-            }
-            fn generate_with_prediction_resistance(
-                &mut self,
-                len: usize,
-                entropy: &[u8],
-                additional: &[u8],
-            ) -> Output {
-                generated(len, |out| {
-                    self.generate_with_prediction_resistance(out, entropy, additional)
-                })
-            }
-        }
-        impl<C: Reference> Drbg for $slow<C> {
-            fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-                self.reseed(entropy, additional)
-            }
-            fn generate(&mut self, len: usize, additional: &[u8]) -> Output {
-                self.generate(len, additional)
-            }
-        }
-    };
-}
-drbg!(CtrDrbg, SlowCtrDrbg);
-drbg!(CtrDrbgDf, SlowCtrDrbgDf);
-
 /// The slow generator and that of every engine, in the same state.
 struct All<F, S> {
     slow: S,
@@ -152,19 +98,16 @@ impl<F: Drbg + Debug, S: Drbg> All<F, S> {
 }
 
 /// A request's output.
-fn served(drbg: &mut impl Drbg, request: &Request, input_len: usize) -> Output {
+fn served(drbg: &mut impl Drbg, request: &Request, input_len: usize) -> Result<Vec<u8>, Error> {
     match request {
         Request::Instantiate(..) => unreachable!("the caller makes new generators"),
         Request::Reseed(entropy, additional) => drbg
             .reseed(entropy.get(input_len), additional.get(input_len))
             .map(|()| Vec::new()),
         Request::Generate(len, additional) => drbg.generate(len.get(), additional.get(input_len)),
-        Request::GenerateWithPredictionResistance(len, entropy, additional) => drbg
-            .generate_with_prediction_resistance(
-                len.get(),
-                entropy.get(input_len),
-                additional.get(input_len),
-            ),
+        Request::GenerateWithPredictionResistance(len, entropy, additional) => {
+            drbg.generate_resistant(len.get(), entropy.get(input_len), additional.get(input_len))
+        }
     }
 }
 

@@ -9,6 +9,8 @@ pub mod ctr;
 pub mod drbg;
 #[path = "../../drbg/tests/common/guarded.rs"]
 pub mod guarded;
+#[path = "../../drbg/tests/common/requests.rs"]
+pub mod requests;
 
 use arbitrary::Arbitrary;
 use squall_drbg::Engine;

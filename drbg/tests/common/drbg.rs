@@ -12,25 +12,6 @@ use super::ctr::{Reference, encrypt, keystream};
 
 const MAX_REQUEST: usize = 65536;
 
-/// What a buffer holds before a request, and after one that was refused.
-pub const UNTOUCHED: u8 = 0x5a;
-
-/// What `generate` writes into `len` bytes, none of which it touches if it refuses.
-pub fn generated(
-    len: usize,
-    generate: impl FnOnce(&mut [u8]) -> Result<(), Error>,
-) -> Result<Vec<u8>, Error> {
-    let mut out = vec![UNTOUCHED; len];
-    let result = generate(&mut out);
-    if result.is_err() {
-        assert!(
-            out.iter().all(|&byte| byte == UNTOUCHED),
-            "written on error"
-        );
-    }
-    result.map(|()| out)
-}
-
 /// CTR_DRBG without derivation function.
 pub struct SlowCtrDrbg<C: Reference> {
     key: C::Key,

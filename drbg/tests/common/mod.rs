@@ -4,3 +4,4 @@ pub mod answers;
 pub mod ctr;
 pub mod drbg;
 pub mod guarded;
+pub mod requests;

@@ -53,10 +53,7 @@ impl Generator {
         match &generator {
             Generator::Aes(drbg) => drbg.store(state),
             Generator::ChaCha(generator) => {
-                let (key, _) = state
-                    .split_first_chunk_mut()
-                    .expect("a state begins with a key");
-                generator.store(key);
+                generator.store(state.first_chunk_mut().expect("a state begins with a key"));
             }
         }
     }
