@@ -10,7 +10,7 @@ command -v cargo-mutants > /dev/null || {
     echo "mutants.sh: cargo-mutants is not installed: run cargo install cargo-mutants --locked" >&2
     exit 1
 }
-[ $# -gt 0 ] || set -- drbg/src/{ctr_drbg,ctr_drbg_df,error,fast_key_erasure,rng,secret}.rs drbg/src/engine/{choice,mod,portable,registers}.rs \
+[ $# -gt 0 ] || set -- drbg/src/{cpuid,ctr_drbg,ctr_drbg_df,error,fast_key_erasure,rng,secret}.rs drbg/src/engine/{choice,mod,portable,registers}.rs \
     'drbg/src/engine/chacha20/**' 'drbg/src/engine/x86_64/**' squall/src/thread_generator.rs squall/src/{guard,thread_generator}/'**' \
     squall/src/entropy/{cpu,hash,health,input,kernel,machine,mod,whirlwind}.rs 'squall/src/entropy/whirlwind/**'
 

@@ -250,11 +250,14 @@ pub fn cpuid_off() -> Verdict {
     draws()
 }
 
-/// The same where nothing has kept what CPUID reports: the CPU counts as one without features.
+/// The same where nothing has kept what CPUID reports: the CPU counts as one without features, in a virtual machine.
 #[cfg(target_arch = "x86_64")]
 pub fn cpuid_off_and_unknown() -> Verdict {
+    use squall_drbg::internal::cpuid::{Features, has};
+
     let verdict = cpuid_off();
     assert_eq!(squall::status().engine, squall::Engine::ChaCha20);
+    assert!(has(Features::HYPERVISOR));
     verdict
 }
 
