@@ -47,7 +47,8 @@ impl Machine for ThisMachine {
         if failpoint::is_active(Failpoint::ZeroProcessAndCpuNumbers) {
             0
         } else {
-            std::process::id()
+            // SAFETY: getpid has no preconditions.
+            unsafe { libc::getpid() as u32 }
         }
     }
 

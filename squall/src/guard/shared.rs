@@ -71,7 +71,9 @@ impl<T: Zeroable> SharedContents<T> {
     /// everything read between the two calls belongs to that value.
     pub fn ready_token(&self) -> Option<Token> {
         read_before_checking();
-        let token = Token(self.state.load(Ordering::Acquire));
+        // An emptied page is written at once, for the reason that `memory::map` gives.
+        let (Ok(found) | Err(found)) = self.exchange(0, 0);
+        let token = Token(found);
         token.is_ready().then_some(token)
     }
 
@@ -87,20 +89,20 @@ impl<T: Zeroable> SharedContents<T> {
         let found = self.state.load(Ordering::Acquire);
         let is_free = found == 0 || !Token(found).is_of_this_process();
         let token = Token::new();
-        let is_ours = is_free && self.exchange(found, token.0);
+        let is_ours = is_free && self.exchange(found, token.0).is_ok();
         is_ours.then_some(token)
     }
 
     /// Finishes a preparation; `None` if the value was lost meanwhile.
     pub fn finish(&self, claim: Token) -> Option<Token> {
         let ready_token = claim.finished();
-        self.exchange(claim.0, ready_token.0).then_some(ready_token)
+        let exchanged = self.exchange(claim.0, ready_token.0);
+        exchanged.is_ok().then_some(ready_token)
     }
 
-    fn exchange(&self, from: u64, to: u64) -> bool {
+    fn exchange(&self, from: u64, to: u64) -> Result<u64, u64> {
         self.state
-            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }
 
     /// Empties the page, as the kernel may at any moment.

@@ -48,7 +48,7 @@ impl Request<'_> {
             clone_signal::record(epoch_before.vm, generation);
         }
         self.state.refill.set(FIRST_REFILL);
-        self.state.seeded_at.set(clock::seconds());
+        self.state.seeded_at.set(self.seeding_time());
         RESEEDS.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -86,6 +86,15 @@ impl Request<'_> {
             }
         }
         unreachable!("the loop only ends by returning")
+    }
+
+    /// The second of this seeding; 1 where the kernel's generation is seen, which makes its age irrelevant.
+    fn seeding_time(&self) -> u64 {
+        if self.policy.can_see_generation() {
+            1
+        } else {
+            clock::seconds()
+        }
     }
 
     /// Whether the seed is older than the kernel's own would be.
