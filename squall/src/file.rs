@@ -68,19 +68,27 @@ pub(crate) fn link_target<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [
     buffer.get(..usize::try_from(len).ok()?)
 }
 
-/// fstat(2) of a descriptor; `None` if it fails. Not the C library's `fstat`, which a preloaded
-/// library may replace, as fakeroot does.
+/// fstat(2) of a descriptor; `None` if it fails.
 pub fn stat(descriptor: c_int) -> Option<libc::stat> {
+    // An empty path stands for the descriptor.
+    newfstatat(descriptor, c"", libc::AT_EMPTY_PATH)
+}
+
+/// stat(2) of a path; `None` if it fails.
+pub(crate) fn stat_path(path: &CStr) -> Option<libc::stat> {
+    newfstatat(libc::AT_FDCWD, path, 0)
+}
+
+/// Not the C library's `fstatat`, which a preloaded library may replace, as fakeroot does.
+fn newfstatat(directory: c_int, path: &CStr, flags: c_int) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: an empty path stands for the descriptor, and `stat` is writable; on the 64-bit systems
-    // that squall is for, the C library's `stat` is the kernel's.
+    // SAFETY: the path ends with a null byte, and `stat` is writable; on the 64-bit systems that squall is
+    // for, the C library's `stat` is the kernel's.
     let status = unsafe {
-        let flags = libc::AT_EMPTY_PATH;
-        let empty_path = c"".as_ptr();
         libc::syscall(
             libc::SYS_newfstatat,
-            descriptor,
-            empty_path,
+            directory,
+            path.as_ptr(),
             stat.as_mut_ptr(),
             flags,
         )

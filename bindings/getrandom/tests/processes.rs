@@ -12,7 +12,7 @@ use squall_testing::tests;
 pub const TESTS: &[Test] = tests![
     a_request_before_the_programs_initialisers_is_served,
     a_sandbox_after_the_first_request_needs_no_devices,
-    squalls_second_draw_opens_devices: [LOOKS_LATER],
+    squalls_second_draw_looks_for_devices: [LOOKS_LATER],
 ];
 
 /// If this variable is set, this program draws and enters a sandbox, as it says.
@@ -23,7 +23,7 @@ pub fn child() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
-/// Draws once, enters a sandbox that ends whoever opens a file, and draws again: by getrandom, or by squall itself.
+/// Draws once, enters a sandbox that ends whoever looks for a file, and draws again: by getrandom, or by squall itself.
 pub fn draw_around_sandbox(child: &str) {
     let draws: [fn(); 2] = match child {
         "getrandom" => [
@@ -35,9 +35,9 @@ pub fn draw_around_sandbox(child: &str) {
         _ => return,
     };
     draws[0]();
-    let opening = [libc::SYS_openat, libc::SYS_getdents64, libc::SYS_readlinkat];
+    let looking = [libc::SYS_openat, libc::SYS_newfstatat, libc::SYS_readlinkat];
     let filter = SeccompFilter::new(
-        opening.map(|call| (call, Vec::new())).into(),
+        looking.map(|call| (call, Vec::new())).into(),
         SeccompAction::Allow,
         SeccompAction::KillProcess,
         std::env::consts::ARCH.try_into().expect("a known CPU"),
@@ -52,7 +52,7 @@ fn a_sandbox_after_the_first_request_needs_no_devices() {
 }
 
 /// The control.
-fn squalls_second_draw_opens_devices() {
+fn squalls_second_draw_looks_for_devices() {
     assert_eq!(status_of("squall").signal(), Some(libc::SIGSYS));
 }
 

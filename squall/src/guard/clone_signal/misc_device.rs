@@ -16,11 +16,10 @@ use crate::guard::memory::page_size;
 /// Opens `device` at `path` for reading, if the kernel's name for what is there is the device's: it is identified by
 /// its number, not by its path.
 pub(super) fn open(device: &dyn Device, path: &CStr) -> Option<File> {
-    // Opening another device could have an effect, and opening a FIFO could block the draw: O_PATH
-    // opens neither.
-    check(&File::open(path, libc::O_PATH).ok()?, device)?;
+    // Opening another device could have an effect, and opening a FIFO could block the draw.
+    check(&file::stat_path(path)?, device)?;
     let file = File::open(path, libc::O_NONBLOCK).ok()?;
-    check(&file, device)?;
+    check(&file::stat(file.descriptor())?, device)?;
     Some(file)
 }
 
@@ -63,8 +62,8 @@ pub(in crate::guard) fn is_unidentified() -> bool {
 }
 
 /// `None` if this is not the device, or cannot be identified.
-fn check(file: &File, device: &dyn Device) -> Option<()> {
-    match identify(file, |name| device.is_named(name)) {
+fn check(stat: &libc::stat, device: &dyn Device) -> Option<()> {
+    match identify(stat, |name| device.is_named(name)) {
         Identity::Expected => Some(()),
         Identity::Unidentified => {
             IS_UNIDENTIFIED.store(true, Ordering::Relaxed);
@@ -75,12 +74,9 @@ fn check(file: &File, device: &dyn Device) -> Option<()> {
 }
 
 /// Identifies a misc device by its number.
-fn identify(file: &File, is_expected_name: impl Fn(&[u8]) -> bool) -> Identity {
+fn identify(stat: &libc::stat, is_expected_name: impl Fn(&[u8]) -> bool) -> Identity {
     /// The major number of misc devices (Linux Documentation/admin-guide/devices.txt).
     const MISC: u32 = 10;
-    let Some(stat) = file::stat(file.descriptor()) else {
-        return Identity::Other;
-    };
     if stat.st_mode & libc::S_IFMT != libc::S_IFCHR || libc::major(stat.st_rdev) != MISC {
         return Identity::Other;
     }
@@ -132,15 +128,15 @@ mod tests {
         let everywhere = [c"/dev/zero", c"/dev/null", c"/proc/self/exe", c"/dev"];
         let misc = [c"/dev/net/tun", c"/dev/kvm", c"/dev/loop-control"];
         for path in everywhere {
-            let file = File::open(path, 0).expect("every system has it");
-            assert_eq!(identify(&file, |_| true), Identity::Other, "{path:?}");
+            let stat = file::stat_path(path).expect("every system has it");
+            assert_eq!(identify(&stat, |_| true), Identity::Other, "{path:?}");
         }
         for path in misc {
-            let identity = File::open(path, libc::O_PATH).map(|file| identify(&file, is_fuse));
-            assert_ne!(identity, Ok(Identity::Expected), "{path:?}");
+            let identity = file::stat_path(path).map(|stat| identify(&stat, is_fuse));
+            assert_ne!(identity, Some(Identity::Expected), "{path:?}");
         }
-        if let Ok(file) = File::open(c"/dev/fuse", libc::O_PATH) {
-            assert_ne!(identify(&file, is_fuse), Identity::Other);
+        if let Some(stat) = file::stat_path(c"/dev/fuse") {
+            assert_ne!(identify(&stat, is_fuse), Identity::Other);
         }
     }
 }
