@@ -343,10 +343,10 @@ CHANGES = [
         }""",
      "clone/vmclock/published-whole"),
     ("device: it is opened before it is identified", "guard/clone_signal/misc_device.rs",
-     """    check(&File::open(path, libc::O_PATH).ok()?, device)?;
+     """    check(&file::stat_path(path)?, device)?;
     let file = File::open(path, libc::O_NONBLOCK).ok()?;""",
      """    let file = File::open(path, libc::O_NONBLOCK).ok()?;
-    check(&File::open(path, libc::O_PATH).ok()?, device)?;""",
+    check(&file::stat_path(path)?, device)?;""",
      "clone/vmclock/device"),
     ("vdso: a place is read before it is known to be readable", "guard/vdso.rs",
      """    if !is_readable(place.cast()) || !is_readable(ready.cast()) {
