@@ -16,7 +16,6 @@ use squall_drives::io::{Access, Buffer, Device, Direct, forget_partitions, hold}
 use squall_drives::{Kind, Number, Purpose, Target, guards, shown};
 use squall_tools::Failure;
 use squall_tools::failure::at;
-use zeroize::Zeroizing;
 
 use crate::mapper::{Control, Mapped, PREFIX, Table};
 use crate::measure::Subject;
@@ -97,11 +96,7 @@ impl Backing {
         let file: File = opened.map_err(|error| at(path)(error.into()))?.into();
         hold(&file).map_err(|error| at(path)(error.into()))?;
         let number = Number::new(file.metadata().map_err(at(path))?.rdev());
-        let whole = Table {
-            target: "linear",
-            sectors: about.bytes / 512,
-            parameters: Zeroizing::new(format!("{number} 0")),
-        };
+        let whole = Table::new("linear", about.bytes / 512, format!("{number} 0"));
         Ok(Backing {
             about,
             number,
@@ -117,11 +112,6 @@ impl Backing {
             file: self.file.clone(),
             bytes: self.about.bytes,
         }
-    }
-
-    /// The used length in sectors of 512 bytes.
-    pub fn sectors(&self) -> u64 {
-        self.about.bytes / 512
     }
 }
 

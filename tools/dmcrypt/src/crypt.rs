@@ -79,24 +79,16 @@ mod tests {
         let parameters = |options| of(&plain, options);
         let begin = "aes-cbc-essiv:sha256 00112233445566778899aabbccddeeff 0 1:0 0";
         assert_eq!(parameters(Options::PLAIN), begin);
-        let direct = Options {
-            sector_size: 4096,
-            no_workqueues: true,
-            ..Options::PLAIN
-        };
-        assert_eq!(
-            parameters(direct),
-            format!("{begin} 3 no_read_workqueue no_write_workqueue sector_size:4096")
-        );
-        let queued = Options {
-            same_cpu: true,
-            ..Options::PLAIN
-        };
+        let mut direct = Options::PLAIN;
+        (direct.sector_size, direct.no_workqueues) = (4096, true);
+        let words = "3 no_read_workqueue no_write_workqueue sector_size:4096";
+        assert_eq!(parameters(direct), format!("{begin} {words}"));
+        let mut queued = Options::PLAIN;
+        queued.same_cpu = true;
         assert_eq!(parameters(queued), format!("{begin} 1 same_cpu_crypt"));
-        assert_eq!(
-            of(&spec("aes-gcm-random 128 aead"), Options::PLAIN),
-            "capi:gcm(aes)-random 00112233445566778899aabbccddeeff 0 1:0 0 1 integrity:28:aead"
-        );
+        let gcm =
+            "capi:gcm(aes)-random 00112233445566778899aabbccddeeff 0 1:0 0 1 integrity:28:aead";
+        assert_eq!(of(&spec("aes-gcm-random 128 aead"), Options::PLAIN), gcm);
     }
 
     #[test]

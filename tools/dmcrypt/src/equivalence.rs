@@ -86,21 +86,13 @@ mod tests {
     use super::*;
 
     /// What is measured, and what stands behind it.
+    #[rustfmt::skip]
     const GROUPS: [(&str, &[&str]); 11] = [
         ("aes-cbc-essiv:sha256 128", &[]),
-        (
-            "aes-cbc-essiv:sha256 256",
-            &["aes-cbc-essiv:blake2b-256 256"],
-        ),
-        (
-            "aes-ecb-null 256",
-            &["aes-ecb-essiv:md5 256", "aes-ecb-plain 256"],
-        ),
+        ("aes-cbc-essiv:sha256 256", &["aes-cbc-essiv:blake2b-256 256"]),
+        ("aes-ecb-null 256", &["aes-ecb-essiv:md5 256", "aes-ecb-plain 256"]),
         // Only the next longer key of AES is used the same way.
-        (
-            "cast6-cbc-essiv:sha256 192",
-            &["cast6-cbc-essiv:blake2b-160 160"],
-        ),
+        ("cast6-cbc-essiv:sha256 192", &["cast6-cbc-essiv:blake2b-160 160"]),
         ("serpent-cbc-essiv:sha3-256 128", &[]),
         ("serpent-xts-plain64 384", &["serpent-xts-plain64 288"]),
         ("serpent-xts-plain64 416", &[]),
@@ -118,11 +110,11 @@ mod tests {
             let behind: Vec<Spec> = behind.iter().map(|text| read(text)).collect();
             (read(first), behind)
         });
-        let specs = expected.iter().flat_map(|(first, behind)| {
-            // Another name, and one of them twice.
-            let all = behind.iter().chain([first, first]);
-            all.cloned()
-        });
+        // Other names, and one of them twice.
+        let all = |(first, behind): &(Spec, Vec<Spec>)| {
+            [&behind[..], &[first.clone(), first.clone()]].concat()
+        };
+        let specs = expected.iter().flat_map(all);
         let mut found = groups(&specs.collect::<Vec<_>>());
         found.sort_by_key(|(first, _)| {
             let place = GROUPS.iter().position(|(text, _)| read(text) == *first);

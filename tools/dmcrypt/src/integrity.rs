@@ -6,10 +6,9 @@
 //! nonces and keys, and the form of the table are those of cryptsetup's `--integrity`.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
-use std::str::FromStr;
-use std::{fmt, io};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +16,6 @@ use squall_drives::Number;
 use squall_drives::io::Buffer;
 use squall_tools::Failure;
 use squall_tools::failure::cause;
-use zeroize::Zeroizing;
 
 use crate::mapper::{Control, Mapped, Table};
 
@@ -36,13 +34,6 @@ pub enum Integrity {
 }
 
 impl Integrity {
-    const ALL: [Integrity; 4] = [
-        Integrity::Aead,
-        Integrity::Poly1305,
-        Integrity::HmacSha256,
-        Integrity::HmacSha512,
-    ];
-
     /// Those that any mode can be combined with.
     pub const MACS: [Integrity; 2] = [Integrity::HmacSha256, Integrity::HmacSha512];
 
@@ -54,6 +45,13 @@ impl Integrity {
             Integrity::HmacSha256 => "hmac-sha256",
             Integrity::HmacSha512 => "hmac-sha512",
         }
+    }
+
+    /// What this word for `--integrity` stands for.
+    pub fn of_word(word: &str) -> Option<Integrity> {
+        use Integrity::*;
+        let all = [Aead, Poly1305, HmacSha256, HmacSha512];
+        all.into_iter().find(|it| it.word() == word)
     }
 
     /// The kernel's name for `algorithm`, such as `xts(aes)`, combined with this.
@@ -93,21 +91,6 @@ impl Integrity {
     }
 }
 
-impl fmt::Display for Integrity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
-impl FromStr for Integrity {
-    type Err = ();
-
-    fn from_str(word: &str) -> Result<Integrity, ()> {
-        let mut all = Integrity::ALL.into_iter();
-        all.find(|integrity| integrity.word() == word).ok_or(())
-    }
-}
-
 /// The name of dm-integrity's target.
 pub const TARGET: &str = "integrity";
 
@@ -144,11 +127,8 @@ impl Layout {
             512 => "0".to_owned(),
             bytes => format!("1 block_size:{bytes}"),
         };
-        Table {
-            target: TARGET,
-            sectors,
-            parameters: Zeroizing::new(format!("{below} 0 {metadata_len} {mode} {options}")),
-        }
+        let parameters = format!("{below} 0 {metadata_len} {mode} {options}");
+        Table::new(TARGET, sectors, parameters)
     }
 
     /// Formats the device below, open for direct transfers as `file`, and makes a device over it. Also

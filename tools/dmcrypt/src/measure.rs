@@ -88,10 +88,7 @@ pub fn workloads() -> Vec<Workload> {
 }
 
 fn title(direction: Direction, block: usize, depth: usize, is_random: bool) -> String {
-    let verb = match direction {
-        Direction::Read => "read",
-        Direction::Write => "write",
-    };
+    let verb = direction.verb();
     let length = units::length(block as u64);
     let place = if is_random { " at random" } else { "" };
     let many = match depth {

@@ -180,6 +180,15 @@ pub enum Direction {
     Write,
 }
 
+impl Direction {
+    pub fn verb(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+        }
+    }
+}
+
 /// A specification with options, measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Measured {

@@ -11,7 +11,6 @@ use rustix::io::Errno;
 use squall_drives::Number;
 use squall_tools::Failure;
 use squall_tools::failure::cause;
-use zeroize::Zeroizing;
 
 use crate::crypt::{self, Key};
 use crate::integrity::{self, Layout};
@@ -52,11 +51,7 @@ struct Tagged {
 
 impl Tagged {
     fn make(control: &Rc<Control>, metadata_len: usize) -> Result<Tagged, Failure> {
-        let zeros = Table {
-            target: ZERO,
-            sectors: ZEROS,
-            parameters: Zeroizing::new(String::new()),
-        };
+        let zeros = Table::new(ZERO, ZEROS, String::new());
         let zeros = Mapped::start(control, &format!("zeros-{metadata_len}"), &zeros)?;
         let layout = Layout {
             below: zeros.number(),

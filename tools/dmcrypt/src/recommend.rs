@@ -83,18 +83,14 @@ fn flags(options: &Options) -> String {
 
 /// The reason for the choice, in a sentence.
 fn why(found: &Preferred) -> String {
-    let Preferred {
-        chosen,
-        fastest,
-        secure,
-    } = found;
+    let (chosen, fastest) = (found.chosen, found.fastest);
     let speed = percent(chosen.score);
     let mut differing = PREFERENCES.iter();
     let decisive = differing.find(|(lower, _)| lower(chosen) != lower(fastest));
     let Some((_, advantage)) = decisive else {
-        let which = match secure {
+        let which = match found.secure {
             1 => "The only secure candidate".into(),
-            _ => format!("The fastest of {secure} secure candidates in the final round"),
+            secure => format!("The fastest of {secure} secure candidates in the final round"),
         };
         return format!("{which}: {speed} % of the speed without encryption.");
     };
@@ -110,56 +106,35 @@ fn why(found: &Preferred) -> String {
 fn notes(chosen: &Measured, backing: &Backing, is_emulated: bool) -> Vec<String> {
     let is_ram = backing.kind == BackingKind::Ram;
     let is_passing_name = !is_ram && !has_lasting_name(backing);
+    #[rustfmt::skip]
     let notes: [(bool, &str); 9] = [
-        (
-            is_emulated,
-            "The machine is emulated: these speeds and this recommendation mean nothing; \
-             run this on the machine that it is for.",
-        ),
-        (
-            is_ram,
-            "It was measured over memory: on a drive that is slower than the encryption, all \
-             of them are equally fast; name it with --device to see. Replace \
-             /dev/disk/by-id/DEVICE with your device's name.",
-        ),
-        (
-            is_passing_name,
-            "The name that was given may belong to another device after the next boot, and the \
-             line for swap overwrites whatever has that name: replace /dev/disk/by-id/DEVICE with \
-             the device's name below /dev/disk/by-id.",
-        ),
-        (
-            true,
-            "`luksFormat` destroys everything on the device; the line for swap does so at every \
-             boot.",
-        ),
-        (
-            true,
-            "The key for swap is random and forgotten at shutdown: the machine cannot hibernate \
-             to it.",
-        ),
-        (
-            chosen.options.sector_size == 4096,
-            "Sectors of 4096 bytes: the device and each partition on it must begin and end at a \
-             multiple of that (as swap does); what insists on sectors of 512 bytes, such as some \
-             disk images and virtual machines with direct I/O, fails: use 512 there.",
-        ),
-        (
-            chosen.options.no_workqueues,
-            "Turning off work queues needs Linux 5.9 and cryptsetup 2.3.4; on a spinning disk, \
-             measure that with --device first.",
-        ),
-        (
-            chosen.spec.cipher.contains(','),
-            "The comma in the cipher's name is \\054 for Debian's cryptdisks_start. systemd's \
-             reader of /etc/crypttab parts options at commas, and what it accepts instead depends \
-             on its version: see crypttab(5) there, or put swap on a LUKS2 volume.",
-        ),
-        (
-            chosen.spec.mode == "adiantum",
-            "For a LUKS2 volume with Adiantum, cryptsetup has the kernel write and read the key \
-             slots, which needs the kernel's module algif_skcipher.",
-        ),
+        (is_emulated,
+            "The machine is emulated: these speeds and this recommendation mean nothing; run this on the \
+             machine that it is for."),
+        (is_ram,
+            "It was measured over memory: on a drive that is slower than the encryption, all of them are \
+             equally fast; name it with --device to see. Replace /dev/disk/by-id/DEVICE with your device's \
+             name."),
+        (is_passing_name,
+            "The name that was given may belong to another device after the next boot, and the line for \
+             swap overwrites whatever has that name: replace /dev/disk/by-id/DEVICE with the device's name \
+             below /dev/disk/by-id."),
+        (true, "`luksFormat` destroys everything on the device; the line for swap does so at every boot."),
+        (true, "The key for swap is random and forgotten at shutdown: the machine cannot hibernate to it."),
+        (chosen.options.sector_size == 4096,
+            "Sectors of 4096 bytes: the device and each partition on it must begin and end at a multiple of \
+             that (as swap does); what insists on sectors of 512 bytes, such as some disk images and virtual \
+             machines with direct I/O, fails: use 512 there."),
+        (chosen.options.no_workqueues,
+            "Turning off work queues needs Linux 5.9 and cryptsetup 2.3.4; on a spinning disk, measure that \
+             with --device first."),
+        (chosen.spec.cipher.contains(','),
+            "The comma in the cipher's name is \\054 for Debian's cryptdisks_start. systemd's reader of \
+             /etc/crypttab parts options at commas, and what it accepts instead depends on its version: see \
+             crypttab(5) there, or put swap on a LUKS2 volume."),
+        (chosen.spec.mode == "adiantum",
+            "For a LUKS2 volume with Adiantum, cryptsetup has the kernel write and read the key slots, which \
+             needs the kernel's module algif_skcipher."),
     ];
     let applying = notes.into_iter().filter(|(applies, _)| *applies);
     applying.map(|(_, note)| note.to_owned()).collect()
@@ -228,56 +203,37 @@ mod tests {
     /// Commas separate options and spaces separate fields; Debian's scripts read octal numbers in both.
     #[test]
     fn lines_have_every_option_and_what_separates_is_escaped() {
-        let xts = |sector_size, no_workqueues| {
-            with("aes-xts-plain64 512", 0.7, sector_size, no_workqueues)
-        };
+        let xts = |size, no_queues| with("aes-xts-plain64 512", 0.7, size, no_queues);
         let mut same_cpu = xts(512, false);
         same_cpu.options.same_cpu = true;
         let cbc = with("aes-cbc-essiv:sha256 256", 0.5, 512, false);
         let adiantum = with("xchacha12,aes-adiantum-plain64 256", 0.5, 512, false);
+        let odd = "/dev/disk/by-id/a disk's";
+        let odd_in = [
+            "/dev/disk/by-id/a\\040disk's",
+            "'/dev/disk/by-id/a disk'\\''s'",
+        ];
         let fast = "--perf-no_read_workqueue --perf-no_write_workqueue --persistent ";
-        for (measured, backing, [in_table, in_shell], swap, format, flags) in [
-            (
-                xts(4096, true),
-                device(DISK),
-                [DISK; 2],
-                "cipher=aes-xts-plain64,size=512,sector-size=4096,no-read-workqueue,no-write-workqueue",
-                "--cipher aes-xts-plain64 --key-size 512 --sector-size 4096",
-                fast,
-            ),
-            (
-                same_cpu,
-                device(DISK),
-                [DISK; 2],
-                "cipher=aes-xts-plain64,size=512,same-cpu-crypt",
-                "--cipher aes-xts-plain64 --key-size 512 --sector-size 512",
-                "--perf-same_cpu_crypt --persistent ",
-            ),
-            (
-                cbc,
-                ram(),
-                [PLACEHOLDER; 2],
-                "cipher=aes-cbc-essiv:sha256,size=256",
-                "--cipher aes-cbc-essiv:sha256 --key-size 256 --sector-size 512",
-                "",
-            ),
-            (
-                adiantum,
-                device("/dev/disk/by-id/a disk's"),
-                [
-                    "/dev/disk/by-id/a\\040disk's",
-                    "'/dev/disk/by-id/a disk'\\''s'",
-                ],
-                "cipher=xchacha12\\054aes-adiantum-plain64,size=256",
-                "--cipher xchacha12,aes-adiantum-plain64 --key-size 256 --sector-size 512",
-                "",
-            ),
-        ] {
+        let same = "--perf-same_cpu_crypt --persistent ";
+        #[rustfmt::skip]
+        let cases = [
+            (xts(4096, true), device(DISK), [DISK; 2], fast,
+             "cipher=aes-xts-plain64,size=512,sector-size=4096,no-read-workqueue,no-write-workqueue",
+             "--cipher aes-xts-plain64 --key-size 512 --sector-size 4096"),
+            (same_cpu, device(DISK), [DISK; 2], same,
+             "cipher=aes-xts-plain64,size=512,same-cpu-crypt",
+             "--cipher aes-xts-plain64 --key-size 512 --sector-size 512"),
+            (cbc, ram(), [PLACEHOLDER; 2], "",
+             "cipher=aes-cbc-essiv:sha256,size=256",
+             "--cipher aes-cbc-essiv:sha256 --key-size 256 --sector-size 512"),
+            (adiantum, device(odd), odd_in, "",
+             "cipher=xchacha12\\054aes-adiantum-plain64,size=256",
+             "--cipher xchacha12,aes-adiantum-plain64 --key-size 256 --sector-size 512"),
+        ];
+        for (measured, backing, [in_table, in_shell], flags, swap, format) in cases {
             let found = only(measured, &backing);
-            assert_eq!(
-                found.swap,
-                format!("swap {in_table} /dev/urandom swap,plain,{swap}")
-            );
+            let swap = format!("swap {in_table} /dev/urandom swap,plain,{swap}");
+            assert_eq!(found.swap, swap);
             let format = format!("cryptsetup luksFormat --type luks2 {format} {in_shell}");
             assert_eq!(found.luks_format, format);
             let open = format!("cryptsetup open {flags}{in_shell} volume");
@@ -331,20 +287,16 @@ mod tests {
         let mut fast = with("aes-ctr-plain64 256", 0.9, 512, false);
         fast.verdict = Verdict::Insecure;
         let ranking = [with("aes-xts-plain64 256", 0.8, 512, false), fast.clone()];
-        let variants = [
-            with("camellia-xts-plain64 512", 0.2, 512, true),
-            fast.clone(),
-        ];
+        let slow = with("camellia-xts-plain64 512", 0.2, 512, true);
+        let variants = [slow, fast.clone()];
         let found = |variants: &[Measured]| {
             let found = recommend(&ranking, variants, &ram(), false).expect("one is secure");
             assert!(found.why.starts_with("The only secure candidate:"));
             (found.spec.to_string(), found.options)
         };
         assert_eq!(found(&variants).0, "camellia-xts-plain64 512");
-        assert_eq!(
-            found(&variants[1..]),
-            ("aes-xts-plain64 256".into(), Options::PLAIN)
-        );
+        let of_ranking = ("aes-xts-plain64 256".into(), Options::PLAIN);
+        assert_eq!(found(&variants[1..]), of_ranking);
         assert!(recommend(&[fast], &[], &ram(), false).is_none());
     }
 
@@ -353,20 +305,14 @@ mod tests {
         let aes = |part| with("aes-xts-plain64 512", part, 512, false);
         let mut fastest = with("camellia-xts-plain64 512", 0.5, 4096, true);
         fastest.score += 0.01;
+        let only = "The only secure candidate: 50 % of the speed without encryption.";
+        let first = "The fastest of 2 secure candidates in the final round: 70 % of the speed without encryption.";
+        let level = "It is about as fast as camellia-xts-plain64 512 with sectors of 4096 bytes, no work queues \
+                     (50 % against 51 %), and its cipher is AES.";
         for (ranking, why) in [
-            (
-                vec![aes(0.5)],
-                "The only secure candidate: 50 % of the speed without encryption.",
-            ),
-            (
-                vec![aes(0.5), aes(0.7)],
-                "The fastest of 2 secure candidates in the final round: 70 % of the speed without encryption.",
-            ),
-            (
-                vec![fastest, aes(0.5)],
-                "It is about as fast as camellia-xts-plain64 512 with sectors of 4096 bytes, no work \
-                 queues (50 % against 51 %), and its cipher is AES.",
-            ),
+            (vec![aes(0.5)], only),
+            (vec![aes(0.5), aes(0.7)], first),
+            (vec![fastest, aes(0.5)], level),
         ] {
             let found = recommend(&ranking, &[], &ram(), false).expect("one is secure");
             assert_eq!(found.why, why);

@@ -124,7 +124,7 @@ impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name(), self.key_bits)?;
         match self.integrity {
-            Some(integrity) => write!(f, " {integrity}"),
+            Some(integrity) => write!(f, " {}", integrity.word()),
             None => Ok(()),
         }
     }
@@ -167,7 +167,10 @@ impl FromStr for Spec {
 fn parse(text: &str) -> Option<Spec> {
     let mut words = text.trim().split(' ');
     let (name, bits) = (words.next()?, words.next()?);
-    let integrity = words.next().map(str::parse).transpose().ok()?;
+    let integrity = match words.next() {
+        Some(word) => Some(Integrity::of_word(word)?),
+        None => None,
+    };
     if words.next().is_some() {
         return None;
     }

@@ -6,11 +6,11 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 use squall_drives::Number;
 use squall_tools::{Failure, Interrupt};
-use zeroize::Zeroizing;
 
 use super::choice::{self, AUTHENTICATED, Wanted};
 use crate::args::BenchArguments;
@@ -225,7 +225,7 @@ impl Run<'_> {
         let (spec, options, backing) = (&wanted.spec, wanted.options, self.backing.number);
         let (number, sectors, below) = match place {
             Some(place) => below(control, &label, backing, place, spec, options)?,
-            None => (backing, self.backing.sectors(), Vec::new()),
+            None => (backing, self.backing.about.bytes / 512, Vec::new()),
         };
         let key = Key::draw(spec.key_len());
         let table = crypt::table(spec, options, &key, number, sectors);
@@ -250,7 +250,7 @@ impl Run<'_> {
         let workloads = measure::workloads();
         let plan = Plan {
             rounds: self.options.rounds as usize,
-            sample: self.options.sample(),
+            sample: Duration::from_millis(self.options.sample),
         };
         let turns = plan.rounds * workloads.len();
         let progress = Progress::begin(turns as u64, title);
@@ -282,11 +282,7 @@ fn below(
     spec: &Spec,
     options: Options,
 ) -> Result<(Number, u64, Vec<Mapped>), Failure> {
-    let table = Table {
-        target: "linear",
-        sectors: bytes / 512,
-        parameters: Zeroizing::new(format!("{backing} {}", start / 512)),
-    };
+    let table = Table::new("linear", bytes / 512, format!("{backing} {}", start / 512));
     let part = Mapped::start(control, &format!("{label}-part"), &table)?;
     let Some(journal) = options.journal else {
         return Ok((part.number(), bytes / 512, vec![part]));

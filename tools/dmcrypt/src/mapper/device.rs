@@ -41,13 +41,19 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table without a key.
+    pub fn new(target: &'static str, sectors: u64, parameters: String) -> Table {
+        let parameters = Zeroizing::new(parameters);
+        Table {
+            target,
+            sectors,
+            parameters,
+        }
+    }
+
     /// A table whose device refuses all transfers.
     pub fn refusing(sectors: u64) -> Table {
-        Table {
-            target: "error",
-            sectors,
-            parameters: Zeroizing::new(String::new()),
-        }
+        Table::new("error", sectors, String::new())
     }
 
     /// The table in the kernel's format.

@@ -123,17 +123,11 @@ impl Count {
 mod tests {
     use super::*;
 
-    fn sample(cpu: Option<f64>) -> Sample {
-        Sample {
-            rate: 1e9,
-            bytes: 500_000_000,
-            cpu,
-        }
-    }
-
     fn samples(cpus: &[Option<f64>]) -> WorkloadSamples {
+        let (rate, bytes) = (1e9, 500_000_000);
+        let sample = |&cpu: &_| Sample { rate, bytes, cpu };
         WorkloadSamples {
-            samples: cpus.iter().map(|cpu| sample(*cpu)).collect(),
+            samples: cpus.iter().map(sample).collect(),
             latencies: Latencies::default(),
         }
     }
@@ -143,12 +137,9 @@ mod tests {
         let all = samples(&[Some(0.3), Some(-0.01), Some(0.31)]);
         let per_gb = all.cpu_seconds_per_gb().expect("enough");
         assert!((per_gb - 0.4).abs() < 1e-9, "{per_gb}");
-        assert_eq!(
-            samples(&[Some(0.05), Some(0.04)]).cpu_seconds_per_gb(),
-            None
-        );
-        assert_eq!(samples(&[Some(3.0), None]).cpu_seconds_per_gb(), None);
-        assert_eq!(samples(&[]).cpu_seconds_per_gb(), None);
+        for too_few in [&[Some(0.05), Some(0.04)][..], &[Some(3.0), None], &[]] {
+            assert_eq!(samples(too_few).cpu_seconds_per_gb(), None);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use squall_tools::units;
 
 use super::{date, percent, rule, rules_table, warnings};
 use crate::model::{
-    Backing, BackingKind, Bench, Direction, Figure, LeftOut, Measured, Options, Workload,
+    Backing, BackingKind, Bench, Figure, LeftOut, Machine, Measured, Options, Workload,
 };
 use crate::rules;
 use crate::rules::Verdict;
@@ -43,24 +43,16 @@ pub fn document(bench: &Bench) -> Document {
     if !bench.failures.is_empty() {
         let failures = bench.failures.iter();
         let failures = failures.map(|failed| format!("{}: {}", failed.name, failed.reason));
-        let failures = vec![Part::items(failures)];
-        parts.push(Section::part(
-            "failures",
-            "What could not be measured",
-            failures,
-        ));
+        let (heading, failures) = ("What could not be measured", Part::items(failures));
+        parts.push(Section::part("failures", heading, vec![failures]));
     }
     parts.push(Part::OnPage(vec![method(bench)]));
+    let Machine { cpu, kernel, .. } = machine;
     Document {
-        title: format!("Disk encryption on {}", machine.cpu),
+        title: format!("Disk encryption on {cpu}"),
         command: "squall dmcrypt bench",
         heading: "Disk encryption on this machine",
-        machine: format!(
-            "{}, Linux {}, {}",
-            machine.cpu,
-            machine.kernel,
-            backing(bench)
-        ),
+        machine: format!("{cpu}, Linux {kernel}, {}", backing(bench)),
         date: date(&bench.at),
         warnings: warnings(machine, EMULATED, bench.is_complete, incomplete),
         advice: vec![recommendation(bench)],
@@ -86,20 +78,17 @@ fn machine_section(bench: &Bench) -> Part {
         sample_ms,
         ..
     } = bench;
-    let emulated = if machine.is_emulated {
-        ", emulated"
-    } else {
-        ""
+    let emulated = match machine.is_emulated {
+        true => ", emulated",
+        false => "",
     };
     let s = if *rounds == 1 { "" } else { "s" };
+    let used = units::length(*bytes);
     let facts = [
         ("CPU", format!("{}{emulated}", machine.cpu)),
         ("Kernel", format!("Linux {}", machine.kernel)),
         ("Encrypted", backing(bench)),
-        (
-            "Used",
-            format!("{}, sectors of {sector} bytes", units::length(*bytes)),
-        ),
+        ("Used", format!("{used}, sectors of {sector} bytes")),
         (
             "Rounds",
             format!("{rounds} round{s}, {sample_ms} ms a sample"),
@@ -118,18 +107,14 @@ fn recommendation(bench: &Bench) -> Part {
         return Section::part("recommendation", "Recommendation", none);
     };
     let options = found.options.described();
-    let mut parts = vec![Part::Advice(format!(
-        "{}, {options}. {}",
-        found.spec, found.why
-    ))];
+    let advice = format!("{}, {options}. {}", found.spec, found.why);
+    let mut parts = vec![Part::Advice(advice)];
     if bench.machine.is_emulated {
         parts.push(Part::Warning("Emulated", EMULATED.into()));
     }
+    let swap = "Swap under a new key at each boot, in /etc/crypttab";
     let to_copy = [
-        (
-            "Swap under a new key at each boot, in /etc/crypttab",
-            &found.swap,
-        ),
+        (swap, &found.swap),
         ("Create a LUKS2 volume", &found.luks_format),
         ("Open it for the first time", &found.luks_open),
         ("Open it at boot, in /etc/crypttab", &found.luks_crypttab),
@@ -149,6 +134,7 @@ fn raw(bench: &Bench) -> Part {
             .into()
     };
     let rows = bench.workloads.iter().zip(&bench.raw).map(row).collect();
+    let heading = "The device without encryption";
     let table = Table {
         columns: vec![
             Column::new("Transfers", Kind::Name),
@@ -159,55 +145,36 @@ fn raw(bench: &Bench) -> Part {
         heads: 1,
         has_details: false,
     };
-    Section::part(
-        "raw",
-        "The device without encryption",
-        vec![Part::Table(table)],
-    )
+    Section::part("raw", heading, vec![Part::Table(table)])
 }
 
 /// What stands below the name of a specification.
-type Below<'a> = &'a dyn Fn(&Measured) -> Option<String>;
+type Below = fn(&Measured) -> Option<String>;
 
 fn ranking(bench: &Bench) -> Vec<Part> {
     let note = "With sectors of 512 bytes and work queues. Medians of the rates; below each stands its percentage \
                 of the device without encryption in the same round, ± half the distance of the quartiles. The \
                 score is the geometric mean of these percentages.";
-    let others = bench.ranking.iter().filter_map(stands_for);
-    let none = |_: &Measured| None;
-    measured(
-        bench,
-        "ranking",
-        "Ranking",
-        note,
-        others,
-        &bench.ranking,
-        &none,
-    )
+    let all = &bench.ranking;
+    let others = all.iter().filter_map(stands_for).collect();
+    measured(bench, all, |_| None, ["ranking", "Ranking", note], others)
 }
 
 /// The best few under other options.
 fn variants(bench: &Bench) -> Vec<Part> {
-    let below = |it: &Measured| {
+    let below: Below = |it| {
         let Options { sector_size, .. } = it.options;
         Some(format!("{sector_size} B sectors, {}", it.options.queues()))
     };
     let heading = "The best with other options";
     let note = "Larger sectors of encryption need fewer IVs. Without work queues the CPU that reads or writes \
                 encrypts, too; whether that is faster depends on the machine.";
-    measured(
-        bench,
-        "variants",
-        heading,
-        note,
-        [],
-        &bench.variants,
-        &below,
-    )
+    let texts = ["variants", heading, note];
+    measured(bench, &bench.variants, below, texts, Vec::new())
 }
 
 fn authenticated(bench: &Bench) -> Vec<Part> {
-    let below = |it: &Measured| {
+    let below: Below = |it| {
         let journal = match it.options.journal {
             None => "not authenticated",
             Some(true) => "with a journal",
@@ -218,26 +185,24 @@ fn authenticated(bench: &Bench) -> Vec<Part> {
     let all = &bench.authenticated;
     let heading = "Authenticated, over dm-integrity";
     let note = "With sectors of 4096 bytes and work queues.";
-    let notes = AUTHENTICATED.map(str::to_owned).into_iter();
-    let notes = notes.chain(reasons(all));
-    measured(bench, "authenticated", heading, note, notes, all, &below)
+    let mut notes = AUTHENTICATED.map(str::to_owned).to_vec();
+    notes.extend(reasons(all));
+    let texts = ["authenticated", heading, note];
+    measured(bench, all, below, texts, notes)
 }
 
 /// A section with a note, rates and more notes, and one with the costs; none if nothing was measured.
 fn measured(
     bench: &Bench,
-    id: &str,
-    heading: &str,
-    note: &str,
-    more: impl IntoIterator<Item = String>,
     measured: &[Measured],
     below: Below,
+    [id, heading, note]: [&str; 3],
+    more: Vec<String>,
 ) -> Vec<Part> {
     if measured.is_empty() {
         return Vec::new();
     }
     let mut parts = vec![Part::Note(note.into()), rates(bench, measured, below)];
-    let more: Vec<String> = more.into_iter().collect();
     if !more.is_empty() {
         parts.push(Part::items(more));
     }
@@ -305,7 +270,7 @@ fn table(bench: &Bench, heads: &[&str], rows: Vec<Vec<Cell>>) -> Part {
 fn head(measured: &Measured, below: Below) -> Vec<Cell> {
     let spec = &measured.spec;
     let name = match spec.integrity {
-        Some(integrity) => format!("{} {integrity}", spec.name()),
+        Some(integrity) => format!("{} {}", spec.name(), integrity.word()),
         None => spec.name(),
     };
     let is_doubted = measured.verdict != Verdict::Secure;
@@ -324,9 +289,7 @@ fn ratio(ratio: &Spread) -> String {
 
 /// Which specifications share these figures, a sentence; `None` if none do.
 fn stands_for(measured: &Measured) -> Option<String> {
-    let Measured {
-        spec, stands_for, ..
-    } = measured;
+    let (spec, stands_for) = (&measured.spec, &measured.stands_for);
     let digests = stands_for.iter().filter(|other| other.iv != spec.iv);
     let digests: BTreeSet<String> = digests.map(|other| other.iv.to_string()).collect();
     let lengths = stands_for.iter().map(|other| other.key_bits);
@@ -334,9 +297,8 @@ fn stands_for(measured: &Measured) -> Option<String> {
     let mut parts = Vec::new();
     if !digests.is_empty() {
         let names = Vec::from_iter(digests).join(", ");
-        parts.push(format!(
-            "with {names}, whose digest is used only when a table is loaded"
-        ));
+        let use_of_it = "whose digest is used only when a table is loaded";
+        parts.push(format!("with {names}, {use_of_it}"));
     }
     if !lengths.is_empty() {
         let bits: Vec<String> = lengths.iter().map(u32::to_string).collect();
@@ -361,18 +323,14 @@ fn reasons(measured: &[Measured]) -> Vec<String> {
 /// What was left out, by the first rule against it.
 fn left_out(groups: &[LeftOut]) -> Option<Part> {
     let of = |verdict: Verdict| {
-        let groups = groups
-            .iter()
-            .filter(|group| group.reason.verdict == verdict);
+        let groups = groups.iter().filter(|it| it.reason.verdict == verdict);
         let rows = groups.map(|it| rule(&it.reason, it.count, [it.algorithms.join(", ")]));
         (Some(verdict.described()), rows.collect())
     };
     let note =
         "The kernel accepts these specifications; each is counted under the first rule against it.";
-    let parts = vec![
-        Part::Note(note.into()),
-        rules_table([Verdict::Insecure, Verdict::Compatible].map(of)),
-    ];
+    let rules = rules_table([Verdict::Insecure, Verdict::Compatible].map(of));
+    let parts = vec![Part::Note(note.into()), rules];
     (!groups.is_empty()).then(|| Section::part("left-out", "What was left out", parts))
 }
 
@@ -396,10 +354,7 @@ fn plots(bench: &Bench) -> Part {
 
 /// The plots of the workloads at `places`, which differ only in their direction.
 fn figure(bench: &Bench, places: &[usize]) -> Plots {
-    let bar = |place: &usize| match bench.workloads[*place].direction {
-        Direction::Read => "read",
-        Direction::Write => "write",
-    };
+    let bar = |place: &usize| bench.workloads[*place].direction.verb();
     let row = |measured: &Measured| {
         let ratio = |place: &usize| measured.figures.get(*place).map(|figure| figure.ratio);
         let ratios = places.iter().map(ratio).collect();
@@ -413,10 +368,9 @@ fn figure(bench: &Bench, places: &[usize]) -> Plots {
         })
     };
     let workload = &bench.workloads[places[0]];
-    let order = if workload.is_random {
-        "random"
-    } else {
-        "sequential"
+    let order = match workload.is_random {
+        true => "random",
+        false => "sequential",
     };
     let depth = match workload.depth {
         1 => "one at a time".into(),
@@ -451,9 +405,7 @@ fn method(bench: &Bench) -> Part {
         BackingKind::Ram => "",
         BackingKind::Device => " --device DEVICE",
     };
-    let Bench {
-        rounds, sample_ms, ..
-    } = bench;
+    let (rounds, sample_ms) = (bench.rounds, bench.sample_ms);
     let mib = bench.backing.bytes >> 20;
     let command = format!(
         "squall dmcrypt bench{device} --rounds {rounds} --sample {sample_ms} --size {mib}MiB \
