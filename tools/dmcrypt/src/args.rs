@@ -1,7 +1,6 @@
 //! Arguments of `squall dmcrypt`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use squall_drives::confirm::Consent;
@@ -94,10 +93,6 @@ pub struct BenchArguments {
     #[arg(long, conflicts_with = "cipher")]
     pub all: bool,
 
-    /// Measure only secure specifications (the default)
-    #[arg(long, conflicts_with_all = ["all", "cipher"])]
-    pub secure: bool,
-
     /// Measure only this specification, such as "aes-xts-plain64 512", where 512 is the length of
     /// the key in bits, or "aes-xts-plain64 512 hmac-sha256", authenticated over dm-integrity; may
     /// be given more than once
@@ -125,13 +120,6 @@ pub struct BenchArguments {
     /// Write a page with tables and a plot to this file; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub export_html: Option<PathBuf>,
-}
-
-impl BenchArguments {
-    /// The length of a sample.
-    pub fn sample(&self) -> Duration {
-        Duration::from_millis(self.sample)
-    }
 }
 
 fn parse_bytes(text: &str) -> Result<u64, String> {
