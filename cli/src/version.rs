@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use squall::Engine;
 
-/// The names of `engines`, with commas between them.
 pub fn engine_names(engines: impl Iterator<Item = Engine>) -> String {
     let names: Vec<_> = engines.map(Engine::name).collect();
     names.join(", ")

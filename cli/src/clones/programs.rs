@@ -21,9 +21,7 @@ use super::{Noticed, print_error};
 pub struct Programs<'a> {
     /// For `sh -c`; runs first.
     pub command: Option<&'a str>,
-    /// The folder with hooks.
     pub folder: Option<&'a Path>,
-    /// How long each may run.
     pub limit: Duration,
 }
 

@@ -28,7 +28,6 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// What the signal shows now.
     pub fn now() -> io::Result<Mark> {
         let signal = signal().ok_or(io::ErrorKind::Unsupported)?;
         let number = match signal {
@@ -52,7 +51,6 @@ impl Mark {
         }
     }
 
-    /// Writes the mark in place of the file.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -67,7 +67,6 @@ impl Seeder {
         })
     }
 
-    /// Seeds, and describes what was done.
     pub fn seed_and_describe(&self) -> Result<String, Failure> {
         let seeding = self.seed()?;
         seeding.report_if_early();

@@ -10,7 +10,6 @@ use crate::version::engine_names;
 
 const NAME_WIDTH: usize = 18;
 
-/// Writes `report` as aligned lines of text without colour.
 pub fn write(report: &Report) -> String {
     let mut text = format!("squall {}\n", report.facts.version);
     section(&mut text, "Machine", &machine(report));

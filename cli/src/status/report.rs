@@ -27,7 +27,6 @@ pub struct Report {
     pub has_squall_device: bool,
     /// It uses vmgenid's page.
     pub squall_device_uses_page: bool,
-    /// The missing protections, with advice.
     pub warnings: Vec<Warning>,
     /// Things worth knowing where no protection is missing.
     pub notes: Vec<Warning>,

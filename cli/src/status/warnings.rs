@@ -6,7 +6,6 @@ use squall::{CloneGuard, Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 /// The first kernel with getrandom in the vDSO and droppable memory.
 const FIRST_GOOD_KERNEL: (u32, u32) = (6, 11);
 
-/// A problem with advice.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// A stable name, for programs.

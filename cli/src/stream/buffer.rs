@@ -39,7 +39,6 @@ impl Buffer {
     }
 }
 
-/// The message for missing memory, with advice.
 pub fn no_memory(error: &io::Error) -> Failure {
     let cause = cause(error);
     Failure::Runtime(format!(

@@ -65,7 +65,6 @@ pub struct ChunkMaker {
 }
 
 impl ChunkMaker {
-    /// A maker of chunks of `source` in `format`.
     pub fn new(source: &Source, format: Format, chunking: Chunking) -> Result<ChunkMaker, Failure> {
         let raw_len = match format {
             Format::Raw => 0,

@@ -45,7 +45,6 @@ const DEFAULT_THREADS_MAX: usize = 16;
 /// Random bytes in a chunk of text: whole lines of base64.
 const TEXT_CHUNK: usize = 4096 * maker::LINE_BYTES;
 
-/// Runs `squall stream`.
 pub fn run(options: StreamArguments) -> Result<(), Failure> {
     let output = options
         .output
@@ -170,7 +169,6 @@ fn chunk_of_limited(limit: NonZeroU64) -> usize {
     (lines.max(1) as usize).saturating_mul(maker::LINE_BYTES)
 }
 
-/// The division of the work.
 struct WorkPlan {
     chunking: Chunking,
     threads: usize,

@@ -28,7 +28,6 @@ const MAX_UNWRITTEN: usize = 2;
 /// that are starting.
 const THREAD_START_MEMORY: usize = 4 << 20;
 
-/// The threads that make chunks.
 #[derive(Clone, Copy)]
 pub struct Threads {
     pub count: usize,

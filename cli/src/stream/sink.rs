@@ -42,7 +42,6 @@ impl Sink {
         }
     }
 
-    /// Whether the output is a pipe or FIFO.
     pub fn is_pipe(&self) -> bool {
         self.is_pipe
     }

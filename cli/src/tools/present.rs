@@ -44,7 +44,6 @@ pub fn run(tool: &Tool) -> Result<(), Failure> {
     }
 }
 
-/// The names of the sources of randomness that the benchmark measures.
 pub fn sources() -> impl Iterator<Item = &'static str> {
     squall_bench::sources::all().map(|source| source.name)
 }
@@ -66,7 +65,6 @@ pub struct SchemasArguments {
     directory: PathBuf,
 }
 
-/// Writes each JSON schema of what the tools write to a file of its own.
 fn write_schemas(SchemasArguments { directory }: &SchemasArguments) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(creating_folder(directory))?;
     let schemas = squall_bench::schemas()

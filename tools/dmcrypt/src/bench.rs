@@ -16,7 +16,6 @@ use crate::{backing, measure, recommend, report};
 use choice::Choice;
 use devices::Run;
 
-/// Runs `squall dmcrypt bench`.
 pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     let reports = Reports::open(&options.reports, options.export_html.as_deref())?;
     let interrupt = Interrupt::watch("the report has what was measured so far")?;
@@ -39,7 +38,6 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     }
 }
 
-/// Prepares the backing device, measures on it, and releases it.
 fn run_on_backing(
     session: &Session,
     options: &BenchArguments,

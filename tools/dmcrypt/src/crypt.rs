@@ -8,14 +8,12 @@ use crate::mapper::Table;
 use crate::model::Options;
 use crate::spec::Spec;
 
-/// The name of dm-crypt's target.
 const TARGET: &str = "crypt";
 
 /// A random key in the hexadecimal digits that a table has, wiped when dropped.
 pub struct Key(Zeroizing<String>);
 
 impl Key {
-    /// Draws a key of `len` bytes.
     pub fn draw(len: usize) -> Key {
         let mut bytes = Zeroizing::new(vec![0; len]);
         squall::fill(&mut bytes);
@@ -53,7 +51,6 @@ pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u
     }
 }
 
-/// The optional parameters of a table.
 fn optional_parameters(spec: &Spec, options: Options) -> Vec<String> {
     let mut words: Vec<String> = options.flags().map(str::to_owned).collect();
     if options.sector_size != 512 {

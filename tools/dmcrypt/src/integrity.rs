@@ -64,7 +64,6 @@ impl Integrity {
         }
     }
 
-    /// Length of the tag in bytes.
     pub fn tag_len(self) -> usize {
         match self {
             Integrity::Aead | Integrity::Poly1305 => 16,
@@ -91,7 +90,6 @@ impl Integrity {
     }
 }
 
-/// The name of dm-integrity's target.
 pub const TARGET: &str = "integrity";
 
 /// Length of dm-integrity's superblock in bytes, at the beginning of the device below.
@@ -103,11 +101,9 @@ const PROVIDED: std::ops::Range<usize> = 16..24;
 
 /// How a device of dm-integrity is made.
 pub struct Layout {
-    /// The device below.
     pub below: Number,
     /// Bytes of metadata for each sector.
     pub metadata_len: usize,
-    /// Size of its sectors in bytes.
     pub sector_size: u32,
     /// Whether data and metadata are written to a journal first, so that a crash leaves both or neither.
     pub journal: bool,

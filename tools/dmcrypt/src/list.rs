@@ -20,7 +20,6 @@ use crate::session::{Progress, Session, print_note};
 use crate::spec::{Iv, Spec, algorithm};
 use crate::{candidates, report};
 
-/// Runs `squall dmcrypt list`.
 pub fn list(options: &ListArguments) -> Result<(), Failure> {
     let reports = Reports::open(&options.reports, None)?;
     let interrupt = Interrupt::watch("the list has what was found so far")?;
@@ -37,7 +36,6 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
     }
 }
 
-/// Surveys this kernel.
 pub fn survey_kernel(session: &Session, interrupt: &Interrupt) -> Result<List, Failure> {
     let mut survey = Survey {
         kernel: Prober::new(&session.control)?,
@@ -93,7 +91,6 @@ fn lists(crypto: &str, name: &str) -> bool {
 struct Survey<'a> {
     kernel: Prober,
     interrupt: &'a Interrupt,
-    /// How many questions it was asked.
     asked: usize,
     accepted: Vec<Spec>,
     is_interrupted: bool,

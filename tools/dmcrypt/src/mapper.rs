@@ -66,7 +66,6 @@ impl Control {
         }
     }
 
-    /// Lists the names of all devices.
     pub fn names(&self) -> Result<Vec<String>, Failure> {
         let answer = self.ask(Command::List, Header::for_device(""), &[]);
         let answer = answer.map_err(|error| failed("list of devices", error))?;
@@ -83,13 +82,11 @@ impl Control {
         }
     }
 
-    /// Sends one request.
     fn ask(&self, command: Command, header: Header, payload: &[u8]) -> Result<Answer, Errno> {
         rustix::io::retry_on_intr(|| request(&self.0, command, header, payload))
     }
 }
 
-/// The error message for a failed request.
 fn failed(what: &str, error: Errno) -> Failure {
     match error {
         Errno::PERM | Errno::ACCESS => Failure::Runtime(forbidden()),

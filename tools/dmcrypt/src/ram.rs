@@ -135,7 +135,6 @@ fn check_memory(bytes: u64, meminfo: &str) -> Result<(), Failure> {
     }
 }
 
-/// Fails if brd is loaded already.
 fn check_not_loaded(loaded: &Path) -> Result<(), Failure> {
     if !loaded.exists() {
         return Ok(());
@@ -149,7 +148,6 @@ fn check_not_loaded(loaded: &Path) -> Result<(), Failure> {
     Err(Failure::Runtime(how.into()))
 }
 
-/// Loads brd with `parameters`.
 fn load(parameters: &[&str]) -> Result<(), Failure> {
     let arguments = [&[MODULE], parameters].concat();
     match modprobe(&arguments) {

@@ -89,11 +89,9 @@ pub fn variants(ranking: &[Measured]) -> Vec<Wanted> {
 /// The choice, and the measurement that it was compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Preferred<'a> {
-    /// The recommended one.
     pub chosen: &'a Measured,
     /// The one with the best score; it may be the chosen one.
     pub fastest: &'a Measured,
-    /// How many secure ones there were.
     pub secure: usize,
 }
 
@@ -180,7 +178,6 @@ pub(crate) mod tests {
     use crate::measure::Sample;
     use crate::rules::Verdict;
 
-    /// Samples with these rates.
     fn samples(rates: impl IntoIterator<Item = f64>) -> WorkloadSamples {
         let sample = |rate| Sample {
             rate,

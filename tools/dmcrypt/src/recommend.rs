@@ -15,7 +15,6 @@ use crate::report::percent;
 /// names there begin with what the drive is attached to.
 const PLACEHOLDER: &str = "/dev/disk/by-id/DEVICE";
 
-/// The name of the opened volume.
 const VOLUME: &str = "volume";
 
 /// Recommends the best secure one of `variants`, or of `ranking` if no variant is secure; `None` if

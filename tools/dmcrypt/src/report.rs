@@ -109,7 +109,6 @@ fn warnings(
     all.map(|(_, what, why)| (what, why.to_owned())).collect()
 }
 
-/// A table of rules.
 pub fn rules_table(
     groups: impl IntoIterator<Item = (Option<&'static str>, Vec<Vec<Cell>>)>,
 ) -> Part {
@@ -157,7 +156,6 @@ impl Options {
 }
 
 impl Verdict {
-    /// The verdict in words.
     pub fn described(self) -> &'static str {
         match self {
             Verdict::Secure => "secure",

@@ -52,13 +52,11 @@ pub fn judge(spec: &Spec) -> (Verdict, Vec<Reason>) {
 
 /// A condition on a specification.
 pub enum When {
-    /// The cipher is one of these.
     Cipher(&'static [&'static str]),
     /// The cipher, or pair of ciphers, is in none of squall's lists.
     UnknownCipher,
     /// The cipher's blocks have this many bits.
     Block(u32),
-    /// The mode is one of these.
     Mode(&'static [&'static str]),
     /// The mode is in none of squall's lists.
     UnknownMode,
@@ -74,20 +72,14 @@ pub enum When {
     DigestBelowKey,
     /// The data key has fewer bits than this.
     KeyBelow(u32),
-    /// Something authenticates sectors.
     Authenticated,
-    /// This authenticates sectors.
     By(Integrity),
-    /// The condition does not hold.
     Not(&'static When),
-    /// One of the conditions holds.
     Any(&'static [When]),
-    /// All conditions hold.
     All(&'static [When]),
 }
 
 impl When {
-    /// Whether the condition holds for `spec`.
     pub fn holds(&self, spec: &Spec) -> bool {
         let iv = (!ignores_iv(spec)).then_some(spec.iv.name.as_str());
         let digest = spec.iv.digest.as_deref().filter(|_| iv == Some("essiv"));

@@ -28,7 +28,6 @@ const RECORD: &str = "/run/squall-dmcrypt";
 #[derive(Debug)]
 pub struct Session {
     record: File,
-    /// The device mapper's control device.
     pub control: Rc<Control>,
 }
 

@@ -51,7 +51,6 @@ impl Iv {
         }
     }
 
-    /// ESSIV with `digest`.
     pub fn essiv(digest: &str) -> Iv {
         Iv {
             name: "essiv".into(),

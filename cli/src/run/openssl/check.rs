@@ -15,7 +15,6 @@ const VARIABLE: &str = "OPENSSL_CONF";
 
 const LINES: &str = "the lines that squall openssl-conf prints";
 
-/// The generators that serve programs.
 const SERVING_ROLES: [Role; 2] = [Role::Public, Role::Private];
 
 /// Prints OpenSSL's generators.

@@ -25,12 +25,10 @@ const LEAST_MIB: u64 = 8;
 /// The name of the whole in the list of failures.
 pub const AUTHENTICATED: &str = "authenticated encryption";
 
-/// The specifications that are measured if the user names none.
 fn usual() -> impl Iterator<Item = Spec> {
     USUAL.iter().filter_map(|text| text.parse().ok())
 }
 
-/// The choice of specifications.
 pub struct Choice {
     /// What to measure, with dm-crypt's default options.
     pub measured: Vec<Wanted>,
@@ -58,7 +56,6 @@ impl Wanted {
     }
 }
 
-/// Chooses by the user's options and by what this kernel accepts.
 pub fn choose(
     session: &Session,
     options: &BenchArguments,

@@ -29,17 +29,13 @@ const GROUP: usize = 64;
 
 /// Measurements on one backing device.
 pub struct Run<'a> {
-    /// The session in which devices are made.
     pub session: &'a Session,
-    /// The device below the encrypted ones.
     pub backing: &'a Backing,
     /// The user's options: rounds and sample length.
     pub options: &'a BenchArguments,
-    /// Ends the run early when the user interrupts it.
     pub interrupt: &'a Interrupt,
     /// How many devices were made; their names are numbered by it.
     pub devices: usize,
-    /// Specifications whose measurement failed.
     pub failures: Vec<Failed>,
     /// False once the run was interrupted.
     pub is_complete: bool,
@@ -309,7 +305,6 @@ fn with_figures(wanted: &Wanted, figures: Vec<Figure>) -> Measured {
     }
 }
 
-/// Appends the samples of another group.
 fn append(all: &mut Samples, more: Samples) {
     all.resize(more.len(), WorkloadSamples::default());
     for (all, more) in all.iter_mut().zip(more) {

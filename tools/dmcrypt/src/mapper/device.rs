@@ -153,7 +153,6 @@ impl Mapped {
         self.number
     }
 
-    /// Opens the device.
     pub fn open(&self, flags: OFlags) -> Result<File, Failure> {
         open_number(self.number, flags).map_err(|error| {
             let why = squall_tools::failure::cause(&error);

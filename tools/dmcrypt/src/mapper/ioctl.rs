@@ -24,19 +24,14 @@ const ROOM: usize = 256 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Command {
-    /// Lists all devices.
     List = 2,
-    /// Creates a device.
     Create = 3,
-    /// Removes a device.
     Remove = 4,
     /// Suspends a device or, without a flag, resumes it with the loaded table.
     Suspend = 6,
-    /// Gives a device's status.
     Status = 7,
     /// Loads a table, which is not yet in use.
     Load = 9,
-    /// Gives the version of a target type.
     TargetVersion = 17,
 }
 
@@ -55,7 +50,6 @@ pub struct Header {
     version: [u32; 3],
     data_size: u32,
     data_start: u32,
-    /// The number of targets in a table.
     pub target_count: u32,
     open_count: i32,
     /// Bits of [`flag`].
@@ -93,13 +87,10 @@ impl Header {
 
 /// The kernel's answer.
 pub struct Answer {
-    /// The answer's header.
     pub header: Header,
-    /// The data after the header.
     pub data: Zeroizing<Vec<u8>>,
 }
 
-/// Sends `command` to `control`, with `header` and `payload`.
 pub fn request(
     control: &File,
     command: Command,

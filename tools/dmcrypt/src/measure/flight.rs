@@ -19,11 +19,8 @@ use crate::model::{Direction, Workload};
 /// The transfers of a sample.
 #[derive(Default)]
 pub struct Transfers {
-    /// How many bytes were transferred.
     pub bytes: u64,
-    /// The seconds that it took.
     pub seconds: f64,
-    /// How long each transfer took.
     pub latencies: Latencies,
 }
 
@@ -143,7 +140,6 @@ pub fn fill(
 /// The position of sequential transfers.
 #[derive(Debug, Default)]
 pub struct Offsets {
-    /// The next sequential offset in bytes.
     next: AtomicU64,
 }
 

@@ -14,7 +14,6 @@ use crate::model::{
 use crate::rules;
 use crate::rules::Verdict;
 
-/// The warning about an emulated machine.
 const EMULATED: &str = "This machine is emulated: its speeds and their order mean nothing.";
 
 /// What the figures of authenticated specifications mean, a sentence each.
@@ -31,7 +30,6 @@ pub const AUTHENTICATED: [&str; 4] = [
      specification are its options --cipher, --key-size and --integrity.",
 ];
 
-/// The whole report.
 pub fn document(bench: &Bench) -> Document {
     let machine = &bench.machine;
     let incomplete = "The run was interrupted: rounds, specifications or variants are missing.";
@@ -99,7 +97,6 @@ fn machine_section(bench: &Bench) -> Part {
     Section::part("machine", "The machine", vec![Part::Facts(facts.into())])
 }
 
-/// The recommendation, with the lines to copy.
 fn recommendation(bench: &Bench) -> Part {
     let Some(found) = &bench.recommendation else {
         let none = "No recommendation: no secure combination without authentication was measured.";
@@ -124,7 +121,6 @@ fn recommendation(bench: &Bench) -> Part {
     Section::part("recommendation", "Recommendation", parts)
 }
 
-/// The device without encryption.
 fn raw(bench: &Bench) -> Part {
     let row = |(workload, figure): (&Workload, &Figure)| {
         let Spread { low, median, high } = figure.rate;
@@ -160,7 +156,6 @@ fn ranking(bench: &Bench) -> Vec<Part> {
     measured(bench, all, |_| None, ["ranking", "Ranking", note], others)
 }
 
-/// The best few under other options.
 fn variants(bench: &Bench) -> Vec<Part> {
     let below: Below = |it| {
         let Options { sector_size, .. } = it.options;

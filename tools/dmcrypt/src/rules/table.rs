@@ -11,7 +11,6 @@ pub struct Rule {
     pub when: When,
 }
 
-/// All rules.
 #[rustfmt::skip]
 pub const RULES: &[Rule] = &[
     rule("null-cipher", Insecure, Cipher(&["cipher_null"]), "it encrypts nothing", "Linux, crypto/crypto_null.c"),

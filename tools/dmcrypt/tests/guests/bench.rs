@@ -16,10 +16,8 @@ pub const TESTS: &[Test] = tests![
     data_written_through_a_device_is_encrypted: [USER_MODE],
 ];
 
-/// Options for a quick run.
 const QUICK: &str = "--size 16MiB --rounds 2 --sample 5";
 
-/// Number of ways to read and write.
 const WORKLOADS: usize = 8;
 
 fn memory_is_measured_and_freed() {

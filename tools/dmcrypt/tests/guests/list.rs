@@ -42,7 +42,6 @@ fn load_modules(session: &mut GuestSession) {
     );
 }
 
-/// A line of the CSV.
 #[derive(Clone, Debug, Deserialize)]
 struct Entry {
     specification: String,
@@ -347,7 +346,6 @@ fn the_list_depends_on_the_available_modules() {
 const BUILT_IN: [&str; 2] = ["cbc(aes)", "ecb(aes)"];
 const WITH_MODULES: [&str; 2] = ["cbc(twofish)", "ecb(twofish)"];
 
-/// The modes and ciphers of a list.
 fn algorithms(list: &[Entry]) -> BTreeSet<String> {
     let plain = list.iter().filter(|entry| entry.integrity.is_empty());
     plain

@@ -30,7 +30,6 @@ fn protected_devices_are_not_overwritten() {
     assert!(workspace.medium(SERIAL).iter().any(|byte| *byte != 0));
 }
 
-/// Drives that something else uses are refused.
 fn in_use(workspace: &Workspace, session: &mut GuestSession) {
     let uses = [
         (
@@ -81,7 +80,6 @@ fn not_meant(workspace: &Workspace, session: &mut GuestSession) {
     }
 }
 
-/// Wrong arguments are refused.
 fn wrong(workspace: &Workspace, session: &mut GuestSession) {
     session.ok("dd if=/dev/zero of=/tmp/file bs=1M count=24");
     let missing = id(SERIAL);

@@ -62,7 +62,6 @@ impl Workspace {
         fs::read(self.guests.path(serial)).expect("a drive")
     }
 
-    /// A guest with only these modules.
     pub fn boot_with(&self, modules: &[&str], drives: Vec<Drive>) -> GuestSession<'_> {
         self.boot(modules, drives, false)
     }
@@ -87,12 +86,10 @@ pub fn id(serial: &str) -> String {
     format!("/dev/disk/by-id/ubd-{serial}")
 }
 
-/// A running guest.
 pub struct GuestSession<'w> {
     pub guest: Guest<'w>,
 }
 
-/// The result of a run of squall.
 pub struct RunResult {
     pub status: i32,
     pub output: String,
@@ -106,31 +103,26 @@ impl GuestSession<'_> {
         fixture::ok(&mut self.guest, command)
     }
 
-    /// Waits until a command succeeds.
     #[track_caller]
     pub fn wait_until_ok(&mut self, command: &str) {
         fixture::wait_until_ok(&mut self.guest, command);
     }
 
-    /// Reads a file of the guest.
     #[track_caller]
     pub fn read(&mut self, path: &str) -> Vec<u8> {
         self.guest.read_file(path).expect("a file")
     }
 
-    /// Reads a text file of the guest.
     #[track_caller]
     pub fn text(&mut self, path: &str) -> String {
         String::from_utf8(self.read(path)).expect("text")
     }
 
-    /// Reads a JSON file of the guest.
     #[track_caller]
     pub fn json(&mut self, path: &str) -> Value {
         serde_json::from_slice(&self.read(path)).expect("JSON")
     }
 
-    /// Creates a file in the guest.
     #[track_caller]
     pub fn write(&mut self, path: &str, contents: impl AsRef<[u8]>) {
         let written = self.guest.write_file(path, contents.as_ref());
@@ -149,7 +141,6 @@ impl GuestSession<'_> {
         self.ok("echo > /proc/sys/kernel/modprobe");
     }
 
-    /// Starts squall with these arguments.
     #[track_caller]
     pub fn start(&mut self, arguments: &str) -> Job {
         let command = format!("exec squall {arguments}");
