@@ -14,6 +14,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
 use squall::clones::{Signal, Watch, generation, signal};
+use squall::internal::newest_clone_message;
 use squall_tools::Failure;
 use squall_tools::failure::{cause, opening, text_at};
 use squall_tools::output;
@@ -194,7 +195,7 @@ fn was_cloned_before_start(path: &Path) -> io::Result<bool> {
     let now = Mark::now()?;
     let before = Mark::read(path);
     if let Ok(Some(before)) = &before
-        && before.is_cloned_until(&now)
+        && before.is_cloned(&now, newest_clone_message)
     {
         return Ok(true);
     }

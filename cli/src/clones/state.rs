@@ -6,18 +6,17 @@
 //! boot, only the kernel's messages of this boot tell of clones: QEMU and Firecracker may give a machine another vmgenid
 //! each time they start it, and a machine that was started again is no clone.
 
-use std::fmt;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
-use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use squall::clones::{Signal, generation, signal};
 use squall::internal::newest_clone_message;
 use tempfile::NamedTempFile;
 
 /// What the signal shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The kernel's identifier of this boot, which clones have in common.
     boot: String,
@@ -45,7 +44,10 @@ impl Mark {
     /// The mark in the file; `None` if there is no file.
     pub fn read(path: &Path) -> io::Result<Option<Mark>> {
         match fs::read_to_string(path) {
-            Ok(text) => text.parse().map(Some),
+            Ok(text) => match serde_json::from_str(&text) {
+                Ok(mark) => Ok(Some(mark)),
+                Err(_) => Err(io::Error::other("this is no state of squall clones")),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -57,17 +59,13 @@ impl Mark {
             _ => Path::new("."),
         };
         let mut file = NamedTempFile::new_in(folder)?;
-        writeln!(file, "{self}")?;
+        serde_json::to_writer(&mut file, self)?;
         file.persist(path).map(drop).map_err(|error| error.error)
     }
 
-    /// Whether the machine was cloned between this mark and a later one.
-    pub fn is_cloned_until(&self, later: &Mark) -> bool {
-        self.is_cloned(later, newest_clone_message)
-    }
-
-    /// The same, with what says the number of the newest message of the present boot.
-    fn is_cloned(&self, later: &Mark, newest_message: impl Fn() -> io::Result<u64>) -> bool {
+    /// Whether the machine was cloned between this mark and a later one. `newest_message` says the number of the newest
+    /// message of the present boot.
+    pub fn is_cloned(&self, later: &Mark, newest_message: impl Fn() -> io::Result<u64>) -> bool {
         if self.boot != later.boot {
             return newest_message().is_ok_and(|number| number > 0);
         }
@@ -78,34 +76,6 @@ impl Mark {
             false => later.number != self.number,
         };
         self.signal == later.signal && is_changed
-    }
-}
-
-impl fmt::Display for Mark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Mark {
-            boot,
-            signal,
-            number,
-        } = self;
-        write!(f, "{boot} {signal} {number}")
-    }
-}
-
-impl FromStr for Mark {
-    type Err = io::Error;
-
-    fn from_str(text: &str) -> io::Result<Mark> {
-        let words: Vec<_> = text.split_whitespace().collect();
-        let mark = match words[..] {
-            [boot, signal, number] => number.parse().ok().map(|number| Mark {
-                boot: boot.to_owned(),
-                signal: signal.to_owned(),
-                number,
-            }),
-            _ => None,
-        };
-        mark.ok_or_else(|| io::Error::other("this is no state of squall clones"))
     }
 }
 
@@ -128,13 +98,13 @@ mod tests {
             let before = mark("a", signal, 7);
             for (number, is_cloned) in [(7, false), (8, true), (6, true)] {
                 let later = mark("a", signal, number);
-                assert_eq!(before.is_cloned(&later, no_log), is_cloned, "{later}");
+                assert_eq!(before.is_cloned(&later, no_log), is_cloned, "{later:?}");
             }
         }
         let before = mark("a", Signal::KernelLog, 7);
         for (number, is_cloned) in [(7, false), (8, true), (0, false)] {
             let later = mark("a", Signal::KernelLog, number);
-            assert_eq!(before.is_cloned(&later, no_log), is_cloned, "{later}");
+            assert_eq!(before.is_cloned(&later, no_log), is_cloned, "{later:?}");
         }
         let other = mark("a", Signal::VmgenidPage, 8);
         assert!(!before.is_cloned(&other, no_log), "numbers of two signals");
@@ -161,7 +131,13 @@ mod tests {
             mark.write(&path).expect("a file");
             assert_eq!(Mark::read(&path).expect("a file"), Some(mark));
         }
-        for text in ["", "a vmclock", "a vmclock x", "a vmclock 1 2", "\0\0"] {
+        for text in [
+            "",
+            "{}",
+            "[1]",
+            r#"{"boot":"a","signal":"vmclock","number":-1}"#,
+            "\0\0",
+        ] {
             fs::write(&path, text).expect("a file");
             assert!(Mark::read(&path).is_err(), "{text:?}");
         }

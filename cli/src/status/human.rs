@@ -15,8 +15,11 @@ pub fn write(report: &Report) -> String {
     section(&mut text, "Machine", &machine(report));
     section(&mut text, "Protection", &protection(report));
     section(&mut text, "Generator", &generator(report));
-    warnings(&mut text, &report.warnings);
-    notes(&mut text, &report.notes);
+    list(&mut text, "Warnings", &report.warnings);
+    if report.warnings.is_empty() {
+        text.push_str("\nNo protection is missing.\n");
+    }
+    list(&mut text, "Notes", &report.notes);
     text
 }
 
@@ -92,44 +95,23 @@ fn protection(report: &Report) -> [Fact; 4] {
 
 fn generator(report: &Report) -> [Fact; 6] {
     let status = &report.facts.status;
-    let generation = match status.kernel_generation {
-        Some(generation) => generation.to_string(),
-        None => "unknown".to_owned(),
-    };
+    let generation = status.kernel_generation;
+    let generation = generation.map_or("unknown".to_owned(), |number| number.to_string());
     [
         ("Engine", status.engine.to_string()),
         ("Engines here", engine_names(Engine::available())),
         ("Kernel generation", generation),
-        (
-            "Seeded",
-            format!("{} in this process", count(status.reseeds, "time")),
-        ),
-        (
-            "Bootstrapped",
-            format!("{} in this process", count(status.bootstraps, "time")),
-        ),
-        (
-            "Discarded (stale)",
-            format!("{} in this process", count(status.bytes_discarded, "byte")),
-        ),
+        ("Seeded", count(status.reseeds, "time")),
+        ("Bootstrapped", count(status.bootstraps, "time")),
+        ("Discarded (stale)", count(status.bytes_discarded, "byte")),
     ]
 }
 
-fn warnings(text: &mut String, warnings: &[Warning]) {
-    match warnings {
-        [] => text.push_str("\nNo protection is missing.\n"),
-        _ => list(text, "Warnings", warnings),
-    }
-}
-
-fn notes(text: &mut String, notes: &[Warning]) {
-    if !notes.is_empty() {
-        list(text, "Notes", notes);
-    }
-}
-
+/// Nothing if there are no entries.
 fn list(text: &mut String, title: &str, entries: &[Warning]) {
-    let _ = writeln!(text, "\n{title}");
+    if !entries.is_empty() {
+        let _ = writeln!(text, "\n{title}");
+    }
     for entry in entries {
         let _ = writeln!(text, "  {}", entry.problem);
         let _ = writeln!(text, "    -> {}", entry.advice);
@@ -146,5 +128,5 @@ fn explain(name: &dyn Display, meaning: &str) -> String {
 
 fn count(number: u64, unit: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {unit}{plural}")
+    format!("{number} {unit}{plural} in this process")
 }

@@ -12,29 +12,26 @@ use zeroize::Zeroizing;
 
 use super::gift::Gift;
 
-/// Memory for one chunk of output.
-pub enum Buffer {
+/// Memory for one chunk of output, and how much of it is used.
+pub struct Buffer {
+    pub memory: Memory,
+    pub len: usize,
+}
+
+pub enum Memory {
     /// Memory that stays ours.
-    Kept {
-        bytes: Zeroizing<Vec<u8>>,
-        len: usize,
-    },
+    Kept(Zeroizing<Vec<u8>>),
     /// Memory that a pipe will take over.
-    Given { gift: Gift, len: usize },
+    Given(Gift),
 }
 
 impl Buffer {
     /// The first `len` bytes, to be filled; `len` becomes the buffer's length.
     pub fn prepare(&mut self, len: usize) -> &mut [u8] {
-        match self {
-            Buffer::Kept { bytes, len: used } => {
-                *used = len;
-                &mut bytes[..len]
-            }
-            Buffer::Given { gift, len: used } => {
-                *used = len;
-                &mut gift.bytes_mut()[..len]
-            }
+        self.len = len;
+        match &mut self.memory {
+            Memory::Kept(bytes) => &mut bytes[..len],
+            Memory::Given(gift) => &mut gift.bytes_mut()[..len],
         }
     }
 }
@@ -55,17 +52,11 @@ pub struct BufferSupply {
 
 impl BufferSupply {
     pub fn get(self) -> io::Result<Buffer> {
-        Ok(if self.uses_gifts {
-            Buffer::Given {
-                gift: Gift::new(self.len)?,
-                len: 0,
-            }
-        } else {
-            Buffer::Kept {
-                bytes: zeros(self.len)?,
-                len: 0,
-            }
-        })
+        let memory = match self.uses_gifts {
+            true => Memory::Given(Gift::new(self.len)?),
+            false => Memory::Kept(zeros(self.len)?),
+        };
+        Ok(Buffer { memory, len: 0 })
     }
 }
 

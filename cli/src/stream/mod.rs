@@ -80,16 +80,8 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
 
 /// Copies `source` to `sink`, with progress if the user asked for it.
 fn transfer(options: &StreamArguments, source: &Source, mut sink: Sink) -> Result<(), Failure> {
-    let WorkPlan {
-        chunking,
-        threads,
-        supply,
-    } = WorkPlan::new(options, &sink);
+    let (chunking, threads, supply) = plan(options, &sink);
     let new_maker = || ChunkMaker::new(source, options.format, chunking);
-    let threads = Threads {
-        count: threads,
-        are_asked_for: options.threads.is_some(),
-    };
     let progress = match (options.progress, options.numeric) {
         (true, _) => Progress::bar(options.size),
         (_, true) => Progress::numbers(options.size),
@@ -169,51 +161,43 @@ fn chunk_of_limited(limit: NonZeroU64) -> usize {
     (lines.max(1) as usize).saturating_mul(maker::LINE_BYTES)
 }
 
-struct WorkPlan {
-    chunking: Chunking,
-    threads: usize,
-    supply: BufferSupply,
-}
-
-impl WorkPlan {
-    fn new(options: &StreamArguments, sink: &Sink) -> WorkPlan {
-        let is_raw = options.format == Format::Raw;
-        let is_long_enough = options.size.is_none_or(|size| size >= GIFT_CHUNK as u64);
-        let is_limited = options.rate_limit.is_some();
-        let uses_gifts = is_raw && is_long_enough && !is_limited && sink.takes_gifts();
-        let wanted_threads = options.threads.unwrap_or_else(|| {
-            if is_raw && sink.is_pipe() {
-                1
-            } else {
-                thread::available_parallelism()
-                    .map_or(1, usize::from)
-                    .min(DEFAULT_THREADS_MAX)
-            }
-        });
-        let chunk = match (is_raw, uses_gifts, wanted_threads) {
-            (false, ..) => TEXT_CHUNK,
-            (true, true, _) => GIFT_CHUNK,
-            (true, false, 1) => OWN_CHUNK,
-            (true, false, _) => SHARED_CHUNK,
-        };
-        let chunk = match options.rate_limit {
-            Some(limit) => chunk_of_limited(limit).min(chunk),
-            None => chunk,
-        };
-        let chunk = match options.size {
-            Some(size) if size < chunk as u64 => size.max(1) as usize,
-            _ => chunk,
-        };
-        let chunking = Chunking::new(options.offset.unwrap_or(0), options.size, chunk);
-        let threads = chunking.chunks().clamp(1, wanted_threads as u64) as usize;
-        let supply = BufferSupply {
-            len: maker::encoded_len(options.format, chunk, true),
-            uses_gifts,
-        };
-        WorkPlan {
-            chunking,
-            threads,
-            supply,
+/// The division of the work.
+fn plan(options: &StreamArguments, sink: &Sink) -> (Chunking, Threads, BufferSupply) {
+    let is_raw = options.format == Format::Raw;
+    let is_long_enough = options.size.is_none_or(|size| size >= GIFT_CHUNK as u64);
+    let is_limited = options.rate_limit.is_some();
+    let uses_gifts = is_raw && is_long_enough && !is_limited && sink.takes_gifts();
+    let wanted_threads = options.threads.unwrap_or_else(|| {
+        if is_raw && sink.is_pipe() {
+            1
+        } else {
+            thread::available_parallelism()
+                .map_or(1, usize::from)
+                .min(DEFAULT_THREADS_MAX)
         }
-    }
+    });
+    let chunk = match (is_raw, uses_gifts, wanted_threads) {
+        (false, ..) => TEXT_CHUNK,
+        (true, true, _) => GIFT_CHUNK,
+        (true, false, 1) => OWN_CHUNK,
+        (true, false, _) => SHARED_CHUNK,
+    };
+    let chunk = match options.rate_limit {
+        Some(limit) => chunk_of_limited(limit).min(chunk),
+        None => chunk,
+    };
+    let chunk = match options.size {
+        Some(size) if size < chunk as u64 => size.max(1) as usize,
+        _ => chunk,
+    };
+    let chunking = Chunking::new(options.offset.unwrap_or(0), options.size, chunk);
+    let threads = Threads {
+        count: chunking.chunks().clamp(1, wanted_threads as u64) as usize,
+        are_asked_for: options.threads.is_some(),
+    };
+    let supply = BufferSupply {
+        len: maker::encoded_len(options.format, chunk, true),
+        uses_gifts,
+    };
+    (chunking, threads, supply)
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Memory};
 use super::gift;
 use super::send::send_all;
 
@@ -52,17 +52,17 @@ impl Sink {
     }
 
     /// Writes all of `buffer`. Returns a kept buffer for reuse; a given one is gone.
-    pub fn write(&mut self, buffer: Buffer) -> Result<Option<Buffer>, Failure> {
+    pub fn write(&mut self, Buffer { memory, len }: Buffer) -> Result<Option<Buffer>, Failure> {
         let fd = self.file.as_fd();
-        let (result, kept) = match buffer {
-            Buffer::Kept { bytes, len } => {
-                let result = send_all(fd, &bytes[..len], &mut self.written, |rest| {
-                    rustix::io::write(fd, rest)
-                });
-                (result, Some(Buffer::Kept { bytes, len }))
+        let (result, kept) = match memory {
+            Memory::Kept(bytes) => {
+                let write = |rest: &[u8]| rustix::io::write(fd, rest);
+                let result = send_all(fd, &bytes[..len], &mut self.written, write);
+                (result, Some(Memory::Kept(bytes)))
             }
-            Buffer::Given { gift, len } => (gift.give(len, fd, &mut self.written), None),
+            Memory::Given(gift) => (gift.give(len, fd, &mut self.written), None),
         };
+        let kept = kept.map(|memory| Buffer { memory, len });
         result.map(|()| kept).map_err(|error| self.failure(&error))
     }
 
