@@ -87,6 +87,16 @@ pub trait Draw {
     }
 }
 
+/// A source that a function is.
+pub struct By<F>(pub F);
+
+impl<F: FnMut(&mut [u8])> Draw for By<F> {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        (self.0)(out);
+    }
+}
+
 /// Shortest buffer of which two fills are never alike by chance, in bytes.
 const TELLING: usize = 16;
 

@@ -10,7 +10,7 @@ mod squall;
 use std::sync::OnceLock;
 
 use crate::report::model::Group;
-use crate::source::{Draw, Source};
+use crate::source::{By, Draw, Source};
 pub use kernel::{Vdso, fill_by_system_call};
 
 /// A source ready for use, or why it is not there.
@@ -80,6 +80,11 @@ pub fn in_process(draw: impl Draw + 'static) -> Opened {
     Ok(Box::new(draw))
 }
 
+/// A source in this process that a function is, which fills buffers.
+pub fn by(fill: impl FnMut(&mut [u8]) + 'static) -> Opened {
+    in_process(By(fill))
+}
+
 static MORE: OnceLock<&[Entry]> = OnceLock::new();
 
 /// Adds the sources of the program that calls it, once, before it runs the benchmark.
@@ -124,7 +129,7 @@ const OTHERS: &[Entry] = &[
         title: "memset, no randomness",
         caveat: "the memory's own speed",
         explained: "a buffer set to one byte, another one each time: what storing alone costs",
-        open: || in_process(Memset(0)),
+        open: memset,
         ..Entry::DEFAULT
     },
     Entry {
@@ -167,22 +172,18 @@ const PROGRAM: Entry = Entry {
 /// The source that is allowed to repeat itself.
 pub const MEMORY: &str = "memset";
 
-/// Bytes that cost nothing to make, as a bound for all others.
-struct Memset(u64);
-
-impl Draw for Memset {
-    /// Never sets to zero, which some memories do faster than random bytes can be stored. The count
-    /// in front and at the end is what shows that a request was served.
-    #[inline]
-    fn fill(&mut self, out: &mut [u8]) {
-        self.0 += 1;
-        out.fill(self.0 as u8 | 1);
-        let count = self.0.to_ne_bytes();
+/// Bytes that cost nothing to make, as a bound for all others. Never sets to zero, which some memories do faster than
+/// random bytes can be stored. The count in front and at the end is what shows that a request was served.
+fn memset() -> Opened {
+    let mut count = 0_u64;
+    by(move |out| {
+        count += 1;
+        out.fill(count as u8 | 1);
         if let Some((first, _)) = out.split_first_chunk_mut() {
-            *first = count;
+            *first = count.to_ne_bytes();
         }
         if let Some((_, last)) = out.split_last_chunk_mut() {
-            *last = count;
+            *last = count.to_ne_bytes();
         }
-    }
+    })
 }

@@ -8,7 +8,7 @@ use squall_bench::child::Work;
 use squall_bench::pipe;
 use squall_bench::processes::contestants;
 use squall_bench::source::NOTHING;
-use squall_bench::sources::{self, Opened, RunsIn, in_process};
+use squall_bench::sources::{self, Opened, RunsIn, by};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::Failure;
@@ -17,7 +17,6 @@ use squall_tools::measure::contest::Contestant;
 use squall_tools::measure::fork;
 
 use crate::child;
-use crate::sources::By;
 
 pub const TESTS: &[Test] = tests![
     first_bytes_are_timed,
@@ -36,18 +35,18 @@ const SLEEP: Duration = Duration::from_millis(5);
 pub fn open(name: &str) -> Opened {
     let parent = std::process::id();
     match name {
-        "slow" => in_process(By(|out: &mut [u8]| {
+        "slow" => by(|out: &mut [u8]| {
             thread::sleep(SLEEP);
             squall::fill(out);
-        })),
-        "constant" => in_process(By(|out: &mut [u8]| out.fill(7))),
-        "idle" => in_process(By(|_: &mut [u8]| ())),
-        "fails-in-a-child" => in_process(By(move |out: &mut [u8]| {
+        }),
+        "constant" => by(|out: &mut [u8]| out.fill(7)),
+        "idle" => by(|_: &mut [u8]| ()),
+        "fails-in-a-child" => by(move |out: &mut [u8]| {
             if std::process::id() != parent {
                 std::process::abort();
             }
             squall::fill(out);
-        })),
+        }),
         "missing" => Err("libidle is not\ninstalled".into()),
         _ => sources::open(name),
     }

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use squall_bench::source::Draw;
-use squall_bench::source::check;
+use squall_bench::source::{By, Draw, check};
 use squall_bench::sources::{self, RunsIn};
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -41,15 +40,6 @@ fn sources_of_this_process_give_bytes() {
         found += 1;
     }
     assert!(found >= 10, "{found}");
-}
-
-/// A source that a function is.
-pub struct By<F>(pub F);
-
-impl<F: FnMut(&mut [u8])> Draw for By<F> {
-    fn fill(&mut self, out: &mut [u8]) {
-        (self.0)(out);
-    }
 }
 
 fn complaint(mut draw: impl Draw) -> Option<String> {

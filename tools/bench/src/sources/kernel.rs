@@ -11,7 +11,7 @@ use std::ptr;
 use squall_tools::failure::cause;
 use squall_tools::loaded::Loaded;
 
-use super::{Entry, Opened, in_process};
+use super::{Entry, Opened, by, in_process};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -34,7 +34,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "getrandom",
         title: "the getrandom system call",
         explained: "getrandom(2) by a raw system call, repeated as needed",
-        open: || in_process(Syscall),
+        open: || by(fill_by_system_call),
         ..KERNEL
     },
     Entry {
@@ -53,31 +53,10 @@ const KERNEL: Entry = Entry {
     ..Entry::DEFAULT
 };
 
-/// A device, kept open.
-struct Device(File);
-
 fn device(path: &str) -> Opened {
     let opened = File::open(path);
-    in_process(Device(
-        opened.map_err(|error| format!("{path}: {}", cause(&error)))?,
-    ))
-}
-
-impl Draw for Device {
-    #[inline]
-    fn fill(&mut self, out: &mut [u8]) {
-        self.0.read_exact(out).expect("the device has no end");
-    }
-}
-
-/// getrandom(2).
-struct Syscall;
-
-impl Draw for Syscall {
-    #[inline]
-    fn fill(&mut self, out: &mut [u8]) {
-        fill_by_system_call(out);
-    }
+    let mut device = opened.map_err(|error| format!("{path}: {}", cause(&error)))?;
+    by(move |out| device.read_exact(out).expect("the device has no end"))
 }
 
 /// Fills `out` by as many calls as it takes.

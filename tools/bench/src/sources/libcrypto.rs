@@ -10,7 +10,7 @@ use std::ptr;
 use squall_tools::loaded::{Loaded, text};
 use squall_tools::places::{self, PROVIDER};
 
-use super::{Entry, Opened, RunsIn, Setting, in_process};
+use super::{Entry, Opened, RunsIn, Setting, by, in_process};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -23,7 +23,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     caveat: "a VM clone repeats it",
     explained: "RAND_bytes of libcrypto as it is installed: CTR_DRBG with AES-256, reseeded in a \
                 forked child, not in a clone",
-    open: || Rand::in_library(&load()?),
+    open: || rand(&load()?),
     ..Entry::DEFAULT
 }];
 
@@ -77,23 +77,16 @@ pub fn version() -> Option<String> {
 }
 
 /// RAND_bytes.
-struct Rand(unsafe extern "C" fn(*mut u8, c_int) -> c_int);
-
-impl Rand {
-    fn in_library(library: &Loaded) -> Opened {
-        // SAFETY: the signature is that of RAND_bytes(3).
-        in_process(Rand(unsafe { library.symbol("RAND_bytes") }?))
-    }
-}
-
-impl Draw for Rand {
-    #[inline]
-    fn fill(&mut self, out: &mut [u8]) {
+fn rand(library: &Loaded) -> Opened {
+    type RandBytes = unsafe extern "C" fn(*mut u8, c_int) -> c_int;
+    // SAFETY: the signature is that of RAND_bytes(3).
+    let rand_bytes: RandBytes = unsafe { library.symbol("RAND_bytes") }?;
+    by(move |out| {
         let len = c_int::try_from(out.len()).expect("RAND_bytes takes less than 2 GiB");
         // SAFETY: `out` is writable for its length.
-        let status = unsafe { (self.0)(out.as_mut_ptr(), len) };
+        let status = unsafe { rand_bytes(out.as_mut_ptr(), len) };
         assert!(status == 1, "RAND_bytes failed");
-    }
+    })
 }
 
 /// RAND_bytes of a process whose generators are squall's, if it has not drawn yet.
@@ -106,7 +99,7 @@ pub fn open_with_squall() -> Opened {
         CString::new(text).expect("a path has no null bytes")
     });
     if use_provider(&library, &folder, &name)? {
-        Rand::in_library(&library)
+        rand(&library)
     } else {
         Err("OpenSSL does not load squall's provider".into())
     }

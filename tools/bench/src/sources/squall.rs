@@ -15,7 +15,7 @@ use squall::hazmat::{
 use squall_tools::loaded::Loaded;
 
 use super::libraries::Held;
-use super::{Entry, Opened, RunsIn, Setting, in_process, libcrypto};
+use super::{Entry, Opened, RunsIn, Setting, by, in_process, libcrypto};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -48,7 +48,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     requests of 4 and 8 bytes",
         runs_in: RunsIn::ThisProcess,
         group: Group::Squall,
-        open: || in_process(Fresh),
+        open: || by(squall::fill_fresh),
         ..VARIANT
     },
     Entry {
@@ -137,15 +137,6 @@ impl Draw for Squall {
     }
 }
 
-struct Fresh;
-
-impl Draw for Fresh {
-    #[inline]
-    fn fill(&mut self, out: &mut [u8]) {
-        squall::fill_fresh(out);
-    }
-}
-
 const INTERFACE: Entry = Entry {
     group: Group::Variant,
     secure: true,
@@ -153,22 +144,17 @@ const INTERFACE: Entry = Entry {
     ..Entry::DEFAULT
 };
 
-struct Getrandom(unsafe extern "C" fn(*mut u8, usize, u32) -> isize);
-
 fn getrandom() -> Opened {
+    type Getrandom = unsafe extern "C" fn(*mut u8, usize, u32) -> isize;
     // SAFETY: getrandom(3) has this signature in every C library.
     let found = unsafe { Loaded::linked().symbol("getrandom") };
     let missing = |_| "the C library has no getrandom: it came with glibc 2.25";
-    in_process(Getrandom(found.map_err(missing)?))
-}
-
-impl Draw for Getrandom {
-    #[inline]
-    fn fill(&mut self, out: &mut [u8]) {
+    let getrandom: Getrandom = found.map_err(missing)?;
+    by(move |out| {
         // SAFETY: `out` is writable for its length.
-        let got = unsafe { (self.0)(out.as_mut_ptr(), out.len(), 0) };
+        let got = unsafe { getrandom(out.as_mut_ptr(), out.len(), 0) };
         assert!(usize::try_from(got) == Ok(out.len()), "getrandom failed");
-    }
+    })
 }
 
 /// libsquall's functions, whose signatures are those of squall.h.
@@ -223,21 +209,17 @@ pub(super) const ACCUMULATORS: &[Entry] = &[Entry {
     caveat: "meant for seeds; a forked child repeats it or may",
     explained: "squall::entropy::whirlwind::Whirlwind after its bootstrap: SHA-512 over seeds, \
                 cycle counter and the CPU's random instruction, 64 bytes at a time",
-    open: || in_process(SharedWhirlwind),
+    open: || by(fill_by_whirlwind),
     ..Entry::DEFAULT
 }];
 
-struct SharedWhirlwind;
-
-impl Draw for SharedWhirlwind {
-    fn fill(&mut self, out: &mut [u8]) {
-        static WHIRLWIND: LazyLock<Whirlwind> = LazyLock::new(|| {
-            let whirlwind = Whirlwind::default();
-            whirlwind.bootstrap();
-            whirlwind
-        });
-        WHIRLWIND.generate(out);
-    }
+fn fill_by_whirlwind(out: &mut [u8]) {
+    static WHIRLWIND: LazyLock<Whirlwind> = LazyLock::new(|| {
+        let whirlwind = Whirlwind::default();
+        whirlwind.bootstrap();
+        whirlwind
+    });
+    WHIRLWIND.generate(out);
 }
 
 #[rustfmt::skip]
@@ -255,7 +237,7 @@ pub(super) const KEYSTREAMS: &[Entry] = &[
         title: "ChaCha20 with key erasure",
         caveat: "a generator without guards",
         explained: "squall::hazmat::FastKeyErasure: ChaCha20, its key replaced in every request",
-        open: || in_process(ChaCha20(FastKeyErasure::new(&squall::array()))),
+        open: chacha20,
         ..KEYSTREAM
     },
 ];
@@ -277,34 +259,19 @@ fn aes<C: Cipher + 'static>(engine: Engine) -> Opened {
     let mut key = C::Key::default();
     squall::fill(key.as_mut());
     let keystream = Keystream::<C>::new(&key, engine).map_err(|error| error.to_string())?;
-    in_process(Aes {
-        keystream,
-        counter: 0,
+    let mut counter = 0;
+    by(move |out| {
+        keystream.fill(counter, out, Stores::for_len(out.len()));
+        counter += out.len().div_ceil(16) as u128;
     })
 }
 
-struct Aes<C: Cipher> {
-    keystream: Keystream<C>,
-    counter: u128,
-}
-
-impl<C: Cipher> Draw for Aes<C> {
-    #[inline]
-    fn fill(&mut self, out: &mut [u8]) {
-        let stores = Stores::for_len(out.len());
-        self.keystream.fill(self.counter, out, stores);
-        self.counter += out.len().div_ceil(16) as u128;
-    }
-}
-
-struct ChaCha20(FastKeyErasure);
-
-impl Draw for ChaCha20 {
-    #[inline]
-    fn fill(&mut self, out: &mut [u8]) {
+fn chacha20() -> Opened {
+    let mut generator = FastKeyErasure::new(&squall::array());
+    by(move |out| {
         for part in out.chunks_mut(MAX_REQUEST) {
-            let made = self.0.generate(part, &[]);
+            let made = generator.generate(part, &[]);
             made.expect("a request within the limit");
         }
-    }
+    })
 }
