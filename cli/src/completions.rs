@@ -10,9 +10,6 @@ use crate::args::{Arguments, SupportedShell};
 use crate::tools;
 
 /// Prints the completions for `shell`.
-///
-/// # Errors
-/// Standard output cannot be written.
 pub fn print(shell: SupportedShell) -> Result<(), Failure> {
     // clap_complete completes positional arguments only for zsh.
     let (shell, positional) = match shell {

@@ -16,9 +16,6 @@ use crate::args::Arguments;
 const EXIT_CODES: &str = "Exit codes: ";
 
 /// Writes squall.1, and a page for each visible subcommand, into `directory`.
-///
-/// # Errors
-/// A file cannot be written.
 pub fn write(directory: &Path) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(creating_folder(directory))?;
     let mut command = Arguments::command().disable_help_subcommand(true);

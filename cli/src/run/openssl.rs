@@ -16,9 +16,6 @@ use squall_tools::places::{self, PROVIDER};
 const FRAGMENT: &str = include_str!("openssl/fragment.cnf");
 
 /// Prints the lines, or checks which generators OpenSSL has in this environment.
-///
-/// # Errors
-/// The provider is missing, or OpenSSL does not use it; the message says why.
 pub fn openssl_conf(options: &OpensslConfArguments) -> Result<(), Failure> {
     if options.check {
         return check::check();

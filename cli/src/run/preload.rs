@@ -29,9 +29,7 @@ const NOT_FOUND: i32 = 127;
 /// Executes the program; returns only if that fails.
 ///
 /// If the program is missing or cannot be executed, the process exits with 127 or 126.
-///
-/// # Errors
-/// Preloading would have no effect on the program, or the library is missing.
+/// Fails if preloading would have no effect on it, or the library is missing.
 pub fn run(options: &RunArguments) -> Result<(), Failure> {
     let library = places::find(PRELOAD, options.library.as_deref())?;
     let value = preload_value(&library, std::env::var_os(VARIABLE).as_deref())?;
@@ -97,9 +95,7 @@ fn report_refusal(refusal: Refusal) -> Failure {
 }
 
 /// The variable's new value: `library`, then the libraries that are already there.
-///
-/// # Errors
-/// The variable cannot hold the library's path.
+/// Fails if it cannot hold the library's path.
 fn preload_value(library: &Path, before: Option<&OsStr>) -> Result<OsString, Failure> {
     let library = library.as_os_str().as_bytes();
     // The loader has no escapes for separators, nor for `$`, which begins $ORIGIN and others.

@@ -17,9 +17,7 @@ use super::search::{Refusal, search};
 type Header = FileHeader64<Endianness>;
 
 /// The file to execute for `name`.
-///
-/// # Errors
-/// There is no such program, or `library` would not be loaded into it.
+/// Fails if there is none, or `library` would not be loaded into it.
 pub fn find(name: &OsStr, library: &Path) -> Result<PathBuf, Refusal> {
     let path = search(name)?;
     match obstacle(&path, library) {

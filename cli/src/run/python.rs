@@ -12,9 +12,7 @@ use squall_tools::places;
 pub const VARIABLE: &str = "PYTHONPATH";
 
 /// The variable's new value: the folder of sitecustomize.py, then the folders that it already lists.
-///
-/// # Errors
-/// The folder is missing, or the variable cannot hold its path.
+/// Fails if that is missing, or the variable cannot hold its path.
 pub fn path_value() -> Result<OsString, Failure> {
     let file = places::shared_file("python/sitecustomize.py")?;
     let folder = file.parent().expect("a folder").to_owned();

@@ -9,9 +9,6 @@ use squall_tools::failure::opening;
 use squall_tools::{Failure, output, units};
 
 /// Prints the counters in `file`, for people or as JSON.
-///
-/// # Errors
-/// The file cannot be read, or is not a file of counters.
 pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {
     let totals = counters::read(file).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => Failure::Usage(format!(

@@ -45,17 +45,11 @@ impl Program {
 
     /// A process that serves `source`: `crypto` (crypto/rand) or `math` (math/rand/v2). Its threads
     /// are goroutines.
-    ///
-    /// # Errors
-    /// It cannot be started.
     pub fn source(&self, source: &str) -> Result<Remote, Failure> {
         Remote::start(self.command(&["serve", source]))
     }
 
     /// Nanoseconds that the first 32 bytes of a new process take, seen from within.
-    ///
-    /// # Errors
-    /// It has failed.
     pub fn first(&self, source: &str) -> Result<f64, Failure> {
         remote::number_of(self.command(&["first", source]), TIMEOUT)
     }
@@ -70,9 +64,7 @@ impl Program {
 
 /// The program, built by the command `go`. The first time, Go compiles its library, which takes half
 /// a minute: only if that is allowed.
-///
-/// # Errors
-/// Go is not installed, is too old, or has failed; or its library would have to be compiled.
+/// Fails also if Go is not installed, is too old, or has failed.
 pub fn program(go: &OsStr, may_compile: bool) -> Result<Program, String> {
     let directory = tempfile::Builder::new()
         .prefix("squall-bench-")

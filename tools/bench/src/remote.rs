@@ -62,17 +62,12 @@ impl Remote {
     ///
     /// It runs on the CPUs that the calling thread may use: for [`Source::parallel`], that thread
     /// is to be bound to none.
-    ///
-    /// # Errors
-    /// It cannot be started, or its source cannot be opened.
+    /// Fails if it cannot be started, or its source cannot be opened.
     pub fn start(command: Command) -> Result<Remote, Failure> {
         Remote::start_within(command, TIMEOUT)
     }
 
     /// Starts `command`; an answer may take as long as `timeout`.
-    ///
-    /// # Errors
-    /// As those of [`Remote::start`].
     pub fn start_within(command: Command, timeout: Duration) -> Result<Remote, Failure> {
         let mut remote = Remote::launch(command, timeout)?;
         remote.ask("", timeout, |process| process.expect("ready"))?;
@@ -148,9 +143,7 @@ impl Source for Remote {
 
 /// The one number that `command` prints without being asked. It serves no requests, but reports
 /// errors and ends with its input in the same way.
-///
-/// # Errors
-/// It could not be started, reported an error, or printed something unexpected.
+/// Fails if it could not be started, reported an error, or printed something unexpected.
 pub fn number_of(command: Command, timeout: Duration) -> Result<f64, Failure> {
     Remote::launch(command, timeout)?.ask("", timeout, Process::number)
 }
@@ -232,9 +225,7 @@ fn no_answer(line: &str) -> NoAnswer {
 
 /// Serves the source `opened` on standard input and output until the input ends, or the thread that
 /// started this process does. Of threads it knows nothing.
-///
-/// # Errors
-/// Input or output has failed; that of a source is an answer.
+/// Fails if input or output has failed; an error of the source is an answer.
 pub fn serve(opened: Opened) -> Result<(), Failure> {
     // A source that hangs would not see the end of its input.
     let bound = set_parent_process_death_signal(Some(Signal::KILL));

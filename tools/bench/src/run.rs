@@ -124,9 +124,7 @@ fn kinds(options: &BenchArguments) -> Vec<Kind> {
 }
 
 /// Does the work of `child`, one experiment or serving a source, with the source that `open` gives.
-///
-/// # Errors
-/// There is no such source, it did nothing, or the process could not do its work.
+/// Fails if there is no such source, or it did nothing.
 pub fn work(child: &Child, open: fn(&str) -> Opened) -> Result<(), Failure> {
     let mut source = Unopened::new(&child.source, open);
     let nanoseconds = match child.work {

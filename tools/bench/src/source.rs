@@ -24,35 +24,24 @@ pub enum Request<'a> {
     U64,
 }
 
-/// A source that is ready for use by one thread.
+/// A source that is ready for use by one thread. Its methods fail if the source does.
 pub trait Source {
     /// Nanoseconds a request, over `calls` of them.
-    ///
-    /// # Errors
-    /// The source has failed, or did nothing.
+    /// Fails also if it did nothing.
     fn time(&mut self, request: Request, calls: u64) -> Result<f64, Failure>;
 
     /// Fills `out`, by one request where the source is in this process.
-    ///
-    /// # Errors
-    /// The source has failed.
     fn fill(&mut self, out: &mut [u8]) -> Result<(), Failure> {
         self.sample(out)
     }
 
     /// Fills `out` by numbers below 2^32 and then, from its middle on, by numbers below 2^64: what
     /// these requests give, where they are requests of their own.
-    ///
-    /// # Errors
-    /// The source has failed.
     fn numbers(&mut self, out: &mut [u8]) -> Result<(), Failure> {
         self.sample(out)
     }
 
     /// Fills `out` by requests of 1 to 4096 bytes: what it gives, to be looked at.
-    ///
-    /// # Errors
-    /// The source has failed.
     fn sample(&mut self, out: &mut [u8]) -> Result<(), Failure>;
 
     /// Nanoseconds that passed for each request that any of `threads` made, which fill buffers of
@@ -164,9 +153,6 @@ const BLOCK: usize = 16;
 /// fast, is not ranked.
 ///
 /// This is no test of quality: each complaint has a chance below 2^-60 to disqualify a good source.
-///
-/// # Errors
-/// It gives no bytes.
 pub fn check(source: &mut dyn Source) -> Result<Option<String>, Failure> {
     let mut samples = vec![0; 2 * LEN];
     let (first, second) = samples.split_at_mut(LEN);

@@ -45,9 +45,7 @@ pub const PROVIDER: Library = Library {
 };
 
 /// The absolute path of `library`: the `given` one, or the first standard place that has it.
-///
-/// # Errors
-/// The library is missing; the message says where it was looked for and how to get it.
+/// If it is missing, the message says where it was looked for and how to get it.
 pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         let path = std::path::absolute(given).map_err(at(given))?;
@@ -78,9 +76,7 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
 }
 
 /// The absolute path of the file `name` in share/squall, below the folder where the command is installed.
-///
-/// # Errors
-/// It is missing.
+/// Fails if it is missing.
 pub fn shared_file(name: &str) -> Result<PathBuf, Failure> {
     let command = std::env::current_exe().unwrap_or_default();
     let shared = prefix(&command).map(|prefix| prefix.join("share/squall").join(name));

@@ -109,9 +109,6 @@ fn write(
 pub type Line = Vec<(&'static str, Value)>;
 
 /// The text of comma-separated `lines`, which have the same columns. The first line has the columns' names.
-///
-/// # Errors
-/// A line cannot be written.
 pub fn csv(lines: impl IntoIterator<Item = Line>) -> Result<String, Failure> {
     let failure = |error: &dyn Display| Failure::Runtime(format!("CSV: {error}"));
     let mut writer = ::csv::Writer::from_writer(Vec::new());

@@ -18,9 +18,7 @@ const LINES: &str = "the lines that squall openssl-conf prints";
 const SERVING_ROLES: [Role; 2] = [Role::Public, Role::Private];
 
 /// Prints OpenSSL's generators.
-///
-/// # Errors
-/// A generator that serves programs is neither squall's nor seeded by squall; the message says why.
+/// Fails if one that serves programs is neither squall's nor seeded by squall; the message says why.
 pub fn check() -> Result<(), Failure> {
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::Runtime(format!("a folder for counters: {error}")))?;

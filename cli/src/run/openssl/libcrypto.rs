@@ -24,13 +24,12 @@ pub enum Role {
     Private,
 }
 
+/// Its methods fail with OpenSSL's own errors.
 pub struct Libcrypto(Loaded);
 
 impl Libcrypto {
     /// Loads libcrypto, and lets it read its configuration as programs do.
-    ///
-    /// # Errors
-    /// libcrypto is not installed, or it is older than OpenSSL 3.
+    /// Fails if it is not installed, or older than OpenSSL 3.
     pub fn load() -> Result<Libcrypto, String> {
         type Init = unsafe extern "C" fn(u64, Pointer) -> c_int;
         const INIT_LOAD_CONFIG: u64 = 0x40;
@@ -74,9 +73,6 @@ impl Libcrypto {
     }
 
     /// Draws 32 bytes from a generator that serves programs.
-    ///
-    /// # Errors
-    /// OpenSSL's error.
     pub fn draw(&self, role: Role) -> Result<(), String> {
         type Fill = unsafe extern "C" fn(*mut u8, c_int) -> c_int;
         let name = match role {
@@ -92,9 +88,6 @@ impl Libcrypto {
     }
 
     /// The name of the generator in a role, and that of its provider.
-    ///
-    /// # Errors
-    /// There is no such generator; the text is OpenSSL's error.
     pub fn generator(&self, role: Role) -> Result<[String; 2], String> {
         let get0 = match role {
             Role::Primary => "RAND_get0_primary",
@@ -120,9 +113,6 @@ impl Libcrypto {
     }
 
     /// Loads the provider at `path`; OpenSSL ignores such an error when it reads its configuration.
-    ///
-    /// # Errors
-    /// OpenSSL's error.
     pub fn load_provider(&self, path: &str) -> Result<(), String> {
         type Load = unsafe extern "C" fn(Pointer, Text) -> Pointer;
         let path = CString::new(path).map_err(|error| error.to_string())?;
@@ -137,9 +127,6 @@ impl Libcrypto {
     }
 
     /// Reads the configuration in `file` again, and reports every error in it.
-    ///
-    /// # Errors
-    /// OpenSSL's error.
     pub fn load_configuration(&self, file: &str) -> Result<(), String> {
         type New = unsafe extern "C" fn() -> Pointer;
         type Load = unsafe extern "C" fn(Pointer, Text) -> c_int;

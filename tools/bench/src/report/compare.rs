@@ -74,9 +74,7 @@ struct Pair<'a> {
 }
 
 /// Reads a report.
-///
-/// # Errors
-/// There is no such file, or it is no report of this schema.
+/// Fails if there is no such file, or it is no report of this schema.
 pub fn read(path: &Path) -> Result<Report, Failure> {
     let of_path = |problem: String| Failure::Usage(format!("{}: {problem}", path.display()));
     let json: serde_json::Value =

@@ -99,9 +99,6 @@ struct Params {
 
 impl Vdso {
     /// Finds the function and maps a state.
-    ///
-    /// # Errors
-    /// It is not there.
     pub fn find() -> Result<Vdso, String> {
         // SAFETY: the vDSO is loaded already, and its function has this signature.
         let found = unsafe { Loaded::first_of(&["linux-vdso.so.1"])?.symbol(NAME) };
