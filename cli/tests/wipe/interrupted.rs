@@ -245,7 +245,6 @@ fn change_journal(workspace: &Workspace, change: impl FnOnce(&mut Value)) {
     fs::write(workspace.journal(), job.to_string()).unwrap();
 }
 
-/// Makes the first pass of `drive` be over.
 fn end_first_pass(drive: &mut Value) {
     let pass = &mut drive["passes"][0];
     pass["offset"] = SIZE.into();

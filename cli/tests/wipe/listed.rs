@@ -22,7 +22,6 @@ pub const TESTS: &[Test] = tests![
     without_sysfs_a_list_of_drives_is_a_failure: [MOUNTS],
 ];
 
-/// What `squall drives` says as JSON.
 fn listed(options: &str) -> Vec<Value> {
     let output = run(&format!("drives --json {options}"));
     assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -17,7 +17,6 @@ use super::workspace::{
 
 const MIB: usize = 1 << 20;
 
-/// A `--serial` option for each device.
 fn serials(devices: &[&Path]) -> String {
     let option = |device: &&Path| format!("--serial {} ", serial(device));
     devices.iter().map(option).collect()

@@ -34,10 +34,8 @@ const GIB: u64 = 1 << 30;
 const SLOW: &str = "--rate-limit 1MiB";
 const FASTER: &str = "--rate-limit 4MiB";
 
-/// Three files, which take no room.
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
-/// Begins to wipe the files on `terminal`.
 fn begin(workspace: &Workspace, terminal: &mut Emulator, options: &str) -> Child {
     let targets = NAMES.map(|name| workspace.sparse_target(name, GIB));
     let mut command = squall("wipe --checkpoint 1 --report");
@@ -48,7 +46,6 @@ fn begin(workspace: &Workspace, terminal: &mut Emulator, options: &str) -> Child
     terminal.start(&mut command)
 }
 
-/// Begins, and confirms.
 fn begin_after_the_question(workspace: &Workspace, terminal: &mut Emulator, limit: &str) -> Child {
     let child = begin(workspace, terminal, limit);
     terminal.wait_for("overwrite them:");
@@ -57,7 +54,6 @@ fn begin_after_the_question(workspace: &Workspace, terminal: &mut Emulator, limi
     child
 }
 
-/// The number of lines that show drives at work.
 fn at_work(screen: &str) -> usize {
     screen
         .lines()
@@ -245,7 +241,6 @@ pub fn silence_if_asked() {
     }
 }
 
-/// Turns echo off, again and again.
 fn silence() -> ! {
     loop {
         let mut quiet = tcgetattr(stdin()).expect("a terminal");
@@ -262,7 +257,6 @@ pub fn handles(process: u32, signal: Signal) -> bool {
     handled >> (signal.as_raw() - 1) & 1 == 1
 }
 
-/// The child of `child`.
 fn worker(child: &Child) -> Pid {
     let id = child.id();
     let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));

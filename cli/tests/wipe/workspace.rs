@@ -19,7 +19,6 @@ use crate::common::squall;
 /// What targets hold before they are wiped.
 pub const OLD: u8 = 0xa7;
 
-/// A temporary directory of one test.
 pub struct Workspace(pub TempDir);
 
 impl Workspace {
@@ -126,12 +125,10 @@ fn piped<P: AsRef<OsStr>>(mut command: Command, options: &str, paths: &[P]) -> C
     command
 }
 
-/// Runs squall with these arguments on these files.
 pub fn squall_on(arguments: &str, paths: &[&Path]) -> FinishedRun {
     run_to_end(piped(squall(arguments), "", paths))
 }
 
-/// Runs a command to its end.
 pub fn run_to_end(mut command: Command) -> FinishedRun {
     command.output().expect("the command runs").into()
 }
@@ -194,7 +191,6 @@ pub fn serial(device: &Path) -> String {
     diskseq(device).expect("Linux 5.15 or later")
 }
 
-/// Reads a report as JSON.
 pub fn read(report: &Path) -> Value {
     let text = fs::read(report).expect("a report");
     serde_json::from_slice(&text).expect("a report is JSON")

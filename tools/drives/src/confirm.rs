@@ -189,7 +189,6 @@ impl<Q: Write> Dialog<Q> {
         self.ask(&question, &expected)
     }
 
-    /// Asks for the serial number of `target`.
     fn confirm_one(&mut self, target: &Target) -> Result<(), Failure> {
         let name = shown(&target.identity.given);
         let Some(serial) = &target.identity.serial else {

@@ -65,9 +65,7 @@ impl Identity {
 /// What two drives of the same size have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// The worldwide identifier.
     Wwid,
-    /// The serial number.
     Serial,
     /// Nothing else, and no name that both have tells them apart.
     Size,

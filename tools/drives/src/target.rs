@@ -344,7 +344,6 @@ pub(crate) struct Inode {
 }
 
 impl Inode {
-    /// The inode that `metadata` describes.
     pub fn from_metadata(metadata: &Metadata) -> Inode {
         Inode {
             device: Number::new(metadata.dev()),

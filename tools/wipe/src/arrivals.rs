@@ -32,7 +32,6 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// How often a new drive that somebody has claimed is looked at again.
 const PATIENCE: u32 = 10;
 
-/// What was plugged in.
 pub enum Arrival {
     /// It is in the job now, and its work can begin.
     Taken(Box<PendingDrive>),
@@ -40,7 +39,6 @@ pub enum Arrival {
     LeftOut(Reason),
 }
 
-/// Why a drive is left out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reason {
     pub text: String,
@@ -84,7 +82,6 @@ pub fn confirm(choice: &Choice, options: &WipeArguments) -> Result<(), Failure> 
 /// What was looked at.
 pub struct KnownDrives {
     attachments: BTreeSet<u64>,
-    /// The drives that were left out.
     left_out: Vec<Identity>,
 }
 
@@ -148,7 +145,6 @@ pub fn check(missed: usize) -> Result<(), Failure> {
     }
 }
 
-/// Looks for drives that are plugged in.
 pub struct Arrivals<'a> {
     options: &'a WipeArguments,
     journal: Arc<Journal>,

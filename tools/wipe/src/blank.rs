@@ -60,7 +60,6 @@ struct Count {
     unread: usize,
 }
 
-/// Runs `squall blank`.
 pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
     let found = open(options).map_err(|failure| Failure::Usage(failure.into_text()))?;
     let inquiry = Inquiry::watch()?;
@@ -148,7 +147,6 @@ impl Count {
     }
 }
 
-/// A target that is open.
 type Opened = (Target, Device);
 
 /// Finds and opens the targets, with an answer about each that is missing or cannot be opened. Fails if that is all of
@@ -179,7 +177,6 @@ fn open(options: &BlankArguments) -> Result<(Vec<Opened>, Vec<Answer>), Failure>
     }
 }
 
-/// Starts the thread of the target of this number.
 fn start(
     number: usize,
     reading: Reading,
@@ -322,7 +319,6 @@ fn failure_reason(stop: Stop) -> String {
     }
 }
 
-/// Looks at what is read.
 #[derive(Default)]
 struct Scan {
     surface: Surface,

@@ -17,13 +17,11 @@ use squall_tools::{Failure, units};
 use crate::PURPOSE;
 use crate::args::{Bus, ChoiceArguments, names};
 
-/// The drives to wipe, and those that are left out.
 pub struct Choice {
     pub targets: Vec<Target>,
     pub left_out: Vec<LeftOut>,
 }
 
-/// A drive that is left out, and the reason.
 pub struct LeftOut {
     pub target: Target,
     pub reason: String,

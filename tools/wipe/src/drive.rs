@@ -71,7 +71,6 @@ pub struct Worker {
     pub events: EventSender,
     pub control: Arc<Control>,
     pub transfer: TransferArguments,
-    /// Time between two checkpoints.
     pub interval: Duration,
     /// Whether the drive was asked for its temperature, and has not answered.
     pub owes_temperature: AtomicBool,
@@ -166,7 +165,6 @@ impl Worker {
         }
     }
 
-    /// Only verifies.
     pub fn verify(&self) {
         self.finish(|pipeline| self.compare(pipeline, self.drive.plan.count()));
     }
@@ -318,7 +316,6 @@ impl Worker {
         Ok(())
     }
 
-    /// What the pass of this number writes.
     fn content(&self, number: u32, key: Option<&Key>) -> Result<(ContentKind, Content), Stop> {
         let kind = self.drive.plan.content(number);
         let content = kind.and_then(|kind| Some((kind, Content::new(kind, key)?)));

@@ -79,7 +79,6 @@ impl Journal {
         report_path(self.directory(), &self.job(), drive)
     }
 
-    /// The path of the report of the whole job.
     pub fn job_report_path(&self) -> PathBuf {
         let file = format!("{}-job.json", self.job().id);
         self.directory().join(file)
@@ -102,7 +101,6 @@ impl Journal {
         self.job().drives.pop();
     }
 
-    /// Changes the record of a drive.
     pub fn update<T>(&self, drive: usize, change: impl FnOnce(&mut Drive) -> T) -> T {
         change(&mut self.job().drives[drive])
     }
@@ -118,7 +116,6 @@ impl Journal {
         replace(&self.path, text.as_bytes(), 0o600)
     }
 
-    /// Removes the file when the job is over.
     pub fn remove(&self) -> Result<(), Failure> {
         std::fs::remove_file(self.path()).map_err(at(self.path()))
     }
@@ -209,7 +206,6 @@ fn inconsistency(job: &Job) -> Option<&'static str> {
     })
 }
 
-/// The default directory for journals and reports.
 pub fn default_directory() -> Result<PathBuf, Failure> {
     if rustix::process::geteuid().is_root() {
         return Ok("/var/lib/squall/wipe".into());
@@ -256,7 +252,6 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     File::open(directory(path))?.sync_all()
 }
 
-/// The directory of the file at `path`.
 pub fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

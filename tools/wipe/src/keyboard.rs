@@ -55,7 +55,6 @@ impl Keyboard {
         typed[..read].to_vec()
     }
 
-    /// Whether the user asks this program to stop.
     pub fn is_stop_asked(&self) -> bool {
         self.is_stop_asked.swap(false, Relaxed)
     }

@@ -23,7 +23,6 @@ use crate::journal::Journal;
 /// Length of a line, in bytes: digits and a newline.
 const LINE: usize = 2 * KEY + 1;
 
-/// The keys of one drive.
 pub struct Keys {
     path: PathBuf,
     keys: Vec<Key>,
@@ -142,7 +141,6 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// The path of the keys for the report at `path`.
 pub fn path_for_report(path: &Path) -> PathBuf {
     path.with_extension("key")
 }

@@ -78,7 +78,6 @@ impl Task for Writing<'_> {
 /// Saves the offset that a verification has reached, and what it found.
 pub type SaveFound<'a> = &'a mut dyn FnMut(u64, &Found);
 
-/// What a verification has found so far.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     pub compared: u64,

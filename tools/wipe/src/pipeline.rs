@@ -21,14 +21,12 @@ use crate::task::{OpenTarget, Stop, Task};
 /// Length of a transfer, in bytes: as much as most drives take at once.
 pub const TRANSFER: usize = 1 << 20;
 
-/// What a drive's thread works with.
 pub struct Pipeline<'a> {
     pub open: OpenTarget<'a>,
     pub queue: Queue,
     /// Buffers that are not in flight.
     pub buffers: Vec<Buffer>,
     pub pace: Pace,
-    /// Time between two checkpoints.
     pub interval: Duration,
     pub events: &'a EventSender,
 }
@@ -154,7 +152,6 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// Waits for the next transfer to finish; `None` if none is in flight.
     fn wait(&mut self) -> Result<Option<Finished>, Stop> {
         self.queue.wait().map_err(queue_failure)
     }

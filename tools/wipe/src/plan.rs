@@ -21,7 +21,6 @@ pub struct TargetPlan<'a> {
     pub purge: Option<EraseChoice>,
     /// What each of them answered about its own erase; `None` if it cannot be asked.
     pub erases: &'a [Option<SupportedErases>],
-    /// What is done at the end.
     pub then: Option<Then>,
 }
 
@@ -36,7 +35,6 @@ impl TargetPlan<'_> {
         wrapped(&(self.additions_to_table() + &self.summary()), width)
     }
 
-    /// The plan as an event, for programs.
     pub fn event(&self) -> Result<String, Failure> {
         let choice = self.choice();
         let means = self.erases.iter();
@@ -94,7 +92,6 @@ impl TargetPlan<'_> {
         text
     }
 
-    /// What is done with all of the targets.
     fn summary(&self) -> String {
         let mut text = String::new();
         let sizes = self.targets.iter().map(|target| target.identity.size);

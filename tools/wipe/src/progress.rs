@@ -37,7 +37,6 @@ impl Phase {
 /// What a drive has done at a moment: its phase, and bytes moved and refused. `None` if nothing was asked of it.
 pub type Sign = Option<(Phase, u64, u64)>;
 
-/// The progress of one drive.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Held only to read or change it.
@@ -58,7 +57,6 @@ pub struct Snapshot {
     pub moved: u64,
     /// Bytes that could not be written or read.
     pub refused: u64,
-    /// Bytes that differ.
     pub differing: u64,
     /// The drive's temperature as it has last answered, in degrees Celsius.
     pub celsius: Option<f64>,
@@ -69,7 +67,6 @@ impl Progress {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The progress as it is now.
     pub fn read(&self) -> Snapshot {
         *self.now()
     }
@@ -80,26 +77,22 @@ impl Progress {
         (now.phase, now.done, now.total) = (phase, done, total);
     }
 
-    /// Marks all phases as over.
     pub fn end(&self) {
         self.now().phase = Phase::Ended;
     }
 
-    /// Counts `bytes` that were written or read.
     pub fn moved(&self, bytes: u64) {
         let mut now = self.now();
         now.moved += bytes;
         now.done += bytes;
     }
 
-    /// Counts `bytes` that were refused.
     pub fn refused(&self, bytes: u64) {
         let mut now = self.now();
         now.refused += bytes;
         now.done += bytes;
     }
 
-    /// Counts `bytes` that differ.
     pub fn differing(&self, bytes: u64) {
         self.now().differing += bytes;
     }
@@ -125,7 +118,6 @@ impl Progress {
     }
 }
 
-/// Something that happened to a drive.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The drive's number in the job, counted from 0.
@@ -191,7 +183,6 @@ pub enum EventKind {
     Ended(Outcome),
 }
 
-/// Sends the events of one drive.
 #[derive(Clone, Debug)]
 pub struct EventSender {
     drive: usize,

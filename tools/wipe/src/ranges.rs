@@ -39,7 +39,6 @@ impl Extent {
     }
 }
 
-/// A set of bytes of a target.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(RangeSet<u64>);
 
@@ -74,9 +73,7 @@ impl Ranges {
 #[derive(Clone, Debug, Default)]
 pub struct Differences {
     ranges: Ranges,
-    /// The number of bytes that differ.
     pub bytes: u64,
-    /// The number of ranges that are not listed.
     pub unlisted: u64,
 }
 
@@ -112,7 +109,6 @@ impl Differences {
         new
     }
 
-    /// The ranges that are listed, in order.
     pub fn extents(&self) -> Vec<Extent> {
         let mut joined: Vec<Extent> = Vec::new();
         for extent in self.ranges.extents() {

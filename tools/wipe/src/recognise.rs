@@ -79,7 +79,6 @@ fn is_same_place(record: &Identity, now: &Identity) -> bool {
     is_same_file && is_same_wwid && record.kind == now.kind && record.size == now.size
 }
 
-/// The inode number of a file.
 fn number_in_file_system(file: &Identity) -> Option<&str> {
     Some(file.number.rsplit_once(':')?.1)
 }

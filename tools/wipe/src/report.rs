@@ -28,7 +28,6 @@ pub fn record(job: &Job, drive: usize) -> Job {
     }
 }
 
-/// The report on all drives of a job.
 pub fn whole(job: &Job) -> Job {
     Job {
         format: FORMAT.into(),
@@ -36,7 +35,6 @@ pub fn whole(job: &Job) -> Job {
     }
 }
 
-/// File mode of reports.
 const MODE: u32 = 0o644;
 
 /// Writes the report of each drive of `job`, and one of the whole job if it has several drives; each as
@@ -95,7 +93,6 @@ fn json(record: &Job) -> String {
     json.expect("a record is text, as the journal had to have it too") + "\n"
 }
 
-/// A report as an event.
 pub fn event(report: &Job) -> Result<String, Failure> {
     Line::new(Timestamp::now(), Event::Report { report }).text()
 }

@@ -25,7 +25,6 @@ enum ErrorKind {
     Refused,
     /// This machine is short of memory, which says nothing about the drive.
     Busy,
-    /// The drive is gone.
     Vanished,
     /// The drive is there, but transfers would fail everywhere.
     Fatal,

@@ -38,7 +38,6 @@ pub use verify::verify;
 /// A job, those of its drives that are not done yet, and with `--watch` what was there before.
 type PreparedJob = (Journal, Vec<PendingDrive>, Option<KnownDrives>);
 
-/// Runs `squall wipe`.
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
     options.choice.check()?;
     let style = OutputStyle::choose(options.json).map_err(as_refusal)?;
@@ -67,7 +66,6 @@ pub(crate) fn supervised(
     }
 }
 
-/// Wipes the drives that are prepared.
 fn work(
     options: &WipeArguments,
     (journal, parts, known): PreparedJob,
@@ -140,7 +138,6 @@ fn show_plan(
     Ok(!options.dry_run)
 }
 
-/// What happens to drives that are plugged in later.
 fn watch_sentence(options: &WipeArguments, width: Option<usize>) -> String {
     let sentence = format!(
         "and the same with every {} drive that is plugged in while this runs",
@@ -187,7 +184,6 @@ fn protect_memory() {
     }
 }
 
-/// Prints a line on standard error.
 fn say(text: &str) {
     // If standard error is closed, nobody reads it.
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());

@@ -28,7 +28,6 @@ use crate::record::Job;
 use row::Row;
 use run::Run;
 
-/// How a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputStyle {
     /// Bars on standard error.
@@ -61,7 +60,6 @@ impl OutputStyle {
     }
 }
 
-/// The message when the user interrupts the run.
 const STOPPING: &str = "stopping at a checkpoint; interrupt again to stop now";
 
 /// Where lines go. Each call gets whole lines.
@@ -84,22 +82,18 @@ trait View {
         Ok(())
     }
     fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure>;
-    /// The user has asked the run to stop.
     fn stopping(&mut self, now: Timestamp) -> Result<(), Failure>;
-    /// Shows what can be done by keys.
     fn prompt(&mut self, _prompt: Prompt) {}
     /// Something happened that is about no drive of the job.
     fn remark(&mut self, now: Timestamp, line: &str) -> Result<(), Failure>;
     /// Removes all but whole lines.
     fn hide(&mut self) {}
-    /// Shows how far the run is.
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure>;
     /// Says how far the run is, because the user asks.
     fn answer(&mut self, now: Timestamp, run: &Run) -> Result<(), Failure>;
     fn end(&mut self, now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure>;
 }
 
-/// A run, and the view that shows it.
 pub struct Show<'a> {
     view: Box<dyn View + 'a>,
     run: Run,
@@ -144,7 +138,6 @@ impl<'a> Show<'a> {
         self.view.prompt(prompt);
     }
 
-    /// Adds a drive that was plugged in.
     pub fn add(&mut self, job: &Job, number: usize, progress: Arc<Progress>) {
         self.run.add(job, number, progress);
     }
@@ -170,7 +163,6 @@ impl<'a> Show<'a> {
         self.tick_at(Timestamp::now(), self.began.elapsed())
     }
 
-    /// Says how far the drives are, as the user has asked.
     pub fn answer(&mut self) -> Result<(), Failure> {
         self.view.answer(Timestamp::now(), &self.run)
     }

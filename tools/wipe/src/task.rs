@@ -36,7 +36,6 @@ pub trait Task {
 pub enum Stop {
     /// The user interrupted it.
     Interrupted,
-    /// The drive disappeared.
     Vanished,
     /// The last writes may not be on the medium, for this reason.
     Unflushed(String),
@@ -64,7 +63,6 @@ const GIVE_UP_BYTES: u64 = 64 << 20;
 /// How long a drive may refuse one sector after the other before it is given up.
 const GIVE_UP_TIME: Duration = Duration::from_secs(1800);
 
-/// What single transfers need.
 pub struct OpenTarget<'a> {
     pub target: &'a Target,
     pub device: &'a Device,
@@ -75,7 +73,6 @@ pub struct OpenTarget<'a> {
 }
 
 impl OpenTarget<'_> {
-    /// Counts `bytes` that were transferred.
     pub fn accepted(&mut self, bytes: u64) {
         self.refused_in_a_row = None;
         self.progress.moved(bytes);

@@ -42,7 +42,6 @@ impl<T> DriveThread<T> {
         }
     }
 
-    /// Why the thread could not be started.
     pub fn error(&self) -> Option<&io::Error> {
         self.handle.as_ref().err()
     }
@@ -106,7 +105,6 @@ impl Control {
     }
 }
 
-/// Watches one drive.
 #[derive(Debug)]
 struct Stall {
     limit: Duration,

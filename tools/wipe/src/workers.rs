@@ -28,7 +28,6 @@ const TEMPERATURE: Duration = Duration::from_secs(10);
 /// The key that ends the watch for more drives.
 const QUIT: u8 = b'q';
 
-/// What is done with each drive.
 pub type Work = fn(&Worker);
 
 /// What the work on all drives has in common, and what the first thread does meanwhile.
@@ -36,7 +35,6 @@ pub struct Supervision<'a> {
     pub work: Work,
     pub journal: &'a Arc<Journal>,
     pub transfer: &'a TransferArguments,
-    /// Time between two checkpoints.
     pub interval: Duration,
     pub interrupt: &'a Interrupt,
     /// Whether the user asks how far the run is.
@@ -102,7 +100,6 @@ fn progress_of(drive: &Drive) -> Arc<Progress> {
     Arc::new(progress)
 }
 
-/// The first thread.
 struct Supervisor<'a> {
     supervision: Supervision<'a>,
     threads: Vec<DriveThread<Worker>>,
@@ -289,7 +286,6 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Does what the user asks for by keys.
     fn read_keys(&mut self) {
         let Some(keyboard) = &self.supervision.keyboard else {
             return;

@@ -10,7 +10,6 @@ use std::os::fd::AsRawFd;
 use rustix::ioctl::{Opcode, opcode};
 use squall_tools::failure::cause;
 
-/// A controller that takes commands.
 pub trait Admin {
     /// Sends `command`, whose data is put into `data`. Gives the status, which is 0 for success.
     fn submit(&self, command: &Command, data: &mut [u8]) -> Result<u16, String>;

@@ -13,14 +13,12 @@ use squall_tools::failure::cause;
 
 use super::sense::{Sense, key};
 
-/// A drive that takes SCSI commands.
 pub trait Scsi {
     /// Sends a command descriptor block, with data in one direction or none. The kernel gives the command up after
     /// `timeout`. Fails if it did not reach the drive.
     fn command(&self, block: &[u8], data: Data<'_>, timeout: Duration) -> Result<Reply, String>;
 }
 
-/// A command's data.
 #[derive(Debug)]
 pub enum Data<'a> {
     None,
@@ -81,7 +79,6 @@ impl Reply {
         self.status == Reply::GOOD
     }
 
-    /// The reply for people.
     pub fn text(&self) -> String {
         match (&self.sense, self.status) {
             (None, Reply::GOOD) => "GOOD".into(),

@@ -6,7 +6,6 @@ use super::ata::Registers;
 /// Sense data, as far as squall needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sense {
-    /// The sense key.
     pub key: u8,
     /// The additional sense code and its qualifier.
     pub code: (u8, u8),
@@ -16,7 +15,6 @@ pub struct Sense {
     pub registers: Option<Registers>,
 }
 
-/// Sense keys.
 pub mod key {
     pub const NO_SENSE: u8 = 0x0;
     pub const UNIT_ATTENTION: u8 = 0x6;

@@ -42,7 +42,6 @@ impl<'a> Disk<'a> {
         vital_product_data(drive, ATA_INFORMATION).map(|_| Disk(drive))
     }
 
-    /// The words of IDENTIFY DEVICE.
     fn identify(&self) -> Result<[u16; 256], String> {
         let mut data = [0; 512];
         let block = Command::IDENTIFY_DEVICE.data_in();
@@ -122,7 +121,6 @@ fn reason(registers: &Registers) -> Option<&'static str> {
     })
 }
 
-/// The registers for people.
 fn text(registers: &Registers) -> String {
     let count = match registers.is_whole {
         true => format!("0x{:04x}", registers.count),

@@ -26,7 +26,6 @@ pub fn is_supported(file: &File) -> bool {
     tells && discard(file, NO_SECTOR) == Err(Errno::INVAL)
 }
 
-/// Discards all `size` bytes.
 pub fn run(file: &File, size: u64) -> Result<(), String> {
     discard(file, [0, size]).map_err(|error| cause(&error.into()))
 }

@@ -50,7 +50,6 @@ pub enum CommandSet {
 }
 
 impl EraseMethod {
-    /// A sanitize operation.
     pub fn sanitizing(by: CommandSet, action: Action) -> EraseMethod {
         let mut all = OPERATIONS.iter();
         let found = all.find(|(_, set, its, _)| (*set, *its) == (by, action));
@@ -137,7 +136,6 @@ pub const NO_DISCARD: &str = "it has no secure discard that the kernel knows of"
 pub struct SanitizeSupport {
     pub set: CommandSet,
     pub actions: Actions,
-    /// What the drive is doing.
     pub state: State,
 }
 

@@ -13,7 +13,6 @@ use crate::commands::nvme::{Admin, Command};
 use crate::commands::scsi::{Data, Reply, Scsi, model};
 use crate::commands::sense::Sense;
 
-/// What the drive is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     Nothing,
@@ -54,7 +53,6 @@ pub struct Machine {
     pub progress: u16,
     /// How far it gets from one question to the next.
     pub step: u16,
-    /// Operations that were begun.
     pub begun: Vec<(Action, Mode)>,
 }
 
@@ -82,7 +80,6 @@ impl Machine {
         }
     }
 
-    /// Begins an operation.
     pub fn begin(&mut self, action: Action, mode: Mode) -> Result<(), String> {
         match (self.doing, self.last) {
             (Doing::Processing, _) => return Err("one is in progress".into()),
@@ -117,7 +114,6 @@ impl Machine {
         }
     }
 
-    /// Leaves the failure state, if it is in that.
     fn leave_failure(&mut self) -> Result<(), String> {
         match (self.doing, self.last) {
             (Doing::Processing, _) => return Err("one is in progress".into()),

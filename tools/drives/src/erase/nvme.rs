@@ -19,7 +19,6 @@ const IDENTIFIED: usize = 4096;
 /// progress (Format Progress), and the kernel's usual time-out would reset the drive in the middle.
 const FORMAT_TIMEOUT: u32 = 24 * 3600 * 1000;
 
-/// Opcodes of commands for the controller.
 mod command {
     pub const IDENTIFY: u8 = 0x06;
     pub const FORMAT_NVM: u8 = 0x80;
@@ -120,7 +119,6 @@ impl<'a> Controller<'a> {
         }
     }
 
-    /// Whether it has Namespace Management.
     fn has_management(&self) -> bool {
         self.told[OACS] & 1 << 3 != 0
     }

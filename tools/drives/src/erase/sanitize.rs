@@ -45,7 +45,6 @@ pub trait Sanitizer {
         Ok(None)
     }
 
-    /// Asks for the state.
     fn status(&self) -> Result<Status, String>;
 
     /// Tells the drive to begin. In unrestricted mode it can leave the failure state; in restricted mode,
@@ -160,16 +159,13 @@ pub trait Surroundings {
     /// Waits; false if the user wants to stop.
     fn wait(&self, time: Duration) -> bool;
 
-    /// Whether the drive is still attached.
     fn is_attached(&self) -> bool;
 
-    /// Records a command and its answer.
     fn record(&self, answer: Exchange);
 
     /// Records that an operation is under way from now on: begun now, or `found` so.
     fn under_way(&self, found: bool);
 
-    /// Shows how far the operation is.
     fn progress(&self, progress: u16);
 }
 
@@ -190,7 +186,6 @@ pub enum End {
     Vanished,
 }
 
-/// An operation of a drive.
 pub struct Operation<'a> {
     pub drive: &'a dyn Sanitizer,
     pub surroundings: &'a dyn Surroundings,

@@ -95,7 +95,6 @@ fn ends(drive: &dyn Sanitizer, world: &World, action: Action, accepted: bool) ->
     operation.run(accepted)
 }
 
-/// Calls `test` with each kind of drive.
 fn each(test: impl Fn(&Drive)) {
     for tells in [Tells::All, Tells::Success, Tells::Nothing] {
         test(&Drive::new(tells));

@@ -25,7 +25,6 @@ pub(super) struct Mount {
     pub devices: Vec<Number>,
 }
 
-/// All mounts that this process can see.
 pub(super) fn all() -> Result<Vec<Mount>, Failure> {
     let text = fs::read(MOUNTS).map_err(at(Path::new(MOUNTS)))?;
     let pools = btrfs_pools();
@@ -105,7 +104,6 @@ fn path(escaped: &[u8]) -> PathBuf {
 
 const SWAPS: &str = "/proc/swaps";
 
-/// The devices and files in use as swap.
 #[derive(Debug, Default)]
 pub(super) struct Swap {
     pub devices: Vec<Number>,

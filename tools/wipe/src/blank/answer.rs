@@ -122,7 +122,6 @@ impl Answer {
         line + "\n"
     }
 
-    /// The answer as a line for people.
     pub fn line(&self) -> String {
         let name = shown(&self.given);
         let serial = self.target.as_ref().and_then(Identity::lasting_serial);

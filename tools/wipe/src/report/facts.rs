@@ -9,7 +9,6 @@ use squall_tools::units;
 use crate::record::{Drive, Job, Purge, Sanitize, Scope, Verification};
 use crate::text;
 
-/// A name and a value.
 pub type Fact = (&'static str, String);
 
 /// Shown in place of a value that is not known.
@@ -114,7 +113,6 @@ pub fn read_back(found: &Verification) -> String {
     }
 }
 
-/// The drive's own erase.
 pub fn purge(purge: &Purge) -> Vec<Fact> {
     let time_or = |at: Option<Timestamp>, none: &str| Some(at.map_or(none.into(), timestamp));
     let result = match (&purge.failure, purge.ended) {

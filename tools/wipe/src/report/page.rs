@@ -183,7 +183,6 @@ fn job_heading(job: &Job) -> Vec<Fact> {
     facts::known(facts).collect()
 }
 
-/// A drive in the table of a job.
 fn row(job: &Job, number: usize, drive: &Drive, report: &Path) -> Vec<Cell> {
     let target = &drive.target;
     let serial = target.serial.clone();
@@ -406,7 +405,6 @@ fn exchanges(drive: &Drive) -> Option<Part> {
     (!exchanges.is_empty()).then(commands)
 }
 
-/// What overwriting cannot reach.
 fn limits(drive: &Drive) -> Vec<Part> {
     const MAGNETIC: &str = "Every sector that the drive shows was addressed. Out of reach are sectors that it had \
          replaced by spare ones before, of which a healthy disk has few or none (`smartctl -A` counts \

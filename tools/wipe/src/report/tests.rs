@@ -58,7 +58,6 @@ fn found(job: &mut Job, pass: usize) -> &mut Verification {
     found.as_mut().expect("a verification")
 }
 
-/// Fails unless all of `words` are in `page`.
 fn assert_says(page: &str, words: &[&str]) {
     for word in words {
         assert!(page.contains(word), "{word}: {page}");

@@ -21,7 +21,6 @@ fn capitalized(word: &str) -> String {
     first.to_uppercase() + rest
 }
 
-/// The verdict on `drive`.
 pub fn of_drive(job: &Job, drive: &Drive) -> Verdict {
     let mut sentences = vec![sentence(job, drive)];
     sentences.extend(drive.wipe.is_none().then(|| level(drive)));
@@ -143,7 +142,6 @@ fn sentence(job: &Job, drive: &Drive) -> String {
     }
 }
 
-/// How much was compared.
 fn compared(job: &Job, drive: &Drive) -> Scope {
     let verification = drive.verification.as_ref();
     verification.map_or(job.plan.verify, |verification| verification.scope)

@@ -9,7 +9,6 @@ use crate::record::{Drive, Job, Outcome};
 use crate::report;
 use crate::show::OutputStyle;
 
-/// How a job ended.
 pub struct JobEnd {
     /// Fails unless every drive was wiped as asked.
     pub result: Result<(), Failure>,

@@ -77,7 +77,6 @@ pub fn prepare(
     Ok(Some((journal, pending_drives, None)))
 }
 
-/// The drives that can be resumed.
 fn unfinished(journal: &Journal) -> Vec<usize> {
     let drives = &journal.job().drives;
     let is_left = |number: &usize| drives[*number].is_resumable();

@@ -43,7 +43,6 @@ pub fn check(then: Option<Then>, targets: &[Target], directory: &Path) -> Result
 }
 
 impl Then {
-    /// What is done, for a plan.
     pub fn words(self) -> &'static str {
         match self {
             Then::Poweroff => "at the end, even if a drive fails, this machine is turned off",

@@ -39,7 +39,6 @@ impl ReportedDrive {
     }
 }
 
-/// Runs `squall verify`.
 pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     let style = OutputStyle::choose(options.json).map_err(as_refusal)?;
     let inquiry = Inquiry::watch()?;

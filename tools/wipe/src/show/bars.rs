@@ -8,7 +8,6 @@ pub struct Line {
     pub progress: Option<(u64, u64)>,
 }
 
-/// The lines that are shown, until they are dropped.
 pub struct Bars {
     all: MultiProgress,
     lines: Vec<ProgressBar>,
@@ -16,7 +15,6 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// Bars of these characters on `target`.
     pub fn on(target: ProgressDrawTarget, characters: &'static str) -> Bars {
         Bars {
             all: MultiProgress::with_draw_target(target),
@@ -25,7 +23,6 @@ impl Bars {
         }
     }
 
-    /// The number of lines.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
@@ -53,7 +50,6 @@ impl Bars {
         }
     }
 
-    /// Prints a line above the others.
     pub fn print(&self, line: &str) {
         // A line that cannot be shown is lost.
         let _ = self.all.println(line);

@@ -10,7 +10,6 @@ use crate::record::{
     Wipe,
 };
 
-/// When everything began.
 pub const BEGAN: &str = "2026-11-22T09:30:00Z";
 
 const SIZE: u64 = 4_000_787_030_016;
@@ -65,7 +64,6 @@ fn verified() -> Drive {
     drive
 }
 
-/// A drive's own erase.
 pub fn purge(failure: Option<&str>) -> Purge {
     Purge {
         began: Some(at(0)),

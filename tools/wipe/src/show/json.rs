@@ -21,7 +21,6 @@ use crate::record::{self, EraseMethod, Job, Outcome, Plan, Tool};
 /// Time between two progress events of a drive.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The view that writes JSON objects.
 pub struct Json<'a> {
     out: Out<'a>,
     last: Option<Duration>,

@@ -17,7 +17,6 @@ use crate::record::{Extent, Job, Outcome};
 /// Time between two progress lines of a drive.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// The view that writes log lines.
 pub struct Log<'a> {
     out: Out<'a>,
     words: Words,
@@ -94,7 +93,6 @@ pub fn lines(run: &Run) -> impl Iterator<Item = String> {
     lines.chain([totals])
 }
 
-/// Says that a pass or a verification begins or goes on.
 fn begins(name: &str, offset: u64) -> String {
     match offset {
         0 => format!("{name} begins"),

@@ -54,14 +54,10 @@ pub struct Meter {
     is_noted: bool,
 }
 
-/// How long something will take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Left {
-    /// This many seconds.
     Seconds(f64),
-    /// Nothing moves.
     Stalled,
-    /// There is no estimate.
     Unknown,
 }
 
@@ -84,7 +80,6 @@ impl Left {
 pub struct Slowness {
     /// In the last half minute.
     pub now: f64,
-    /// In its best minute.
     pub before: f64,
 }
 

@@ -16,7 +16,6 @@ use super::meter::{Left, Meter};
 /// A sampled verification compares about one in this many bytes.
 const SAMPLED: u64 = 10;
 
-/// One drive.
 #[derive(Debug)]
 pub struct Row {
     /// The drive's number in the job, counted from 0.
@@ -76,7 +75,6 @@ impl Row {
         self.outcome.is_none() && self.reading.phase.is_at_work()
     }
 
-    /// Whether the drive sanitizes itself.
     pub fn is_purging(&self) -> bool {
         self.outcome.is_none() && self.reading.phase == Phase::Purging
     }

@@ -11,7 +11,6 @@ use super::row::Row;
 use crate::progress::Progress;
 use crate::record::Job;
 
-/// All drives of a run.
 pub struct Run {
     pub rows: Vec<Row>,
     progress: Vec<Arc<Progress>>,
@@ -20,7 +19,6 @@ pub struct Run {
     cpu_before: f64,
 }
 
-/// The totals of all drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Totals {
     pub drives: usize,
@@ -29,7 +27,6 @@ pub struct Totals {
     pub moved: u64,
     /// Bytes a second over the last seconds.
     pub now: Option<f64>,
-    /// Seconds since the run began.
     pub seconds: f64,
     /// Time until the last drive ends.
     pub left: Left,

@@ -39,20 +39,17 @@ const KEPT: usize = 100;
 /// The most columns of a name.
 const NAME: usize = 24;
 
-/// The view that shows bars.
 pub struct Screen {
     /// The lines of drives, which not all may have, and that of the totals.
     bars: Bars,
     words: Words,
     /// The size for which the bars were drawn.
     size: Option<(usize, usize)>,
-    /// The last events.
     said: VecDeque<String>,
     prompt: Prompt,
 }
 
 impl Screen {
-    /// Bars of these characters on `target`.
     pub fn on(target: ProgressDrawTarget, characters: &'static str) -> Screen {
         Screen {
             bars: Bars::on(target, characters),
@@ -137,7 +134,6 @@ impl Screen {
         }
     }
 
-    /// Prints a line above the bars.
     fn say(&mut self, line: String) {
         let (columns, _) = self.fit();
         self.bars.print(fitted(&line, columns).trim_end());
@@ -193,7 +189,6 @@ impl View for Screen {
     }
 }
 
-/// Columns and lines of the terminal.
 fn size() -> (usize, usize) {
     let size = output::error_size().filter(|(_, lines)| *lines > 0);
     size.unwrap_or(USUAL)

@@ -25,7 +25,6 @@ use crate::report;
 
 const MB: u64 = 1_000_000;
 
-/// The characters of bars.
 const BAR: &str = "━┄";
 
 /// A job of three targets: a drive without errors, a slow drive with errors, and a file.
@@ -45,7 +44,6 @@ fn progress(job: &Job) -> Vec<Arc<Progress>> {
     job.drives.iter().map(|_| Arc::default()).collect()
 }
 
-/// Begins to show [`job`] in `view`.
 fn begin<'a>(view: Box<dyn View + 'a>) -> (Show<'a>, Vec<Arc<Progress>>) {
     let job = job();
     let progress = progress(&job);
@@ -131,7 +129,6 @@ fn progress_is_shown_if_the_user_asks() {
     assert!(shown.starts_with(&words(&lines.join(" "))), "{shown}");
 }
 
-/// What a run looks like in a log.
 #[test]
 fn log_lines_are_as_they_were() {
     let text = RefCell::default();

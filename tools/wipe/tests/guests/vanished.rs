@@ -75,7 +75,6 @@ fn a_drive_that_vanishes_can_be_resumed_when_it_is_back() {
     }
 }
 
-/// The kernel's name for a drive.
 fn name_of(session: &mut GuestSession, serial: &str) -> String {
     session.ok(&format!("readlink -f {}", id(serial)))
 }

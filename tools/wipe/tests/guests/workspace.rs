@@ -54,12 +54,10 @@ impl Workspace {
         Drive::new(path, bus, serial, sector)
     }
 
-    /// The path of a file of the test.
     pub fn path(&self, name: &str) -> PathBuf {
         self.guests.path(name)
     }
 
-    /// The contents of a drive.
     pub fn medium(&self, serial: &str) -> Vec<u8> {
         fs::read(self.guests.path(serial)).expect("a drive")
     }
@@ -102,14 +100,12 @@ pub fn id(serial: &str) -> String {
     format!("/dev/disk/by-id/{serial}")
 }
 
-/// A running guest.
 pub struct GuestSession<'w> {
     pub guest: Guest<'w>,
     /// The directory that contains the directories of reports.
     pub reports: String,
 }
 
-/// A run in progress.
 pub struct Running {
     job: Job,
     name: String,
@@ -122,7 +118,6 @@ impl GuestSession<'_> {
         fixture::ok(&mut self.guest, command)
     }
 
-    /// Waits until a command succeeds.
     #[track_caller]
     pub fn wait_until_ok(&mut self, command: &str) {
         fixture::wait_until_ok(&mut self.guest, command);
@@ -168,7 +163,6 @@ impl GuestSession<'_> {
         ));
     }
 
-    /// Replaces the table of a device mapper device.
     #[track_caller]
     pub fn remap(&mut self, name: &str, table: &str) {
         self.ok(&format!(
@@ -245,19 +239,16 @@ impl GuestSession<'_> {
             .status
     }
 
-    /// Runs `squall wipe` to its end.
     pub fn wipe(&mut self, name: &str, options: &str, drives: &[&str]) -> FinishedRun {
         let running = self.start(name, options, drives);
         self.end(running)
     }
 
-    /// Runs `squall wipe --resume` to its end.
     pub fn resume(&mut self, name: &str, options: &str) -> FinishedRun {
         let running = self.restart(name, options);
         self.end(running)
     }
 
-    /// Waits for the end of a run.
     #[track_caller]
     pub fn end(&mut self, running: Running) -> FinishedRun {
         let Running { job, name } = running;
@@ -268,7 +259,6 @@ impl GuestSession<'_> {
         }
     }
 
-    /// Kills a run.
     #[track_caller]
     pub fn kill(&mut self, running: Running) {
         self.ok("kill -KILL $(pidof squall)");
@@ -281,7 +271,6 @@ impl GuestSession<'_> {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The events of a run so far.
     pub fn events(&mut self, running: &Running) -> Vec<Value> {
         self.events_of(&running.name)
     }
@@ -291,7 +280,6 @@ impl GuestSession<'_> {
         events(&text.unwrap_or_default())
     }
 
-    /// Waits for an event of this drive.
     #[track_caller]
     pub fn until(
         &mut self,
@@ -302,7 +290,6 @@ impl GuestSession<'_> {
         self.until_event(running, |event| event["drive"] == drive && is_it(event))
     }
 
-    /// Waits for an event.
     #[track_caller]
     pub fn until_event(&mut self, running: &Running, is_it: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + TIMEOUT;
@@ -372,13 +359,11 @@ impl GuestSession<'_> {
         self.guest.read_file(&files[0]).expect("a file")
     }
 
-    /// The page about a drive.
     #[track_caller]
     pub fn page(&mut self, name: &str, drive: usize) -> String {
         String::from_utf8(self.report_file(name, drive, "html")).expect("text")
     }
 
-    /// The report on a drive.
     #[track_caller]
     pub fn report(&mut self, name: &str, drive: usize) -> Value {
         let report = self.report_file(name, drive, "json");
