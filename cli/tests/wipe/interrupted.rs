@@ -146,6 +146,7 @@ fn start_and_kill(workspace: &Workspace, options: &str, targets: &[&Path]) {
     running.kill();
 }
 
+/// Nor is the same one without its key.
 fn another_target_is_not_resumed() {
     let workspace = Workspace::new();
     let target = workspace.target("target", SIZE);
@@ -156,6 +157,11 @@ fn another_target_is_not_resumed() {
     run_to_end(workspace.resume(""))
         .refused("its contents are not those written before the interruption");
     overwrite(&target, &written);
+    let (key, aside) = (workspace.files("key").remove(0), workspace.path("aside"));
+    fs::rename(&key, &aside).unwrap();
+    let keyless = run_to_end(workspace.resume("")).refused(".key: No such file");
+    assert!(keyless.events.is_empty());
+    fs::rename(&aside, &key).unwrap();
     run_to_end(workspace.resume("--dry-run")).succeeded();
     let file = fs::File::options().append(true).open(&target).unwrap();
     file.set_len(SIZE as u64 + 1).unwrap();

@@ -256,18 +256,6 @@ fn skipped_by_keys(workspace: &Workspace, session: &mut GuestSession) {
     );
     session.ok("dmsetup resume stuck");
     can_be_resumed(workspace, session, "skipped");
-
-    // A drive that answers stops at a checkpoint.
-    let arguments = format!("wipe --report /tmp/stopped {SLOWLY} {drives}");
-    let running = session.on_terminal("stopped", &arguments);
-    session.type_after("stopped", "to overwrite them: ", "wipe 2\\n");
-    session.wait_until_ok("grep -q 'little little: verified' /tmp/stopped.screen");
-    session.type_after("stopped", "s skips a drive", "s1\\r");
-    let (status, shown) = session.end_on_terminal(running);
-    assert_eq!(status, 1, "{shown}");
-    assert!(shown.contains("stuck stuck: interrupted"), "{shown}");
-    let report = session.report("stopped", 0);
-    assert_eq!(report["outcome"]["outcome"], "interrupted");
 }
 
 /// Verifies and reads a drive that stops answering. The control, without `--stall`, waits for it.
