@@ -70,8 +70,7 @@ final class Version {
 END
 find bindings/java/java "$here/source" -name '*.java' -exec javac --release 11 -Xlint:all -Werror -d "$classes" {} +
 cp -r bindings/java/java/META-INF "$classes"
-# The licences are links in the tree.
-cp -L bindings/java/LICENSE-* "$classes/META-INF"
+cp LICENSE-* "$classes/META-INF"
 echo 'Premain-Class: org.squallrng.Agent' > "$here/manifest"
 jar --create --file "$here/squall.jar" --manifest "$here/manifest" -C "$classes" .
 if [ "${1:-}" = jar ]; then

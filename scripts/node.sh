@@ -53,8 +53,7 @@ if [ "$(uname -m)" = x86_64 ]; then
     fi
 fi
 
-# The licences are links in the tree.
-cp -L bindings/node/{*.js,*.d.ts,package.json,README.md,LICENSE-*} "$package"
+cp LICENSE-* bindings/node/{*.js,*.d.ts,package.json,README.md} "$package"
 npm pack --silent --pack-destination "$here" "$package"
 (
     cd "$installed"
