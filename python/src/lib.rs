@@ -51,9 +51,6 @@ mod _squall {
     /// Return the protections of this process and the work of its generator, as JSON.
     #[pyfunction]
     fn status() -> PyResult<String> {
-        // The library's function would end the program without a source of randomness.
-        squall::try_fill(&mut [0; 2]).map_err(no_randomness)?;
-        let facts = squall_bindings::facts::Facts::from(squall::status());
-        Ok(serde_json::to_string(&facts).expect("names and numbers"))
+        squall_bindings::facts::json().map_err(no_randomness)
     }
 }

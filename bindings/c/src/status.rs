@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use squall_bindings::facts::Facts;
+use squall_bindings::facts;
 
 use crate::buffer;
 use crate::error::code;
@@ -36,12 +36,10 @@ pub unsafe extern "C" fn squall_status_json(out: *mut c_char, len: usize) -> c_i
         Ok(out) => out,
         Err(code) => return code,
     };
-    // Without a source of randomness `squall::status` would abort the program.
-    if let Err(error) = squall::try_fill(&mut [0]) {
-        return code(error);
-    }
-    let facts = Facts::from(squall::status());
-    let text = serde_json::to_string(&facts).expect("names and numbers");
+    let text = match facts::json() {
+        Ok(text) => text,
+        Err(error) => return code(error),
+    };
     if let Some(space) = out.len().checked_sub(1) {
         let written = space.min(text.len());
         out[..written].copy_from_slice(&text.as_bytes()[..written]);

@@ -15,7 +15,7 @@ pub mod facts {
     //! added, none are removed.
 
     use serde::Serialize;
-    use squall::{Engine, Status};
+    use squall::{Engine, Error, Status};
 
     /// The protections of this process and the work of its generator.
     #[derive(Clone, Debug, Serialize)]
@@ -36,6 +36,15 @@ pub mod facts {
                 status,
             }
         }
+    }
+
+    /// This process's facts as one line of JSON, after a draw.
+    ///
+    /// # Errors
+    /// There is no source of randomness, without which `squall::status` would end the program.
+    pub fn json() -> Result<String, Error> {
+        squall::try_fill(&mut [0])?;
+        Ok(serde_json::to_string(&Facts::from(squall::status())).expect("names and numbers"))
     }
 }
 pub mod request;

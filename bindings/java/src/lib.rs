@@ -75,12 +75,9 @@ unsafe fn fill_in_parts<const N: usize>(
 /// Java calls it, with its environment.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn Java_org_squallrng_Native_status(env: *mut JNIEnv, _: jclass) -> jstring {
-    // `squall::status` would end the process without a source of randomness.
-    if squall::try_fill(&mut [0]).is_err() {
+    let Ok(json) = squall_bindings::facts::json() else {
         return null_mut();
-    }
-    let facts = squall_bindings::facts::Facts::from(squall::status());
-    let json = serde_json::to_string(&facts).expect("names and numbers");
+    };
     let json = CString::new(json).expect("no null byte");
     // SAFETY: Java's environment, and a string of ASCII characters.
     unsafe { ((**env).v1_1.NewStringUTF)(env, json.as_ptr()) }

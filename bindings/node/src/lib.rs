@@ -207,10 +207,7 @@ unsafe extern "C" fn fill_scratch(
 /// The protections of this process and the work of its generator, as JSON.
 #[napi]
 pub fn status() -> Result<String, Error> {
-    // Without a source of randomness, `squall::status` would end the program.
-    squall::try_fill(&mut [0; 2]).map_err(no_randomness)?;
-    let facts = squall_bindings::facts::Facts::from(squall::status());
-    Ok(serde_json::to_string(&facts).expect("names and numbers"))
+    squall_bindings::facts::json().map_err(no_randomness)
 }
 
 /// A number that changes when this process may be running in a clone of its machine; null if that is unknown.
