@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 use squall_bench::args::BenchArguments;
 
 use crate::attack::AttackCommand;
-use crate::clones::{BootArguments, ResetArguments};
+use crate::clones::{LabArguments, ResetArguments};
 use crate::cost::CostArguments;
 use crate::stops::StopsArguments;
 
@@ -84,7 +84,7 @@ argument.")]
 Needs what `scripts/lab-deps.sh` fetches.
 
 Exit codes: 0 for success, 1 if a claim was wrong or something failed, 2 for a wrong argument.")]
-    Boot(BootArguments),
+    Boot(LabArguments),
     /// Resume virtual machines from one snapshot, and look for output that clones repeat
     ///
     /// A machine is stopped while its sources draw, and resumed many times from there. Reports the

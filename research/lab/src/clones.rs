@@ -1,5 +1,5 @@
 //! Experiments with machines that are booted, or resumed from one snapshot, many times: runs them one after
-//! the other, and reports on all of them: to standard output, and to files that are either complete or absent.
+//! the other, and reports on all of them: to standard output, and to files, each of which is complete or absent.
 
 mod args;
 mod experiment;
@@ -18,25 +18,23 @@ use squall_guests::emulator;
 use squall_probe::Mode;
 use squall_tools::failure::at;
 use squall_tools::output::{print, print_json};
+use squall_tools::sink::Sink;
 use squall_tools::{Failure, Interrupt};
 use tempfile::NamedTempFile;
 
 use crate::analysis::{Campaign, Experiment, Setup, Validity, markdown};
 use crate::vm::{
-    self, Accelerator, Contents, Cpu, Host, Page, Platform, Programs, Sandbox, Signals, Spec,
+    self, Accelerator, Contents, Cpu, Page, Platform, Programs, Sandbox, Signals, Spec,
 };
-use args::LabArguments;
 
-pub use args::{BootArguments, HostArguments, ResetArguments, Scenario};
+pub use args::{HostArguments, LabArguments, ResetArguments, Scenario};
 pub use machine::Machine;
 
 /// Boots machines and reports on their outputs.
-pub fn boot(options: &BootArguments) -> Result<(), Failure> {
-    let lab = Lab::open(&options.lab, &[Scenario::Ticks])?;
-    let machines = options.lab.machines();
-    let boots = machines
-        .into_iter()
-        .map(|machine| lab.boots(machine, options.lab.runs));
+pub fn boot(options: &LabArguments) -> Result<(), Failure> {
+    let lab = Lab::open(options, &[Scenario::Ticks])?;
+    let machines = options.machines().into_iter();
+    let boots = machines.map(|machine| lab.boots(machine, options.runs));
     lab.report(boots, "boot")
 }
 
@@ -102,17 +100,25 @@ impl<'a> Lab<'a> {
             .map(|architecture| Platform::open(architecture, &cache, &interrupt, timeout))
             .collect::<Result<Vec<_>, _>>()?;
         let host = &platforms[0].host;
-        let (go, programs) = (go_probe(host, scenarios), programs(host, &cache, scenarios));
-        let sandbox = sandbox(&cache, scenarios);
+        // What is missing is noticed at the start.
+        let uses = |wanted: fn(Mode) -> bool| scenarios.iter().any(|one| wanted(one.mode()));
+        let go = uses(Mode::is_go).then(|| {
+            let path = host.file("go-probe");
+            emulator::go_program("labprobe", &path).map(|()| path)
+        });
+        let programs =
+            uses(|mode| mode == Mode::Programs).then(|| Programs::build(host, cache.nginx()?));
+        let sandbox =
+            uses(|mode| mode == Mode::Sandbox).then(|| Sandbox::build(cache.interpreters()?));
         // Ctrl-C on the terminal also ends the compilers.
         interrupt.check()?;
         Ok(Lab {
             options,
             cache,
             platforms,
-            go: go?,
-            programs: programs?,
-            sandbox: sandbox?,
+            go: go.transpose()?,
+            programs: programs.transpose()?,
+            sandbox: sandbox.transpose()?,
         })
     }
 
@@ -240,21 +246,15 @@ impl<'a> Lab<'a> {
 
     /// Versions of the programs that take part, by name.
     fn versions(&self) -> BTreeMap<String, String> {
-        let nginx = self.programs.as_ref().map(Programs::version);
-        let known = [
-            ("nginx", nginx),
-            ("qemu", Some(self.platforms[0].qemu.version.as_str())),
-            ("squall", Some(env!("CARGO_PKG_VERSION"))),
-        ];
-        let known = known
-            .into_iter()
-            .filter_map(|(name, version)| Some((name, version?)));
+        let programs = self.programs.iter().map(Programs::version);
+        let mut versions: BTreeMap<_, _> = programs
+            .map(|nginx| ("nginx".into(), nginx.into()))
+            .collect();
+        versions.insert("qemu".into(), self.platforms[0].qemu.version.clone());
+        versions.insert("squall".into(), env!("CARGO_PKG_VERSION").into());
         let interpreters = self.sandbox.iter().flat_map(Sandbox::versions);
-        let interpreters = interpreters.map(|(name, version)| (*name, version.as_str()));
-        known
-            .chain(interpreters)
-            .map(|(name, version)| (name.into(), version.into()))
-            .collect()
+        versions.extend(interpreters.map(|(name, version)| ((*name).into(), version.clone())));
+        versions
     }
 
     /// Runs the experiments, and prints and writes their report. Fails if one is invalid or disproves a
@@ -264,17 +264,10 @@ impl<'a> Lab<'a> {
         results: impl Iterator<Item = Result<Experiment, Failure>>,
         name: &str,
     ) -> Result<(), Failure> {
-        let mut experiments = Vec::new();
         let mut failed = Ok(());
-        for experiment in results {
-            match experiment {
-                Ok(experiment) => experiments.push(experiment),
-                Err(failure) => {
-                    failed = Err(failure);
-                    break;
-                }
-            }
-        }
+        let results =
+            results.map_while(|result| result.map_err(|failure| failed = Err(failure)).ok());
+        let experiments: Vec<_> = results.collect();
         if experiments.is_empty() {
             return failed;
         }
@@ -288,7 +281,10 @@ impl<'a> Lab<'a> {
             None => Ok(()),
         };
         // Show the results, which took an hour, even if they cannot be written to a file.
-        show(&campaign, self.options.json)?;
+        match self.options.json {
+            true => print_json(&campaign)?,
+            false => print(&markdown(&campaign))?,
+        }
         written?;
         failed?;
         campaign.experiments.iter().try_for_each(check_verdict)
@@ -342,42 +338,6 @@ fn check(
     Ok(())
 }
 
-/// Builds the Go program if a scenario uses it, so that a missing compiler is noticed at the start.
-fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Failure> {
-    if !any_scenario(scenarios, Mode::is_go) {
-        return Ok(None);
-    }
-    let path = host.file("go-probe");
-    emulator::go_program("labprobe", &path)?;
-    Ok(Some(path))
-}
-
-/// Prepares the unmodified programs if a scenario uses them.
-fn programs(
-    host: &Host,
-    cache: &Cache,
-    scenarios: &[Scenario],
-) -> Result<Option<Programs>, Failure> {
-    if any_scenario(scenarios, |mode| mode == Mode::Programs) {
-        Programs::build(host, cache.nginx()?).map(Some)
-    } else {
-        Ok(None)
-    }
-}
-
-/// Prepares the interpreters if a scenario uses them.
-fn sandbox(cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Sandbox>, Failure> {
-    if any_scenario(scenarios, |mode| mode == Mode::Sandbox) {
-        Sandbox::build(cache.interpreters()?).map(Some)
-    } else {
-        Ok(None)
-    }
-}
-
-fn any_scenario(scenarios: &[Scenario], is_wanted: impl Fn(Mode) -> bool) -> bool {
-    scenarios.iter().any(|scenario| is_wanted(scenario.mode()))
-}
-
 /// A progress bar, which is shown only on a terminal.
 fn progress(what: &str, runs: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} {pos} of {len} {wide_bar} {eta}")
@@ -410,51 +370,10 @@ fn check_directory(directory: &Path) -> Result<(), Failure> {
         .map_err(at(directory))
 }
 
-/// Prints the report, as JSON if asked for.
-fn show(campaign: &Campaign, json: bool) -> Result<(), Failure> {
-    if json {
-        print_json(campaign)
-    } else {
-        print(&markdown(campaign))
-    }
-}
-
-/// Writes `NAME.json` and `NAME.md` to `directory`. If there is no room for both, it writes none.
+/// Writes `NAME.json` and `NAME.md` to `directory`.
 fn write_files(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(campaign)
         .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
-    let files = [
-        (format!("{name}.json"), json + "\n"),
-        (format!("{name}.md"), markdown(campaign)),
-    ];
-    let written = files
-        .into_iter()
-        .map(|(name, text)| write_temporary(directory.join(name), &text))
-        .collect::<Result<Vec<_>, _>>()?;
-    for (file, path) in written {
-        file.persist(&path)
-            .map_err(|error| at(&path)(error.error))?;
-    }
-    Ok(())
-}
-
-/// Writes the contents for `path` to a temporary file in the same directory.
-fn write_temporary(path: PathBuf, text: &str) -> Result<(NamedTempFile, PathBuf), Failure> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let write = || -> io::Result<NamedTempFile> {
-        let mut file = tempfile::Builder::new()
-            .permissions(permissions())
-            .tempfile_in(directory)?;
-        file.write_all(text.as_bytes())?;
-        Ok(file)
-    };
-    match write() {
-        Ok(file) => Ok((file, path)),
-        Err(error) => Err(at(&path)(error)),
-    }
-}
-
-/// Permissions of a file that anyone may read; the umask applies.
-fn permissions() -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+    Sink::open(&directory.join(format!("{name}.json")))?.write(&(json + "\n"))?;
+    Sink::open(&directory.join(format!("{name}.md")))?.write(&markdown(campaign))
 }

@@ -13,14 +13,6 @@ use super::experiment::Order;
 use super::machine::Machine;
 use crate::vm::Accelerator;
 
-/// Options of `squall-lab boot`.
-#[derive(Debug, Args)]
-pub struct BootArguments {
-    /// Options of both commands.
-    #[command(flatten)]
-    pub lab: LabArguments,
-}
-
 /// Options of `squall-lab reset`.
 #[derive(Debug, Args)]
 pub struct ResetArguments {
@@ -83,9 +75,8 @@ pub struct LabArguments {
     /// validity, which is "valid" or an object with invalid, and violated), are_clones, sources,
     /// guarded_together and uncertainty. Each of sources has source, fewest_outputs,
     /// under_way, repeats (outputs, repeated_outputs, repeated_words,
-    /// repeated_words_of_one_machine, machines_with_repeats) and window, null for a boot (clones,
-    /// requests, repeated_requests, us_to_new_state, clones_without_new_state, us_to_notice,
-    /// clones_without_notice, repeats_after_new_state). uncertainty has trials, events, bootstrap,
+    /// machines_with_repeats) and window, null for a boot (requests, us_to_new_state,
+    /// clones_without_new_state, us_to_notice, clones_without_notice). uncertainty has trials, events, bootstrap,
     /// outputs, paper_has_1024, fast_has_512 and both_have_1024. New keys may be added.
     #[arg(long)]
     pub json: bool,
