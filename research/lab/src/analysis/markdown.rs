@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use squall_probe::Source;
+use squall_tools::columns::{self, Table};
 
 use super::repeats::Repeats;
 use super::report::{Campaign, Experiment, Kind, SourceReport, Validity};
@@ -43,11 +44,11 @@ pub fn markdown(campaign: &Campaign) -> String {
     let mut text = format!("{}{}\n", campaign.date, versions.collect::<String>());
     let experiments = &campaign.experiments;
     text += &verdicts(experiments);
-    text += &machines(experiments).section("Machines");
+    text += &section("Machines", &machines(experiments));
     for scenario in scenarios(experiments) {
         text += &scenario_text(&scenario);
     }
-    text += &uncertainties(experiments).section("Uncertainty");
+    text += &section("Uncertainty", &uncertainties(experiments));
     text + NOTES
 }
 
@@ -72,14 +73,16 @@ fn verdicts(experiments: &[Experiment]) -> String {
 }
 
 fn machines(experiments: &[Experiment]) -> Table {
-    let mut table = Table::new(["machine", "kernel", "QEMU"]);
+    let mut rows: Vec<[String; 3]> = Vec::new();
     for Experiment { setup, .. } in experiments {
         let qemu = format!("{}, {}", setup.qemu, setup.accelerator);
-        let line = vec![setup.machine.clone(), setup.kernel.clone(), qemu];
-        if !table.lines.contains(&line) {
-            table.lines.push(line);
+        let row = [setup.machine.clone(), setup.kernel.clone(), qemu];
+        if !rows.contains(&row) {
+            rows.push(row);
         }
     }
+    let mut table = table(["machine", "kernel", "QEMU"]);
+    table.add_rows(rows);
     table
 }
 
@@ -110,7 +113,7 @@ fn scenario_text(experiments: &[&Experiment]) -> String {
     let columns = || ["source"].into_iter().chain(columns.clone());
     let sources = experiments.iter().flat_map(|other| &other.sources);
     let sources: BTreeSet<Source> = sources.map(|report| report.source).collect();
-    let (mut repeated, mut windows) = (Table::new(columns()), Table::new(columns()));
+    let (mut repeated, mut windows) = (table(columns()), table(columns()));
     for source in sources {
         let cells = |cell: fn(&SourceReport) -> Option<String>| {
             let of = |experiment: &&Experiment| {
@@ -119,23 +122,22 @@ fn scenario_text(experiments: &[&Experiment]) -> String {
             };
             experiments.iter().map(of).collect::<Vec<_>>()
         };
-        repeated.add(
-            source.name(),
-            cells(|report| Some(repeats(&report.repeats))),
-        );
+        let counts = cells(|report| Some(repeats(&report.repeats)));
+        repeated.add_row(row(source.name(), counts));
         let shared = cells(|report| window(report.window.as_ref()?));
         if shared.iter().any(Option::is_some) {
-            windows.add(source.name(), shared);
+            windows.add_row(row(source.name(), shared));
         }
     }
     let together = |other: &&Experiment| Some(repeats(&other.guarded_together));
-    repeated.add("all guarded", experiments.iter().map(together).collect());
+    let together = experiments.iter().map(together).collect();
+    repeated.add_row(row("all guarded", together));
     let title = format!(
         "{what}, {}: repeats in {runs} {machines} of each machine",
         setup.mode
     );
     let shared = format!("{what}, {}: requests with common state", setup.mode);
-    repeated.section(&title) + &windows.section(&shared)
+    section(&title, &repeated) + &section(&shared, &windows)
 }
 
 fn repeats(repeats: &Repeats) -> String {
@@ -153,7 +155,7 @@ fn repeats(repeats: &Repeats) -> String {
 
 /// A window's figures. None if no clone made a request with common state.
 fn window(window: &Window) -> Option<String> {
-    let Summary { median, max, .. } = window.requests;
+    let Summary { median, max } = window.requests;
     let new_state = time(window.us_to_new_state, window.clones_without_new_state);
     let notice = time(window.us_to_notice, window.clones_without_notice);
     (max > 0).then(|| format!("{median} ({max}); {new_state}; {notice}"))
@@ -170,7 +172,7 @@ fn time(us: Option<Summary<f64>>, never: usize) -> String {
 }
 
 fn uncertainties(experiments: &[Experiment]) -> Table {
-    let mut table = Table::new([
+    let mut table = table([
         "machine",
         "mode",
         "runs",
@@ -188,8 +190,7 @@ fn uncertainties(experiments: &[Experiment]) -> Table {
     {
         if let Some(uncertainty) = uncertainty {
             let names = [&setup.machine, &setup.mode].map(String::clone);
-            let line = [&names[..], &uncertainty_cells(uncertainty)].concat();
-            table.lines.push(line);
+            table.add_row([&names[..], &uncertainty_cells(uncertainty)].concat());
         }
     }
     table
@@ -227,44 +228,26 @@ fn ms(ms: f64) -> String {
     }
 }
 
-/// A table: its column names and its lines.
-struct Table {
-    columns: Vec<String>,
-    lines: Vec<Vec<String>>,
+/// The borders of a table in Markdown, as comfy-table takes them.
+const BORDERS: &str = "||  |-|||           ";
+
+fn table<'a>(columns: impl IntoIterator<Item = &'a str>) -> Table {
+    let mut table = columns::columns(None);
+    table.load_preset(BORDERS).set_header(columns);
+    table
 }
 
-impl Table {
-    fn new<'a>(columns: impl IntoIterator<Item = &'a str>) -> Table {
-        Table {
-            columns: columns.into_iter().map(str::to_owned).collect(),
-            lines: Vec::new(),
-        }
-    }
+/// A row with a name in its first column.
+fn row(name: &str, cells: Vec<Option<String>>) -> Vec<String> {
+    let cells = cells.into_iter().map(|cell| cell.unwrap_or(NONE.into()));
+    [name.to_owned()].into_iter().chain(cells).collect()
+}
 
-    /// Adds a line with its name in the first column.
-    fn add(&mut self, name: &str, cells: Vec<Option<String>>) {
-        let cells = cells.into_iter().map(|cell| cell.unwrap_or(NONE.into()));
-        self.lines
-            .push([name.to_owned()].into_iter().chain(cells).collect());
-    }
-
-    /// The table with aligned columns, below a title. Nothing if it is empty.
-    fn section(&self, title: &str) -> String {
-        if self.lines.is_empty() {
-            return String::new();
-        }
-        let lines = || [&self.columns].into_iter().chain(&self.lines);
-        let width = |column: usize| lines().map(move |line| line[column].chars().count()).max();
-        let widths: Vec<usize> = (0..self.columns.len()).filter_map(width).collect();
-        let rule: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
-        let lines = [&self.columns, &rule].into_iter().chain(&self.lines);
-        let lines = lines.map(|line| {
-            let cells = line.iter().zip(&widths);
-            let cells = cells.map(|(cell, &width)| format!(" {cell:width$} |"));
-            format!("|{}\n", cells.collect::<String>())
-        });
-        let lines: String = lines.collect();
-        format!("\n### {title}\n\n{lines}")
+/// The table below a title. Nothing if it is empty.
+fn section(title: &str, table: &Table) -> String {
+    match table.is_empty() {
+        true => String::new(),
+        false => format!("\n### {title}\n\n{table}\n"),
     }
 }
 

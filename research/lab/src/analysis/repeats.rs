@@ -20,8 +20,6 @@ pub struct Repeats {
     pub repeated_outputs: usize,
     /// Words of 64 bits that equal an earlier one, in the same or any other output.
     pub repeated_words: usize,
-    /// The repeated words that the same machine had already given.
-    pub repeated_words_of_one_machine: usize,
     /// Machines that, after the snapshot, gave a word that another machine has too. Every clone has the
     /// words from before the snapshot.
     pub machines_with_repeats: usize,
@@ -43,7 +41,6 @@ impl Repeats {
             outputs: runs.given(wanted).count(),
             repeated_outputs: outputs.values().map(|o| o.occurrences - 1).sum(),
             repeated_words: words.values().map(|w| w.occurrences - 1).sum(),
-            repeated_words_of_one_machine: words.values().map(|w| w.occurrences - w.owners).sum(),
             machines_with_repeats: runs.traces.iter().filter(|t| machine_repeats(t)).count(),
         }
     }
@@ -58,17 +55,8 @@ impl Repeats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recurrence {
     pub occurrences: usize,
-    /// Number of different owners that gave it.
-    pub owners: usize,
-    /// Whether one of them is [`Owner::Before`].
-    pub before: bool,
-}
-
-impl Recurrence {
     /// Whether several machines have it. All machines share what was given before the snapshot.
-    pub fn is_shared(self) -> bool {
-        self.owners > 1 || self.before
-    }
+    pub is_shared: bool,
 }
 
 /// All repeated words and outputs of a set of outputs.
@@ -94,21 +82,10 @@ impl Recurrences {
         Recurrences { words, outputs }
     }
 
-    /// Whether any word of `output` was also given elsewhere.
-    pub fn has_repeat(&self, output: &Output) -> bool {
-        output.bits.iter().any(|word| self.words.contains_key(word))
-    }
-
     /// Whether several machines have any word of `output`.
     pub fn has_shared_word(&self, output: &Output) -> bool {
         let mut recurrences = output.bits.iter().filter_map(|word| self.words.get(word));
-        recurrences.any(|recurrence| recurrence.is_shared())
-    }
-
-    /// Whether several machines have the whole of `output`.
-    pub fn is_shared(&self, output: &Output) -> bool {
-        let recurrence = self.outputs.get(&output.bits);
-        recurrence.is_some_and(|recurrence| recurrence.is_shared())
+        recurrences.any(|recurrence| recurrence.is_shared)
     }
 }
 
@@ -121,8 +98,7 @@ fn recurring<T: Copy + Ord + Hash>(mut items: Vec<(T, Owner)>) -> HashMap<T, Rec
         .map(|run| {
             let recurrence = Recurrence {
                 occurrences: run.len(),
-                owners: run.chunk_by(|(_, one), (_, other)| one == other).count(),
-                before: run[0].1 == Owner::Before,
+                is_shared: run[0].1 == Owner::Before || run[0].1 != run[run.len() - 1].1,
             };
             (run[0].0, recurrence)
         })
@@ -168,7 +144,6 @@ mod tests {
         let same = bits();
         let repeats = of([vec![same, bits()], vec![same]], [bits(), bits()]);
         assert_eq!((repeats.repeated_outputs, repeats.repeated_words), (1, 8));
-        assert_eq!(repeats.repeated_words_of_one_machine, 0);
         assert_eq!(repeats.machines_with_repeats, 2);
     }
 
@@ -179,7 +154,6 @@ mod tests {
         let (old, own) = (bits(), bits());
         let itself = of([vec![own, own], vec![bits()]], [old, bits()]);
         assert_eq!((itself.repeated_outputs, itself.repeated_words), (1, 8));
-        assert_eq!(itself.repeated_words_of_one_machine, 8);
         assert_eq!(itself.machines_with_repeats, 0);
         let before = of([vec![bits(), old], vec![bits()]], [old, bits()]);
         assert_eq!((before.repeated_outputs, before.repeated_words), (1, 8));
@@ -195,7 +169,6 @@ mod tests {
         doubled[2] = doubled[1];
         let repeats = of([vec![one, doubled], vec![other]], [bits(), bits()]);
         assert_eq!((repeats.repeated_outputs, repeats.repeated_words), (0, 2));
-        assert_eq!(repeats.repeated_words_of_one_machine, 1);
         assert_eq!(repeats.machines_with_repeats, 2);
         assert!(repeats.any());
     }

@@ -14,12 +14,8 @@ use crate::vm::Trace;
 /// times those of the last one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Window {
-    /// Number of clones.
-    pub clones: usize,
     /// Requests before the first new output, or all requests if there was none.
     pub requests: Summary<usize>,
-    /// How many of these requests gave a whole output that another clone or the original machine has.
-    pub repeated_requests: Summary<usize>,
     /// Microseconds from the resume to the first new output; None if no clone had one. The resume is
     /// taken to be the latest record from before the snapshot, so this is an upper bound.
     pub us_to_new_state: Option<Summary<f64>>,
@@ -30,9 +26,6 @@ pub struct Window {
     pub us_to_notice: Option<Summary<f64>>,
     /// Clones without such a record.
     pub clones_without_notice: usize,
-    /// Requests of all clones after the first new output that still repeat a word: another clone's, an
-    /// old one, or one of the same clone.
-    pub repeats_after_new_state: usize,
 }
 
 impl Window {
@@ -50,7 +43,6 @@ impl Window {
                 CloneWindow::of(runs, trace, source, &reach, recurrences)
             })
             .collect();
-        let count = |of: fn(&CloneWindow) -> usize| clones.iter().map(of);
         let never = |of: fn(&CloneWindow) -> Option<f64>| {
             let times: Vec<_> = clones.iter().filter_map(of).collect();
             (clones.len() - times.len(), Summary::of(times))
@@ -58,14 +50,11 @@ impl Window {
         let (clones_without_new_state, us_to_new_state) = never(|clone| clone.us_to_new_state);
         let (clones_without_notice, us_to_notice) = never(|clone| clone.us_to_notice);
         Some(Window {
-            clones: clones.len(),
-            requests: Summary::of(count(|clone| clone.requests).collect())?,
-            repeated_requests: Summary::of(count(|clone| clone.repeated).collect())?,
+            requests: Summary::of(clones.iter().map(|clone| clone.requests).collect())?,
             us_to_new_state,
             clones_without_new_state,
             us_to_notice,
             clones_without_notice,
-            repeats_after_new_state: count(|clone| clone.repeats_after).sum(),
         })
     }
 }
@@ -96,10 +85,8 @@ fn reach(lengths: &[Vec<usize>], number: usize) -> Vec<usize> {
 #[derive(Default)]
 struct CloneWindow {
     requests: usize,
-    repeated: usize,
     us_to_new_state: Option<f64>,
     us_to_notice: Option<f64>,
-    repeats_after: usize,
 }
 
 impl CloneWindow {
@@ -125,14 +112,10 @@ impl CloneWindow {
                 |output: &&Output| at_snapshot.is_some_and(|before| before != generations(output));
             let mut comparable = outputs[..reach].iter();
             let new = comparable.position(|o| !recurrences.has_shared_word(o));
-            let within = &outputs[..new.unwrap_or(reach)];
-            let after = new.map_or(&[][..], |new| &outputs[new..]);
             CloneWindow {
-                requests: within.len(),
-                repeated: within.iter().filter(|o| recurrences.is_shared(o)).count(),
-                us_to_new_state: after.first().map(us),
+                requests: new.unwrap_or(reach),
+                us_to_new_state: new.map(|new| us(&outputs[new])),
                 us_to_notice: outputs.iter().find(is_noticed).map(us),
-                repeats_after: after.iter().filter(|o| recurrences.has_repeat(o)).count(),
             }
         });
         channels.reduce(CloneWindow::and).unwrap_or_default()
@@ -143,10 +126,8 @@ impl CloneWindow {
         let latest = |one: Option<f64>, other: Option<f64>| Some(one?.max(other?));
         CloneWindow {
             requests: self.requests + other.requests,
-            repeated: self.repeated + other.repeated,
             us_to_new_state: latest(self.us_to_new_state, other.us_to_new_state),
             us_to_notice: latest(self.us_to_notice, other.us_to_notice),
-            repeats_after: self.repeats_after + other.repeats_after,
         }
     }
 }
@@ -156,10 +137,9 @@ fn generations(output: &Output) -> [u64; 2] {
     [output.generation, output.vm_generation]
 }
 
-/// The minimum, median and maximum of some values.
+/// The median and maximum of some values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary<T> {
-    pub min: T,
     /// For an even number of values, the greater of the two in the middle.
     pub median: T,
     pub max: T,
@@ -170,8 +150,7 @@ impl<T: Copy + PartialOrd> Summary<T> {
     pub(super) fn of(mut values: Vec<T>) -> Option<Summary<T>> {
         values.sort_by(|one, other| one.partial_cmp(other).expect("values are comparable"));
         Some(Summary {
-            min: *values.first()?,
-            median: values[values.len() / 2],
+            median: *values.get(values.len() / 2)?,
             max: *values.last()?,
         })
     }
@@ -205,8 +184,8 @@ mod tests {
         Window::of(&runs, NAME.0, &recurrences).expect("clones")
     }
 
-    fn three<T: Copy>(summary: Summary<T>) -> [T; 3] {
-        [summary.min, summary.median, summary.max]
+    fn both<T: Copy>(summary: Summary<T>) -> [T; 2] {
+        [summary.median, summary.max]
     }
 
     #[test]
@@ -217,14 +196,10 @@ mod tests {
             &[30, 31, 32, 33],
             &[1, 2, 3],
         ]);
-        assert_eq!(window.clones, 4);
-        assert_eq!(three(window.requests), [0, 2, 2]);
-        assert_eq!(three(window.repeated_requests), [0, 2, 2]);
-        let us = window.us_to_new_state.map(three);
-        assert_eq!(us, Some([500.0, 1500.0, 1500.0]));
-        assert_eq!(window.us_to_notice.map(three), Some([1500.0; 3]));
+        assert_eq!(both(window.requests), [2, 2]);
+        assert_eq!(window.us_to_new_state.map(both), Some([1500.0; 2]));
+        assert_eq!(window.us_to_notice.map(both), Some([1500.0; 2]));
         assert_eq!(window.clones_without_new_state, 0);
-        assert_eq!(window.repeats_after_new_state, 0);
     }
 
     /// The second record was requested before the snapshot and given after the generation had changed.
@@ -247,24 +222,15 @@ mod tests {
         assert_eq!(runs.under_way(NAME.0), 1);
         let recurrences = Recurrences::of(runs.given(|_| true));
         let window = Window::of(&runs, NAME.0, &recurrences).expect("clones");
-        assert_eq!(window.us_to_notice.map(three), Some([1000.0; 3]));
+        assert_eq!(window.us_to_notice.map(both), Some([1000.0; 2]));
     }
 
     #[test]
     fn clones_without_new_state_are_counted() {
         let window = of(&[&[1, 2], &[1, 2]]);
-        assert_eq!(three(window.requests), [2; 3]);
+        assert_eq!(both(window.requests), [2; 2]);
         assert_eq!((window.us_to_new_state, window.us_to_notice), (None, None));
         assert_eq!(window.clones_without_new_state, 2);
         assert_eq!(window.clones_without_notice, 2);
-    }
-
-    /// Repeats of another clone's output, of the one before the snapshot, and of the clone's own.
-    #[test]
-    fn later_repeats_are_counted() {
-        let window = of(&[&[1, 10, 20, 0, 12, 12], &[1, 20, 21]]);
-        assert_eq!(three(window.requests), [1, 2, 2]);
-        // Outputs 20, 0, 12 and 12; the other clone's window has 20.
-        assert_eq!(window.repeats_after_new_state, 4);
     }
 }
