@@ -4,8 +4,8 @@
 use squall_legacy_rng::TRICKLE_THRESHOLD;
 
 use super::report::ScenarioReport;
-use super::system::{self, Device, Event, Subject, regular, unpredictable};
-use super::trial::{Claim, Expected, run_trial};
+use super::system::{self, Device, Event, regular, unpredictable};
+use super::trial::{Claim, run_trial};
 
 /// The most that the old estimator credits for an event, in bits.
 const MOST_CREDIT: u32 = 11;
@@ -35,13 +35,8 @@ pub struct Scenario {
 impl Scenario {
     /// Runs the scenario against every system.
     pub fn run(&self) -> ScenarioReport {
-        let trial = |subject: Subject, claim, credited_bits| {
-            let expected = Expected {
-                claim,
-                credited_bits,
-            };
-            run_trial(&subject, &self.events, self.bytes_asked, expected)
-        };
+        let (events, asked, claim) = (&self.events, self.bytes_asked, self.accumulators);
+        let (old, credited) = (system::legacy(self.device), Some(self.credited_bits));
         ScenarioReport {
             name: self.name,
             title: self.title,
@@ -50,13 +45,9 @@ impl Scenario {
             events: self.events.len(),
             secret_bits: self.events.iter().map(Event::secret_bits).sum(),
             systems: vec![
-                trial(
-                    system::legacy(self.device),
-                    self.legacy,
-                    Some(self.credited_bits),
-                ),
-                trial(system::whirlwind(), self.accumulators, None),
-                trial(system::robust(), self.accumulators, None),
+                run_trial(&old, events, asked, self.legacy, credited),
+                run_trial(&system::whirlwind(), events, asked, claim, None),
+                run_trial(&system::robust(), events, asked, claim, None),
             ],
         }
     }

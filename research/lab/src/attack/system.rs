@@ -98,17 +98,19 @@ pub trait System {
     fn read(&mut self, out: &mut [u8]) -> usize;
 
     /// Bits that the system has credited. None if it has no estimator.
-    fn credited(&self) -> Option<u32>;
+    fn credited(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// A system that can be started repeatedly in the same state.
-pub struct Subject {
+pub struct Subject<Start> {
     /// Name in JSON.
     pub name: &'static str,
     /// Name in text.
     pub title: &'static str,
     /// Starts the system.
-    pub start: Box<dyn Fn() -> Box<dyn System>>,
+    pub start: Start,
 }
 
 /// A device of the old RNG.
@@ -119,7 +121,7 @@ pub enum Device {
 }
 
 /// The old RNG, read through `device`.
-pub fn legacy(device: Device) -> Subject {
+pub fn legacy(device: Device) -> Subject<impl Fn() -> LegacyDevice> {
     // Any state will do, because the attacker has a copy.
     let known = Legacy::new(&squall::array::<256>());
     let (name, title) = match device {
@@ -129,43 +131,38 @@ pub fn legacy(device: Device) -> Subject {
     Subject {
         name,
         title,
-        start: Box::new(move || {
-            Box::new(LegacyDevice {
-                legacy: known.clone(),
-                device,
-            })
-        }),
+        start: move || LegacyDevice {
+            legacy: known.clone(),
+            device,
+        },
     }
 }
 
 /// Whirlwind without its bootstrap and without input from its machine, so that only the events can
 /// protect it.
-pub fn whirlwind() -> Subject {
+pub fn whirlwind() -> Subject<impl Fn() -> Accumulated<Whirlwind<WithSha512, KnownMachine>>> {
     Subject {
         name: "whirlwind",
         title: "Whirlwind",
-        start: Box::new(|| Box::new(Accumulated(Whirlwind::<WithSha512, _>::new(KnownMachine)))),
+        start: || Accumulated(Whirlwind::new(KnownMachine)),
     }
 }
 
 /// The robust PRNG, with a seed that the attacker knows; the seed is public in its design.
-pub fn robust() -> Subject {
-    const ELEMENT_LEN: usize = Robust::ELEMENT_LEN;
-    let (x, x_prime) = (
-        squall::array::<ELEMENT_LEN>(),
-        squall::array::<ELEMENT_LEN>(),
-    );
+pub fn robust() -> Subject<impl Fn() -> Accumulated<Robust>> {
+    const LEN: usize = Robust::ELEMENT_LEN;
+    let [x, x_prime] = [(); 2].map(|()| squall::array::<LEN>());
     Subject {
         name: "robust_489",
         title: "robust PRNG, n = 489",
-        start: Box::new(move || {
+        start: move || {
             let robust = Robust::new(&x, &x_prime);
-            Box::new(Accumulated(robust.expect("random elements are not zero")))
-        }),
+            Accumulated(robust.expect("random elements are not zero"))
+        },
     }
 }
 
-struct LegacyDevice {
+pub struct LegacyDevice {
     legacy: Legacy,
     device: Device,
 }
@@ -191,7 +188,7 @@ impl System for LegacyDevice {
     }
 }
 
-struct Accumulated<A>(A);
+pub struct Accumulated<A>(A);
 
 impl<A: Accumulator> System for Accumulated<A> {
     fn feed(&mut self, event: &Event) {
@@ -202,14 +199,10 @@ impl<A: Accumulator> System for Accumulated<A> {
         self.0.generate(out);
         out.len()
     }
-
-    fn credited(&self) -> Option<u32> {
-        None
-    }
 }
 
 /// A machine whose clock stands still, so that the attacker knows everything about it.
-struct KnownMachine;
+pub struct KnownMachine;
 
 impl Machine for KnownMachine {
     fn cycles(&self) -> u64 {

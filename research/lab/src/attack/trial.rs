@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::system::{Event, SECRET_BITS, Subject};
+use super::system::{Event, SECRET_BITS, Subject, System};
 
 /// A number of predicted bytes whose probability is below this is not attributed to chance.
 const NEGLIGIBLE: f64 = 1e-11;
@@ -58,23 +58,23 @@ pub struct Trial {
     pub fault: Option<Fault>,
 }
 
-/// The expected result of a trial.
-#[derive(Clone, Copy)]
-pub struct Expected {
-    pub claim: Claim,
-    pub credited_bits: Option<u32>,
-}
-
 /// Feeds `events` to `subject`, reads `asked` bytes, and compares them with those that three attackers
-/// get from the same start: one without the secrets, one without the last of them, and one with all.
-pub fn run_trial(subject: &Subject, events: &[Event], asked: usize, expected: Expected) -> Trial {
+/// get from the same start: one without the secrets, one without the last of them, and one with all. The result is
+/// judged by the claim, and by the bits that the system should credit.
+pub fn run_trial<S: System>(
+    subject: &Subject<impl Fn() -> S>,
+    events: &[Event],
+    asked: usize,
+    claim: Claim,
+    credited_bits: Option<u32>,
+) -> Trial {
     let victim = run(subject, events, asked);
     let predicted_from = |known: &[Event]| run(subject, known, asked).common_bytes(&victim);
     let predicted = predicted_from(&without_last_secrets(events, u64::MAX));
     let predicted_but_last = predicted_from(&without_last_secrets(events, LAST_BITS));
     let predicted_with_secrets = predicted_from(events);
     let given = victim.bytes.len();
-    let is_as_claimed = match expected.claim {
+    let is_as_claimed = match claim {
         Claim::EverythingPredicted => given > 0 && predicted == given,
         Claim::NothingPredicted => {
             given == asked && predicted.max(predicted_but_last) <= most_by_chance(given)
@@ -83,7 +83,7 @@ pub fn run_trial(subject: &Subject, events: &[Event], asked: usize, expected: Ex
     };
     let fault = if !is_as_claimed {
         Some(Fault::Claim)
-    } else if victim.credited_bits != expected.credited_bits {
+    } else if victim.credited_bits != credited_bits {
         Some(Fault::Credit)
     } else if predicted_with_secrets != given {
         Some(Fault::Control)
@@ -99,7 +99,7 @@ pub fn run_trial(subject: &Subject, events: &[Event], asked: usize, expected: Ex
         bytes_predicted: predicted,
         bytes_predicted_without_last_512_bits: predicted_but_last,
         bytes_predicted_with_secrets: predicted_with_secrets,
-        claim: expected.claim,
+        claim,
         fault,
     }
 }
@@ -142,7 +142,7 @@ impl Outcome {
     }
 }
 
-fn run(subject: &Subject, events: &[Event], asked: usize) -> Outcome {
+fn run<S: System>(subject: &Subject<impl Fn() -> S>, events: &[Event], asked: usize) -> Outcome {
     let mut system = (subject.start)();
     for event in events {
         system.feed(event);
@@ -159,7 +159,6 @@ fn run(subject: &Subject, events: &[Event], asked: usize) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::super::system::System;
     use super::*;
 
     const ASKED: usize = 64;
@@ -193,17 +192,15 @@ mod tests {
     /// `credited` bits: that everything is predicted, that nothing is, and that nothing is given. There are nine secret
     /// events, one more than the second attacker lacks.
     fn faults(credited: u32, give: usize, rule: Rule) -> [Option<Fault>; 3] {
-        let start = move || -> Box<dyn System> {
-            Box::new(Toy {
-                cycles: Vec::new(),
-                give,
-                rule,
-            })
+        let start = || Toy {
+            cycles: Vec::new(),
+            give,
+            rule,
         };
         let toy = Subject {
             name: "toy",
             title: "Toy",
-            start: Box::new(start),
+            start,
         };
         let secret = |jiffies| Event {
             jiffies,
@@ -217,13 +214,7 @@ mod tests {
             Claim::NothingPredicted,
             Claim::NothingGiven,
         ];
-        claims.map(|claim| {
-            let expected = Expected {
-                claim,
-                credited_bits: Some(credited),
-            };
-            run_trial(&toy, &secrets, ASKED, expected).fault
-        })
+        claims.map(|claim| run_trial(&toy, &secrets, ASKED, claim, Some(credited)).fault)
     }
 
     #[test]
