@@ -246,14 +246,12 @@ impl<'a> Lab<'a> {
 
     /// Versions of the programs that take part, by name.
     fn versions(&self) -> BTreeMap<String, String> {
-        let programs = self.programs.iter().map(Programs::version);
-        let mut versions: BTreeMap<_, _> = programs
-            .map(|nginx| ("nginx".into(), nginx.into()))
-            .collect();
+        let interpreters = self.sandbox.iter().flat_map(Sandbox::versions);
+        let mut versions: BTreeMap<_, _> = interpreters.collect();
         versions.insert("qemu".into(), self.platforms[0].qemu.version.clone());
         versions.insert("squall".into(), env!("CARGO_PKG_VERSION").into());
-        let interpreters = self.sandbox.iter().flat_map(Sandbox::versions);
-        versions.extend(interpreters.map(|(name, version)| ((*name).into(), version.clone())));
+        let nginx = self.programs.iter().map(Programs::version);
+        versions.extend(nginx.map(|version| ("nginx".into(), version)));
         versions
     }
 

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use squall_guests::debian::{Architecture, Cache, Nginx, Qemu};
+use squall_guests::debian::{Architecture, Cache, Qemu, Tree};
 use squall_guests::emulator::{self, Artifact, Initramfs, c_program, library};
 use squall_tools::failure::at;
 use squall_tools::{Failure, Interrupt};
@@ -86,7 +86,7 @@ const BODIES_DIRECTORY: &str = "var/lib/nginx";
 /// The files for the guest, and the tree with nginx.
 #[derive(Debug)]
 pub struct Programs {
-    nginx: Nginx,
+    nginx: Tree,
     /// The files for [`DIRECTORY`], by name. They are read once, so that every machine has the same even if
     /// something is rebuilt.
     files: Vec<(&'static str, Vec<u8>)>,
@@ -94,12 +94,21 @@ pub struct Programs {
 
 impl Programs {
     /// Builds squall's libraries and the C program, and makes a certificate for nginx.
-    pub fn build(host: &Host, nginx: Nginx) -> Result<Programs, Failure> {
+    pub fn build(host: &Host, nginx: Tree) -> Result<Programs, Failure> {
         let draws = host.file("draws");
         c_program("draws", &draws)?;
         let (preload, provider) = (library("squall-preload")?, library("squall-openssl")?);
         let (certificate, key) = (host.file("certificate.pem"), host.file("key.pem"));
-        nginx.certify(&certificate, &key)?;
+        nginx.run("usr/bin/openssl", "openssl", |command| {
+            command
+                .args(["req", "-x509", "-newkey", "ec", "-nodes"])
+                .args(["-pkeyopt", "ec_paramgen_curve:P-256", "-days", "36500"])
+                .args(["-subj", "/CN=squall-lab", "-out"])
+                .arg(&certificate)
+                .arg("-keyout")
+                .arg(&key)
+                .env("OPENSSL_CONF", "/dev/null");
+        })?;
         let files = [
             ("draws", draws),
             ("certificate.pem", certificate),
@@ -116,13 +125,13 @@ impl Programs {
     }
 
     /// nginx's version.
-    pub fn version(&self) -> &str {
-        &self.nginx.version
+    pub fn version(&self) -> String {
+        self.nginx.field("version")
     }
 
     /// Adds all files to an initramfs.
     fn add(&self, initramfs: &mut Initramfs) -> Result<(), Failure> {
-        add_userland(initramfs, self.nginx.directory())?;
+        add_userland(initramfs, &self.nginx.place)?;
         for (name, contents) in &self.files {
             initramfs.contents(&format!("{DIRECTORY}/{name}"), contents.clone());
         }

@@ -23,17 +23,46 @@ pub struct Cache {
     directory: PathBuf,
 }
 
-/// A tree in the cache.
-struct Tree {
-    place: PathBuf,
+/// A tree in the cache. That of programs is for the root directory of a guest.
+#[derive(Debug)]
+pub struct Tree {
+    pub place: PathBuf,
     record: String,
 }
 
 impl Tree {
-    /// A field of its record.
-    fn field(&self, name: &str) -> String {
+    /// A field of its record: `version`, or the version of a package.
+    pub fn field(&self, name: &str) -> String {
         let value = |line: &str| Some(line.strip_prefix(name)?.strip_prefix(' ')?.to_owned());
         self.record.lines().find_map(value).unwrap_or_default()
+    }
+
+    /// Runs its program at `path` on this machine, with `name` as its name. If it fails, the last line of its errors
+    /// says why.
+    pub fn run(
+        &self,
+        path: &str,
+        name: &str,
+        arguments: impl FnOnce(&mut Command),
+    ) -> Result<(), Failure> {
+        let loader = self.place.join(LOADER);
+        let mut command = Command::new(&loader);
+        command.env("LC_ALL", "C").stdin(Stdio::null());
+        command
+            .arg("--library-path")
+            .arg(self.place.join(LIBRARIES));
+        command.args(["--argv0", name]).arg(self.place.join(path));
+        arguments(&mut command);
+        let output = command.output().map_err(at(&loader))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let why = errors.trim_end().lines().next_back().map(str::to_owned);
+        let why = why.unwrap_or_else(|| output.status.to_string());
+        Err(Failure::Runtime(format!(
+            "{name} of the lab's tools: {why}"
+        )))
     }
 }
 
@@ -102,35 +131,20 @@ impl Cache {
         })
     }
 
-    /// The cached programs for guests.
-    pub fn tools(&self) -> Result<Tools, Failure> {
-        let directory = self.tree("tools", "tools", MAKER)?.place;
-        Ok(Tools { directory })
+    /// The cached programs for guests: a shell and its utilities, programs for modules, device mapper and encryption,
+    /// and udev.
+    pub fn tools(&self) -> Result<Tree, Failure> {
+        self.tree("tools", "tools", MAKER)
     }
 
-    /// The cached nginx and OpenSSL for guests.
-    pub fn nginx(&self) -> Result<Nginx, Failure> {
-        let tree = self.tree("nginx", "nginx", MAKER)?;
-        Ok(Nginx {
-            version: tree.field("version"),
-            directory: tree.place,
-        })
+    /// The cached nginx and OpenSSL for guests that serve TLS.
+    pub fn nginx(&self) -> Result<Tree, Failure> {
+        self.tree("nginx", "nginx", MAKER)
     }
 
-    /// The cached interpreters for guests.
-    pub fn interpreters(&self) -> Result<Interpreters, Failure> {
-        let tree = self.tree("sandbox", "interpreters", "scripts/lab-deps.sh sandbox")?;
-        let version = |(name, package)| (name, tree.field(package));
-        let packages = [
-            ("java", "openjdk-21-jre-headless"),
-            ("nodejs", "nodejs"),
-            ("numpy", "python3-numpy"),
-            ("python", "python3.13"),
-        ];
-        Ok(Interpreters {
-            versions: packages.map(version),
-            directory: tree.place,
-        })
+    /// The cached interpreters for guests: Python with NumPy, Node.js and Java.
+    pub fn interpreters(&self) -> Result<Tree, Failure> {
+        self.tree("sandbox", "interpreters", "scripts/lab-deps.sh sandbox")
     }
 
     /// The cached kernel `name`.
@@ -302,96 +316,3 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
 /// A tree's dynamic loader.
 const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
-
-/// A shell and its utilities, programs for modules, device mapper and encryption, and udev.
-#[derive(Debug)]
-pub struct Tools {
-    directory: PathBuf,
-}
-
-impl Tools {
-    /// The tree, which is for the root directory of a guest.
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    /// Runs the tree's program at `path` on this machine, with `name` as its name.
-    pub fn run(
-        &self,
-        path: &str,
-        name: &str,
-        arguments: impl FnOnce(&mut Command),
-    ) -> Result<(), Failure> {
-        run(&self.directory, path, name, arguments)
-    }
-}
-
-/// nginx and OpenSSL in the cache, for guests that serve TLS.
-#[derive(Debug)]
-pub struct Nginx {
-    directory: PathBuf,
-    /// The version of the Debian package nginx.
-    pub version: String,
-}
-
-impl Nginx {
-    /// The tree, which is for the root directory of a guest.
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    /// Makes a self-signed certificate and its key: ECDSA with P-256.
-    pub fn certify(&self, certificate: &Path, key: &Path) -> Result<(), Failure> {
-        run(&self.directory, "usr/bin/openssl", "openssl", |command| {
-            command
-                .args(["req", "-x509", "-newkey", "ec", "-nodes"])
-                .args(["-pkeyopt", "ec_paramgen_curve:P-256", "-days", "36500"])
-                .args(["-subj", "/CN=squall-lab", "-out"])
-                .arg(certificate)
-                .arg("-keyout")
-                .arg(key)
-                .env("OPENSSL_CONF", "/dev/null");
-        })
-    }
-}
-
-/// Python with NumPy, Node.js and Java, in the cache.
-#[derive(Debug)]
-pub struct Interpreters {
-    directory: PathBuf,
-    /// Names and versions of the Debian packages.
-    pub versions: [(&'static str, String); 4],
-}
-
-impl Interpreters {
-    /// The tree, which is for the root directory of a guest.
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-}
-
-/// Runs the program at `path` in `tree` on this machine, with `name` as its name. If it fails, the last line of its
-/// errors says why.
-fn run(
-    tree: &Path,
-    path: &str,
-    name: &str,
-    arguments: impl FnOnce(&mut Command),
-) -> Result<(), Failure> {
-    let loader = tree.join(LOADER);
-    let mut command = Command::new(&loader);
-    command.env("LC_ALL", "C").stdin(Stdio::null());
-    command.arg("--library-path").arg(tree.join(LIBRARIES));
-    command.args(["--argv0", name]).arg(tree.join(path));
-    arguments(&mut command);
-    let output = command.output().map_err(at(&loader))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let why = errors.trim_end().lines().next_back().map(str::to_owned);
-    let why = why.unwrap_or_else(|| output.status.to_string());
-    Err(Failure::Runtime(format!(
-        "{name} of the lab's tools: {why}"
-    )))
-}

@@ -22,7 +22,7 @@ use std::time::Duration;
 use squall_tools::failure::at;
 use squall_tools::{Failure, Interrupt};
 
-use crate::debian::{Cache, KernelName, Qemu, Tools, UserMode};
+use crate::debian::{Cache, KernelName, Qemu, Tree, UserMode};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine, escaped};
 use guest::AgentConnection;
 use modules::Modules;
@@ -73,7 +73,7 @@ enum Start {
 pub struct GuestFactory {
     host: Host,
     start: Start,
-    tools: Tools,
+    tools: Tree,
     modules: Arc<Modules>,
 }
 
@@ -202,8 +202,7 @@ impl GuestFactory {
         for link in LINKS {
             initramfs.link(link, &Path::new("usr").join(link));
         }
-        let tools = self.tools.directory();
-        initramfs.tree("usr", &tools.join("usr"))?;
+        initramfs.tree("usr", &self.tools.place.join("usr"))?;
         for utility in self.utilities()? {
             initramfs.link(&format!("usr/bin/{utility}"), Path::new("busybox"));
         }
@@ -229,7 +228,7 @@ impl GuestFactory {
 
     /// Names of busybox's utilities that no program of the tools provides.
     fn utilities(&self) -> Result<BTreeSet<String>, Failure> {
-        let tools = self.tools.directory();
+        let tools = &self.tools.place;
         let busybox = tools.join("usr/bin/busybox");
         let listed = Command::new(&busybox).arg("--list").output();
         let listed = listed.map_err(at(&busybox))?;

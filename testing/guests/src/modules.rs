@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-use crate::debian::Tools;
+use crate::debian::Tree;
 use crate::emulator::Initramfs;
 
 /// Index files that the lab, modprobe and other programs in the guest read.
@@ -52,7 +52,7 @@ impl Modules {
     pub fn of(
         release: &str,
         files: &Path,
-        tools: &Tools,
+        tools: &Tree,
         directory: &Path,
     ) -> Result<Arc<Modules>, Failure> {
         let mut indexed = INDEXED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ impl Modules {
     fn index(
         release: &str,
         files: &Path,
-        tools: &Tools,
+        tools: &Tree,
         directory: &Path,
     ) -> Result<Modules, Failure> {
         let base = directory.join("lib/modules");

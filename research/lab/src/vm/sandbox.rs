@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use squall_guests::debian::Interpreters;
+use squall_guests::debian::Tree;
 use squall_guests::emulator::{Initramfs, jar, java_program, library};
 use squall_tools::Failure;
 use squall_tools::failure::at;
@@ -29,14 +29,14 @@ const MODULES: [(&str, &str); 3] = [
 /// The tree of interpreters, and the files for the guest.
 #[derive(Debug)]
 pub struct Sandbox {
-    interpreters: Interpreters,
+    interpreters: Tree,
     /// Names in the guest, and contents. They are read once, so that a rebuild meanwhile changes no machine.
     files: Vec<(String, Vec<u8>)>,
 }
 
 impl Sandbox {
     /// Builds squall's packages, and the program in Java.
-    pub fn build(interpreters: Interpreters) -> Result<Sandbox, Failure> {
+    pub fn build(interpreters: Tree) -> Result<Sandbox, Failure> {
         let mut paths = Vec::new();
         for (directory, extensions, place) in FILES {
             for name in names_of_files(&Path::new(ROOT).join(directory), extensions)? {
@@ -65,13 +65,20 @@ impl Sandbox {
     }
 
     /// The interpreters' names and versions.
-    pub fn versions(&self) -> &[(&'static str, String)] {
-        &self.interpreters.versions
+    pub fn versions(&self) -> [(String, String); 4] {
+        let version = |(name, package): (&str, _)| (name.into(), self.interpreters.field(package));
+        let packages = [
+            ("java", "openjdk-21-jre-headless"),
+            ("nodejs", "nodejs"),
+            ("numpy", "python3-numpy"),
+            ("python", "python3.13"),
+        ];
+        packages.map(version)
     }
 
     /// Adds all files to an initramfs.
     pub(super) fn add(&self, initramfs: &mut Initramfs) -> Result<(), Failure> {
-        let tree = self.interpreters.directory();
+        let tree = &self.interpreters.place;
         super::add_userland(initramfs, tree)?;
         initramfs.directory("tmp");
         initramfs.tree("etc", &tree.join("etc"))?;
