@@ -3,21 +3,19 @@
 //! loaded. The controls are builds in which a protection is off (`kernel/Kbuild`).
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use aes::Aes256;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use serde_json::Value;
 use squall_guests::commands::contains;
-use squall_guests::debian::{Cache, KernelName};
-use squall_guests::fixture::{self, TIMEOUT, fails, ok, required, wait_until_ok};
+use squall_guests::debian::KernelName;
+use squall_guests::fixture::{TIMEOUT, fails, ok, wait_until_ok};
 use squall_guests::needs::{C_COMPILER, GUESTS, MODULE};
-use squall_guests::{Guest, Setup, Snapshot};
+use squall_guests::{Guest, Setup};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::module::is_sound;
+use crate::kernel_modules::{DEVICE, IDENTITY, OTHER, PAGE, Workspace, is_sound};
 
 pub const TESTS: &[Test] = tests![
     linux_6_1_serves_the_device: [GUESTS, MODULE, C_COMPILER],
@@ -36,97 +34,22 @@ pub const TESTS: &[Test] = tests![
     the_device_is_loaded_and_unloaded_under_load: [GUESTS, MODULE, C_COMPILER],
 ];
 
-/// The modules in a guest.
-const DEVICE: &str = "/root/squall.ko";
-const PAGE: &str = "/root/squall_vmgenid.ko";
-
 /// Whether the device uses vmgenid's page.
 const PAGE_ATTRIBUTE: &str = "/sys/class/misc/squall/vmgenid_page";
 
-/// The identity of a guest, and that of its clones.
-const IDENTITY: &str = "01234567-89ab-cdef-0123-456789abcdef";
-const OTHERS: [&str; 2] = [
-    "fedcba98-7654-3210-fedc-ba9876543211",
-    "5d1c0b1e-7654-4210-8edc-0a9876543212",
-];
+/// The identities of a guest's clones.
+const OTHERS: [&str; 2] = [OTHER, "5d1c0b1e-7654-4210-8edc-0a9876543212"];
 
-/// A kernel, its modules, and a program that reads the device.
-struct Workspace {
-    guests: fixture::Workspace,
-    /// The modules, by their path in a guest.
-    modules: Vec<(&'static str, Vec<u8>)>,
-    program: PathBuf,
+/// Linux 6.12 with these modules, each built with a variable of make, and a program that reads the device.
+fn workspace(modules: &[(&'static str, &str)]) -> Workspace {
+    Workspace::new("device", KernelName::V6_12, modules)
 }
 
-impl Workspace {
-    /// With the device's module alone, built with this variable of make.
-    fn new(kernel: KernelName, variable: &str) -> Workspace {
-        Workspace::with(kernel, &[(DEVICE, variable)])
-    }
-
-    /// With these modules, in the order in which they are loaded, each built with a variable of make.
-    fn with(kernel: KernelName, modules: &[(&'static str, &str)]) -> Workspace {
-        let guests = fixture::Workspace::with_kernel(kernel);
-        let program = guests.path("device");
-        squall_guests::c_program("device", &program).expect("a program");
-        let cache = required(Cache::open(None));
-        let build = |&(place, variable): &(&'static str, &str)| {
-            let name = place.trim_start_matches("/root/").trim_end_matches(".ko");
-            let path = guests.path(name);
-            required(squall_guests::module(&cache, kernel, name, variable, &path));
-            (place, fs::read(path).expect("a module"))
-        };
-        let modules = modules.iter().map(build).collect();
-        Workspace {
-            guests,
-            modules,
-            program,
-        }
-    }
-
-    fn programs(&self) -> [&Path; 2] {
-        [&self.program, fixture::squall()]
-    }
-
-    /// Boots a guest that has the modules as files.
-    fn boot(&self, vmgenid: Option<&str>, command_line: &str) -> Guest<'_> {
-        let programs = self.programs();
-        let setup = setup(&programs, vmgenid, command_line);
-        let mut guest = self.guests.factory.boot(&setup).expect("a guest");
-        for (place, module) in &self.modules {
-            guest.write_file(place, module).expect("a file");
-        }
-        guest
-    }
-
-    /// Boots a guest and loads its modules.
-    fn boot_and_load(&self, vmgenid: Option<&str>, command_line: &str) -> Guest<'_> {
-        let mut guest = self.boot(vmgenid, command_line);
-        for (place, _) in &self.modules {
-            ok(&mut guest, &format!("insmod {place}"));
-        }
-        guest
-    }
-
-    fn resume(&self, snapshot: &Snapshot, vmgenid: Option<&str>) -> Guest<'_> {
-        let programs = self.programs();
-        let setup = setup(&programs, vmgenid, "");
-        let guest = self.guests.factory.resume(&setup, snapshot);
-        guest.expect("a guest")
-    }
-}
-
-fn setup<'a>(
-    programs: &'a [&'a Path],
-    vmgenid: Option<&'a str>,
-    command_line: &'a str,
-) -> Setup<'a> {
+/// A guest of [`workspace`] with this addition to its kernel's command line.
+fn setup<'a>(workspace: &Workspace, vmgenid: Option<&'a str>, command_line: &'a str) -> Setup<'a> {
     Setup {
-        programs,
-        vmgenid,
         command_line,
-        cpus: 2,
-        ..Setup::default()
+        ..workspace.setup(vmgenid)
     }
 }
 
@@ -148,8 +71,8 @@ truncate: EINVAL
 ";
 
 fn serves_the_device(kernel: KernelName) {
-    let workspace = Workspace::new(kernel, "");
-    let mut guest = workspace.boot_and_load(None, "");
+    let workspace = Workspace::new("device", kernel, &[(DEVICE, "")]);
+    let mut guest = workspace.boot_and_load(&workspace.setup(None));
     assert_eq!(
         log(&mut guest),
         "/dev/squall by VAES, without vmgenid's page\n"
@@ -204,8 +127,8 @@ fn known(len: usize) -> Vec<u8> {
 }
 
 fn is_the_keystream(command_line: &str, aes: &str) {
-    let workspace = Workspace::new(KernelName::V6_12, "KEY=0");
-    let mut guest = workspace.boot_and_load(None, command_line);
+    let workspace = workspace(&[(DEVICE, "KEY=0")]);
+    let mut guest = workspace.boot_and_load(&setup(&workspace, None, command_line));
     let log = log(&mut guest);
     contains(&log, &["keystream of the key 0", &format!(" by {aes},")]);
     for len in [1, 16, 255, 4095, 4097, 65_536, 200_003] {
@@ -246,8 +169,8 @@ fn measured(guest: &mut Guest) -> String {
 }
 
 fn the_command_shows_and_measures_the_device() {
-    let workspace = Workspace::with(KernelName::V6_12, &[(PAGE, ""), (DEVICE, "")]);
-    let mut guest = workspace.boot(Some(IDENTITY), "");
+    let workspace = workspace(&[(PAGE, ""), (DEVICE, "")]);
+    let mut guest = workspace.boot(&workspace.setup(Some(IDENTITY)));
     assert_eq!(status(&mut guest, false, false), "no\n");
     assert_eq!(measured(&mut guest), "\"missing\"");
     ok(&mut guest, &format!("insmod {DEVICE}"));
@@ -262,8 +185,8 @@ fn the_command_shows_and_measures_the_device() {
 }
 
 fn without_aes_there_is_no_device() {
-    let workspace = Workspace::new(KernelName::V6_12, "");
-    let mut guest = workspace.boot(None, "clearcpuid=aes");
+    let workspace = workspace(&[(DEVICE, "")]);
+    let mut guest = workspace.boot(&setup(&workspace, None, "clearcpuid=aes"));
     let refused = fails(&mut guest, &format!("insmod {DEVICE}"));
     contains(&refused, &["No such device"]);
     let log = ok(&mut guest, "dmesg");
@@ -272,8 +195,8 @@ fn without_aes_there_is_no_device() {
 
 /// The control: what is repeated is seen.
 fn readers_of_a_known_key_get_the_same() {
-    let workspace = Workspace::new(KernelName::V6_12, "KEY=0");
-    let mut guest = workspace.boot_and_load(None, "");
+    let workspace = workspace(&[(DEVICE, "KEY=0")]);
+    let mut guest = workspace.boot_and_load(&workspace.setup(None));
     let repeats = ok(&mut guest, "device readers /dev/squall");
     assert_ne!(repeats, "0 of 524288\n");
 }
@@ -299,7 +222,7 @@ impl Clones {
     fn of(workspace: &Workspace, has_vmgenid: bool) -> Clones {
         let identity = |identity| has_vmgenid.then_some(identity);
         let no_driver = "initcall_blacklist=vmgenid_plaform_driver_init";
-        let mut guest = workspace.boot_and_load(identity(IDENTITY), no_driver);
+        let mut guest = workspace.boot_and_load(&setup(workspace, identity(IDENTITY), no_driver));
         ok(&mut guest, "[ ! -e /sys/bus/platform/drivers/vmgenid ]");
         for len in LENS {
             let read = format!("exec device draws /dev/squall {len} /tmp/since > /tmp/draws-{len}");
@@ -308,7 +231,7 @@ impl Clones {
         wait_until_ok(&mut guest, "[ $(pidof device | wc -w) = 3 ]");
         ok(&mut guest, UNTIL_RESEEDED);
         ok(&mut guest, "device now > /tmp/since; sleep 0.1");
-        let snapshot = guest.snapshot(workspace.guests.path("snapshot"));
+        let snapshot = guest.snapshot(workspace.path("snapshot"));
         let snapshot = snapshot.expect("a snapshot");
         let [one, other] = OTHERS.map(|other| {
             let mut guest = workspace.resume(&snapshot, identity(other));
@@ -377,7 +300,7 @@ fn since_the_snapshot([one, other]: [Vec<Draw>; 2]) -> [Vec<Draw>; 2] {
 /// vmgenid's page, or a copy of it, and a device whose nonce has nothing else.
 fn clones_with_page(variable: &str) -> Clones {
     let modules = [(PAGE, variable), (DEVICE, "NONCE=id")];
-    Clones::of(&Workspace::with(KernelName::V6_12, &modules), true)
+    Clones::of(&workspace(&modules), true)
 }
 
 fn with_vmgenids_page_no_clone_repeats_a_read() {
@@ -392,19 +315,19 @@ fn with_a_copy_of_the_page_clones_repeat_reads() {
 }
 
 fn without_the_page_no_clone_repeats_a_long_read() {
-    let clones = Clones::of(&Workspace::new(KernelName::V6_12, ""), false);
+    let clones = Clones::of(&workspace(&[(DEVICE, "")]), false);
     assert_eq!(clones.repeats(&LENS[1..]), 0);
 }
 
 /// The control: it is the cycle counter and the random instruction that keep them apart.
 fn without_the_page_and_the_cpus_part_clones_repeat_reads() {
-    let workspace = Workspace::new(KernelName::V6_12, "NONCE=id");
+    let workspace = workspace(&[(DEVICE, "NONCE=id")]);
     assert_ne!(Clones::of(&workspace, false).repeats(&LENS[1..]), 0);
 }
 
 fn open_files_keep_the_module_loaded() {
-    let workspace = Workspace::with(KernelName::V6_12, &[(PAGE, ""), (DEVICE, "")]);
-    let mut guest = workspace.boot_and_load(Some(IDENTITY), "");
+    let workspace = workspace(&[(PAGE, ""), (DEVICE, "")]);
+    let mut guest = workspace.boot_and_load(&workspace.setup(Some(IDENTITY)));
     contains(&log(&mut guest), &[", with vmgenid's page"]);
     let open = "exec 3< /dev/squall; head -c 100 <&3 | wc -c > /tmp/read; exec sleep 1000";
     let job = guest.start(open).expect("a job");
@@ -418,8 +341,8 @@ fn open_files_keep_the_module_loaded() {
 }
 
 fn the_device_is_loaded_and_unloaded_under_load() {
-    let workspace = Workspace::new(KernelName::V6_12, "");
-    let mut guest = workspace.boot(None, "");
+    let workspace = workspace(&[(DEVICE, "")]);
+    let mut guest = workspace.boot(&workspace.setup(None));
     let users = "for user in 1 2 3; do while [ ! -e /tmp/end ]; do \
         head -c 70000 /dev/squall | wc -c; head -c 20 /dev/squall | wc -c; done & done";
     let users = format!("{{ {users}; wait; }} >> /tmp/read 2> /dev/null");

@@ -8,6 +8,7 @@ mod common;
 mod device;
 mod early_getrandom;
 mod faults;
+mod kernel_modules;
 mod machines;
 mod module;
 mod programs;

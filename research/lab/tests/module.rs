@@ -4,17 +4,17 @@
 
 pub mod firmware;
 
-use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use squall_guests::commands::contains;
-use squall_guests::debian::{Cache, KernelName};
-use squall_guests::fixture::{self, TIMEOUT, fails, ok, required, wait_until_ok};
+use squall_guests::debian::KernelName;
+use squall_guests::fixture::{TIMEOUT, fails, ok, wait_until_ok};
 use squall_guests::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
-use squall_guests::{Guest, Job, Setup, Snapshot};
+use squall_guests::{Guest, Job};
 use squall_testing::suite::Test;
 use squall_testing::tests;
+
+use crate::kernel_modules::{IDENTITY, OTHER, PAGE, Workspace, is_sound};
 
 pub const TESTS: &[Test] = tests![
     linux_6_1_shows_the_page: [GUESTS, MODULES, C_COMPILER],
@@ -29,94 +29,18 @@ pub const TESTS: &[Test] = tests![
     the_module_is_loaded_and_unloaded_under_load: [GUESTS, MODULES, C_COMPILER],
 ];
 
-/// The module's file in a guest.
-pub const MODULE: &str = "/root/squall_vmgenid.ko";
-
-/// An identity as QEMU takes it, and as it stands in memory: its first three parts are little-endian.
-const IDENTITY: &str = "01234567-89ab-cdef-0123-456789abcdef";
+/// [`IDENTITY`] and [`OTHER`] as they stand in memory: their first three parts are little-endian.
 const IN_MEMORY: &str = "67452301ab89efcd0123456789abcdef";
+const OTHER_IN_MEMORY: &str = "98badcfe54761032fedcba9876543211";
 
-/// A kernel, its module, and a program that uses the module's device.
-pub struct Workspace {
-    guests: fixture::Workspace,
-    module: Vec<u8>,
-    program: PathBuf,
+/// A kernel with the module, which is built with this variable of make, and a program that uses its device.
+pub fn workspace(kernel: KernelName, variable: &str) -> Workspace {
+    Workspace::new("vmgenid", kernel, &[(PAGE, variable)])
 }
 
-impl Workspace {
-    pub fn new(kernel: KernelName) -> Workspace {
-        Workspace::with(kernel, "")
-    }
-
-    /// The same with a module that shows a copy of the page.
-    pub fn with_copy(kernel: KernelName) -> Workspace {
-        Workspace::with(kernel, "COPY=1")
-    }
-
-    fn with(kernel: KernelName, variable: &str) -> Workspace {
-        let guests = fixture::Workspace::with_kernel(kernel);
-        let (program, module) = (guests.path("vmgenid"), guests.path("squall_vmgenid.ko"));
-        squall_guests::c_program("vmgenid", &program).expect("a program");
-        let cache = required(Cache::open(None));
-        squall_guests::module(&cache, kernel, "squall_vmgenid", variable, &module)
-            .expect("a module");
-        Workspace {
-            guests,
-            module: fs::read(module).expect("a module"),
-            program,
-        }
-    }
-
-    /// Boots a guest that has a vmgenid device with [`IDENTITY`]. The module is not loaded.
-    pub fn boot(&self) -> Guest<'_> {
-        self.boot_with(Some(IDENTITY), Vec::new())
-    }
-
-    /// Boots a guest with this identity, if any, and these ACPI tables.
-    pub fn boot_with(&self, vmgenid: Option<&str>, tables: Vec<PathBuf>) -> Guest<'_> {
-        let programs = [self.program.as_path(), fixture::squall()];
-        let setup = setup(&programs, vmgenid, tables);
-        let mut guest = self.guests.factory.boot(&setup).expect("a guest");
-        guest.write_file(MODULE, &self.module).expect("a file");
-        guest
-    }
-
-    /// A guest in which the module is loaded.
-    pub fn boot_and_load(&self) -> Guest<'_> {
-        let mut guest = self.boot();
-        ok(&mut guest, &format!("insmod {MODULE}"));
-        guest
-    }
-
-    /// Resumes a guest of [`Workspace::boot`] with this identity.
-    pub fn resume(&self, snapshot: &Snapshot, identity: &str) -> Guest<'_> {
-        let programs = [self.program.as_path(), fixture::squall()];
-        let setup = setup(&programs, Some(identity), Vec::new());
-        self.guests
-            .factory
-            .resume(&setup, snapshot)
-            .expect("a guest")
-    }
-
-    /// The path of a file that is removed with the workspace.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.guests.path(name)
-    }
-}
-
-fn setup<'a>(
-    programs: &'a [&'a std::path::Path],
-    vmgenid: Option<&'a str>,
-    acpi_tables: Vec<PathBuf>,
-) -> Setup<'a> {
-    Setup {
-        programs,
-        vmgenid,
-        acpi_tables,
-        // Programs use the module while it is loaded and unloaded.
-        cpus: 2,
-        ..Setup::default()
-    }
+/// A guest in which the module is loaded.
+fn boot_and_load(workspace: &Workspace) -> Guest<'_> {
+    workspace.boot_and_load(&workspace.setup(Some(IDENTITY)))
 }
 
 /// What the module has written to the kernel's log, without the time.
@@ -131,20 +55,6 @@ pub fn log(guest: &mut Guest) -> Vec<String> {
     });
     lines.collect()
 }
-
-/// Fails if the kernel has complained about itself.
-#[track_caller]
-pub fn is_sound(guest: &mut Guest) {
-    let log = ok(guest, "dmesg");
-    for complaint in ["BUG:", "WARNING:", "Oops", "Bad page"] {
-        assert!(!log.contains(complaint), "{log}");
-    }
-}
-
-/// Another identity, and how it stands in memory. It is not the complement of the first one, because squall XORs the two
-/// words of an identity, and complements give the same result.
-const OTHER: &str = "fedcba98-7654-3210-fedc-ba9876543211";
-const OTHER_IN_MEMORY: &str = "98badcfe54761032fedcba9876543211";
 
 /// What the program's `refusals` prints.
 const REFUSALS: &str = "\
@@ -172,8 +82,8 @@ fn shown(in_memory: &str) -> String {
 }
 
 fn shows_the_page(kernel: KernelName) {
-    let workspace = Workspace::new(kernel);
-    let mut guest = workspace.boot_and_load();
+    let workspace = workspace(kernel, "");
+    let mut guest = boot_and_load(&workspace);
     let output = log(&mut guest);
     assert_eq!(output.len(), 1, "{output:?}");
     contains(
@@ -204,16 +114,16 @@ fn the_newest_linux_shows_the_page() {
 }
 
 fn without_the_device_there_is_no_module() {
-    let workspace = Workspace::new(KernelName::V6_12);
-    let mut guest = workspace.boot_with(None, Vec::new());
-    let refused = fails(&mut guest, &format!("insmod {MODULE}"));
+    let workspace = workspace(KernelName::V6_12, "");
+    let mut guest = workspace.boot(&workspace.setup(None));
+    let refused = fails(&mut guest, &format!("insmod {PAGE}"));
     contains(&refused, &["No such device"]);
     assert_eq!(log(&mut guest), [""; 0]);
 }
 
 /// Begins to watch the page, and gives the guest another identity while it is stopped.
 fn watch<'a>(workspace: &'a Workspace) -> (Guest<'a>, Job) {
-    let mut guest = workspace.boot_and_load();
+    let mut guest = boot_and_load(workspace);
     let job = guest.start("vmgenid watch | tee /tmp/seen").expect("a job");
     wait_until_ok(&mut guest, "grep -q before /tmp/seen");
     guest
@@ -222,9 +132,9 @@ fn watch<'a>(workspace: &'a Workspace) -> (Guest<'a>, Job) {
     wait_until_ok(&mut guest, "grep -q 'signal vmgenid-page' /tmp/clones");
     let snapshot = guest.snapshot(workspace.path("snapshot"));
     let snapshot = snapshot.expect("a snapshot");
-    let same = workspace.resume(&snapshot, IDENTITY);
+    let same = workspace.resume(&snapshot, Some(IDENTITY));
     assert_unchanged(same, job);
-    (workspace.resume(&snapshot, OTHER), job)
+    (workspace.resume(&snapshot, Some(OTHER)), job)
 }
 
 /// Nothing changes with the stop alone.
@@ -236,7 +146,7 @@ fn assert_unchanged(mut guest: Guest, job: Job) {
 }
 
 fn an_open_mapping_shows_the_new_identity_and_watches_wake_up() {
-    let workspace = Workspace::new(KernelName::V6_12);
+    let workspace = workspace(KernelName::V6_12, "");
     let (mut guest, job) = watch(&workspace);
     let output = guest.finish(job, TIMEOUT).expect("an answer");
     let output = output.expect("an end").into_stdout().expect("success");
@@ -254,15 +164,15 @@ fn an_open_mapping_shows_the_new_identity_and_watches_wake_up() {
 
 /// The control: what is seen above is the page.
 fn a_copy_never_changes() {
-    let workspace = Workspace::with_copy(KernelName::V6_12);
+    let workspace = workspace(KernelName::V6_12, "COPY=1");
     let (mut guest, job) = watch(&workspace);
     contains(&log(&mut guest)[0], &["shows a copy of the page"]);
     assert_unchanged(guest, job);
 }
 
 fn unprivileged_users_get_errors_or_the_right_bytes() {
-    let workspace = Workspace::new(KernelName::V6_12);
-    let mut guest = workspace.boot_and_load();
+    let workspace = workspace(KernelName::V6_12, "");
+    let mut guest = boot_and_load(&workspace);
     for seed in [1, 2, 3] {
         let output = ok(&mut guest, &format!("vmgenid storm 1000 {seed}"));
         let numbers: Vec<u32> = output
@@ -279,8 +189,8 @@ fn unprivileged_users_get_errors_or_the_right_bytes() {
 }
 
 fn open_mappings_keep_the_module_loaded() {
-    let workspace = Workspace::new(KernelName::V6_12);
-    let mut guest = workspace.boot_and_load();
+    let workspace = workspace(KernelName::V6_12, "");
+    let mut guest = boot_and_load(&workspace);
     let job = guest.start("vmgenid hold 64 > /tmp/said").expect("a job");
     wait_until_ok(&mut guest, "grep -q held /tmp/said");
     assert_eq!(
@@ -294,8 +204,8 @@ fn open_mappings_keep_the_module_loaded() {
 }
 
 fn the_page_remains_when_the_kernels_driver_is_unbound() {
-    let workspace = Workspace::new(KernelName::V6_12);
-    let mut guest = workspace.boot_and_load();
+    let workspace = workspace(KernelName::V6_12, "");
+    let mut guest = boot_and_load(&workspace);
     let job = guest.start("vmgenid hold 1 > /tmp/said").expect("a job");
     wait_until_ok(&mut guest, "grep -q held /tmp/said");
     let driver = "cd /sys/bus/*/drivers/vmgenid && device=$(echo QEMUVGID:*)";
@@ -303,16 +213,15 @@ fn the_page_remains_when_the_kernels_driver_is_unbound() {
         &mut guest,
         &format!("{driver} && echo $device > unbind && [ ! -e $device ]"),
     );
-    let id = format!("read {IN_MEMORY}\nmapped {IN_MEMORY}\noffset 40\n");
-    assert_eq!(ok(&mut guest, "vmgenid id"), id);
+    assert_eq!(ok(&mut guest, "vmgenid id"), shown(IN_MEMORY));
     guest.kill(job).expect("an end");
     wait_until_ok(&mut guest, "rmmod squall_vmgenid");
     is_sound(&mut guest);
 }
 
 fn the_module_is_loaded_and_unloaded_under_load() {
-    let workspace = Workspace::new(KernelName::V6_12);
-    let mut guest = workspace.boot();
+    let workspace = workspace(KernelName::V6_12, "");
+    let mut guest = workspace.boot(&workspace.setup(Some(IDENTITY)));
     let users = "for user in 1 2 3; do \
         while [ ! -e /tmp/end ]; do vmgenid id; vmgenid storm 10 $user; done & done";
     let users = format!("{{ {users}; wait; }} >> /tmp/said 2> /dev/null");
@@ -321,7 +230,7 @@ fn the_module_is_loaded_and_unloaded_under_load() {
     // In each turn somebody uses it: each of the three may still have had a line to write.
     let turn = format!(
         "before=$(grep -c offset /tmp/said)
-        insmod {MODULE} || exit
+        insmod {PAGE} || exit
         until [ $(grep -c offset /tmp/said) -gt $((before + 3)) ]; do sleep 0.01; done
         until rmmod squall_vmgenid; do :; done"
     );

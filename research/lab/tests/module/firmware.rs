@@ -5,7 +5,9 @@ use std::fs;
 
 use squall_guests::debian::KernelName;
 
-use crate::module::{MODULE, Workspace, log};
+use crate::kernel_modules::{PAGE, Workspace};
+use crate::module::{log, workspace};
+use squall_guests::Setup;
 use squall_guests::commands::contains;
 use squall_guests::fixture::{fails, ok};
 use squall_guests::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
@@ -67,8 +69,12 @@ fn halves(address: u64) -> Option<Vec<u8>> {
 fn answer(workspace: &Workspace, address: Option<Vec<u8>>) -> (bool, Vec<String>) {
     let path = workspace.path("table");
     fs::write(&path, table(address)).expect("a file");
-    let mut guest = workspace.boot_with(None, vec![path]);
-    let loaded = guest.sh(&format!("insmod {MODULE}")).expect("an end");
+    let setup = Setup {
+        acpi_tables: vec![path],
+        ..workspace.setup(None)
+    };
+    let mut guest = workspace.boot(&setup);
+    let loaded = guest.sh(&format!("insmod {PAGE}")).expect("an end");
     let log = log(&mut guest);
     if loaded.status == 0 {
         ok(&mut guest, "vmgenid id");
@@ -80,14 +86,14 @@ fn answer(workspace: &Workspace, address: Option<Vec<u8>>) -> (bool, Vec<String>
 }
 
 fn a_valid_acpi_description_is_accepted() {
-    let workspace = Workspace::new(KernelName::V6_12);
+    let workspace = workspace(KernelName::V6_12, "");
     let (loaded, log) = answer(&workspace, halves(LAST_IN_ROM));
     assert!(loaded, "{log:?}");
     contains(&log[0], &["the ID at 0x00000000fffffff0, offset 4080"]);
 }
 
 fn an_invalid_acpi_description_is_refused_with_the_reason() {
-    let workspace = Workspace::new(KernelName::V6_12);
+    let workspace = workspace(KernelName::V6_12, "");
     let (zero, rom) = (integer(0), integer(LAST_IN_ROM));
     let no_package = "ADDR gives no package of two halves of an address";
     let not_reserved = "the page is not in reserved memory";
