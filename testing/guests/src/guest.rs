@@ -4,13 +4,13 @@
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use squall_tools::Failure;
-use squall_tools::failure::{at, cause};
+use squall_tools::failure::cause;
 
 use super::setup::{Drive, device, id, medium, number_of};
 use crate::emulator::{Machine, PAUSE, Wait};
@@ -54,7 +54,12 @@ pub struct Snapshot {
 #[derive(Debug)]
 pub struct Guest<'factory> {
     machine: Machine<'factory>,
-    agent: AgentConnection,
+    /// The connection to its agent.
+    agent: UnixStream,
+    /// How many bytes of a file, or of a command, one request to the agent may have.
+    piece: usize,
+    /// Bytes that the agent has sent and nobody has read yet.
+    received: Vec<u8>,
     /// They are removed with the guest.
     files: Vec<PathBuf>,
     drives: Vec<Drive>,
@@ -64,17 +69,23 @@ pub struct Guest<'factory> {
 impl<'factory> Guest<'factory> {
     pub(super) fn new(
         machine: Machine<'factory>,
-        agent: AgentConnection,
+        (agent, piece): (UnixStream, usize),
         files: Vec<PathBuf>,
         drives: Vec<Drive>,
-    ) -> Guest<'factory> {
-        Guest {
+    ) -> Result<Guest<'factory>, Failure> {
+        let timeouts = agent
+            .set_read_timeout(Some(CHECK_INTERVAL))
+            .and_then(|()| agent.set_write_timeout(Some(CHECK_INTERVAL)));
+        timeouts.map_err(|error| Failure::Runtime(cause(&error)))?;
+        Ok(Guest {
             machine,
             agent,
+            piece,
+            received: Vec::new(),
             files,
             drives,
             next_job: 0,
-        }
+        })
     }
 
     /// Waits until the agent is ready.
@@ -126,7 +137,7 @@ impl<'factory> Guest<'factory> {
 
     /// Starts `command` in a shell in its own session.
     pub fn start(&mut self, command: &str) -> Result<Job, Failure> {
-        if command.len() > self.agent.piece {
+        if command.len() > self.piece {
             let path = format!("/run/command-{}", self.next_job);
             self.write_file(&path, command.as_bytes())?;
             return self.start(&format!(". {path}"));
@@ -181,12 +192,16 @@ impl<'factory> Guest<'factory> {
     /// The bytes after an answer.
     fn bytes(&mut self, len: usize, what: &str) -> Result<Vec<u8>, Failure> {
         let mut wait = Wait::new(what, self.machine.host().timeout);
-        self.agent.bytes(len, &mut self.machine, &mut wait)
+        while self.received.len() < len {
+            self.receive(&mut wait)?;
+        }
+        let rest = self.received.split_off(len);
+        Ok(std::mem::replace(&mut self.received, rest))
     }
 
     /// Creates or replaces a file of the guest.
     pub fn write_file(&mut self, path: &str, contents: &[u8]) -> Result<(), Failure> {
-        let mut pieces = contents.chunks(self.agent.piece);
+        let mut pieces = contents.chunks(self.piece);
         let first = pieces.next().unwrap_or_default();
         self.ask("put", first.len(), path, first)?;
         for piece in pieces {
@@ -243,20 +258,51 @@ impl<'factory> Guest<'factory> {
         let what = what.trim_end();
         let mut wait = Wait::new(what, self.machine.host().timeout);
         let request = format!("{word} {number} {value}\n");
-        for bytes in [request.as_bytes(), contents] {
-            self.agent.send(bytes, &mut self.machine, &mut wait)?;
+        for mut bytes in [request.as_bytes(), contents] {
+            while !bytes.is_empty() {
+                let sent = transferred(self.agent.write(bytes))?;
+                bytes = &bytes[sent..];
+                if sent == 0 {
+                    self.check(&mut wait)?;
+                }
+            }
         }
         self.answer(what)
     }
 
     fn answer(&mut self, what: &str) -> Result<String, Failure> {
         let mut wait = Wait::new(what, self.machine.host().timeout);
-        let line = self.agent.line(&mut self.machine, &mut wait)?;
+        let end = loop {
+            if let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
+                break end;
+            }
+            self.receive(&mut wait)?;
+        };
+        let line: Vec<_> = self.received.drain(..=end).collect();
+        let line = String::from_utf8_lossy(&line[..end]);
         match line.split_once(' ') {
             Some(("yes", value)) => Ok(value.to_owned()),
             Some(("no", reason)) => Err(Failure::Runtime(format!("in the VM: {}", reason.trim()))),
             _ => Err(invalid_answer(&line)),
         }
+    }
+
+    fn receive(&mut self, wait: &mut Wait) -> Result<(), Failure> {
+        let mut buffer = [0; 1 << 16];
+        let read = transferred(self.agent.read(&mut buffer))?;
+        self.received.extend_from_slice(&buffer[..read]);
+        match read {
+            0 => self.check(wait),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails if there is no point in waiting further.
+    fn check(&mut self, wait: &mut Wait) -> Result<(), Failure> {
+        self.machine.host().interrupt.check()?;
+        self.machine.check(wait)?;
+        sleep(PAUSE);
+        Ok(())
     }
 }
 
@@ -293,88 +339,6 @@ fn invalid_answer(line: &str) -> Failure {
 /// Longest time between two checks of the machine.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A connection to the agent.
-#[derive(Debug)]
-pub struct AgentConnection {
-    stream: UnixStream,
-    /// How many bytes of a file, or of a command, one request may have.
-    pub piece: usize,
-    /// Bytes that were received but not read yet.
-    received: Vec<u8>,
-}
-
-impl AgentConnection {
-    /// Connects to QEMU's socket at `path`.
-    pub fn open(path: &Path) -> Result<AgentConnection, Failure> {
-        AgentConnection::over(UnixStream::connect(path).map_err(at(path))?, usize::MAX)
-    }
-
-    /// A connection over this stream, for requests with at most `piece` bytes of a file or a command.
-    pub fn over(stream: UnixStream, piece: usize) -> Result<AgentConnection, Failure> {
-        let timeouts = stream
-            .set_read_timeout(Some(CHECK_INTERVAL))
-            .and_then(|()| stream.set_write_timeout(Some(CHECK_INTERVAL)));
-        timeouts.map_err(|error| Failure::Runtime(cause(&error)))?;
-        Ok(AgentConnection {
-            stream,
-            piece,
-            received: Vec::new(),
-        })
-    }
-
-    /// Sends all of `bytes`.
-    pub fn send(
-        &mut self,
-        mut bytes: &[u8],
-        machine: &mut Machine,
-        wait: &mut Wait,
-    ) -> Result<(), Failure> {
-        while !bytes.is_empty() {
-            let sent = transferred(self.stream.write(bytes))?;
-            bytes = &bytes[sent..];
-            if sent == 0 {
-                check_machine(machine, wait)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads a line, and returns it without its line break.
-    pub fn line(&mut self, machine: &mut Machine, wait: &mut Wait) -> Result<String, Failure> {
-        loop {
-            if let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
-                let line: Vec<_> = self.received.drain(..=end).collect();
-                return Ok(String::from_utf8_lossy(&line[..end]).into_owned());
-            }
-            self.receive(machine, wait)?;
-        }
-    }
-
-    /// Reads `len` bytes.
-    pub fn bytes(
-        &mut self,
-        len: usize,
-        machine: &mut Machine,
-        wait: &mut Wait,
-    ) -> Result<Vec<u8>, Failure> {
-        while self.received.len() < len {
-            self.receive(machine, wait)?;
-        }
-        let rest = self.received.split_off(len);
-        Ok(std::mem::replace(&mut self.received, rest))
-    }
-
-    fn receive(&mut self, machine: &mut Machine, wait: &mut Wait) -> Result<(), Failure> {
-        let mut buffer = [0; 1 << 16];
-        let read = transferred(self.stream.read(&mut buffer))?;
-        self.received.extend_from_slice(&buffer[..read]);
-        if read == 0 {
-            check_machine(machine, wait)?;
-        }
-        Ok(())
-    }
-}
-
 /// The number of bytes transferred. 0 if none could be transferred yet, or if QEMU is about to end.
 fn transferred(result: io::Result<usize>) -> Result<usize, Failure> {
     use ErrorKind::{BrokenPipe, ConnectionReset, Interrupted, WouldBlock};
@@ -388,12 +352,4 @@ fn transferred(result: io::Result<usize>) -> Result<usize, Failure> {
             ))),
         },
     }
-}
-
-/// Fails if there is no point in waiting further.
-fn check_machine(machine: &mut Machine, wait: &mut Wait) -> Result<(), Failure> {
-    machine.host().interrupt.check()?;
-    machine.check(wait)?;
-    sleep(PAUSE);
-    Ok(())
 }

@@ -14,6 +14,7 @@ pub mod needs;
 mod setup;
 
 use std::collections::BTreeSet;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -24,7 +25,6 @@ use squall_tools::{Failure, Interrupt};
 
 use crate::debian::{Cache, KernelName, Qemu, Tree, UserMode};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine, escaped};
-use guest::AgentConnection;
 use modules::Modules;
 
 pub use crate::emulator::{c_program, module, program};
@@ -157,8 +157,7 @@ impl GuestFactory {
                 }
                 command.args(USER_MODE.split(' ').chain(setup.command_line.split(' ')));
                 let (machine, stream) = Machine::start_user_mode(&self.host, number, command)?;
-                let agent = AgentConnection::over(stream, LINE)?;
-                return Ok(Guest::new(machine, agent, vec![initramfs], Vec::new()));
+                return Guest::new(machine, (stream, LINE), vec![initramfs], Vec::new());
             }
         };
         let socket = self.host.file(&format!("agent-{number}"));
@@ -176,9 +175,9 @@ impl GuestFactory {
             arguments.add("-incoming", format!("file:{}", escaped(snapshot)));
         }
         let machine = Machine::start(&self.host, qemu, number, arguments)?;
-        let agent = AgentConnection::open(&socket)?;
+        let agent = UnixStream::connect(&socket).map_err(at(&socket))?;
         let files = vec![socket, initramfs];
-        Ok(Guest::new(machine, agent, files, setup.drives.clone()))
+        Guest::new(machine, (agent, usize::MAX), files, setup.drives.clone())
     }
 
     fn arguments(&self, setup: &Setup, kernel: &Path, initramfs: &Path) -> Arguments {
