@@ -32,6 +32,31 @@ pub const THREADS: [(Source, u64); 6] = [
 pub const BURSTS: [(Source, u64); 2] =
     [(Source::SquallBursts, 2), (Source::SquallEndlessBursts, 2)];
 
+/// The number of goroutines in [`Mode::Go`] for each source. squall has several, so that each CPU's state is used.
+const GO: [(Source, u64); 4] = [
+    (Source::GoSquall, 2),
+    (Source::GoSquallWords, 2),
+    (Source::GoCryptoRand, 1),
+    (Source::GoNaive, 1),
+];
+
+/// The same in [`Mode::GoBursts`].
+const GO_BURSTS: [(Source, u64); 2] = [
+    (Source::GoSquallBursts, 2),
+    (Source::GoSquallEndlessBursts, 2),
+];
+
+/// The sources in [`Mode::Programs`].
+const PROGRAMS: [Source; 7] = [
+    Source::PreloadedGetrandom,
+    Source::PreloadedArc4random,
+    Source::PreloadedDevice,
+    Source::PreloadedNaive,
+    Source::LibcKernel,
+    Source::NginxSquall,
+    Source::NginxOpenssl,
+];
+
 /// In [`Mode::Forks`], a child is forked for one output every this many ticks.
 pub const CHILD_EVERY: u64 = 4;
 
@@ -43,6 +68,9 @@ enum Capacity {
     /// A share of the remaining memory.
     Share(usize),
 }
+
+/// The share of a source that draws at every tick.
+const TICKING: Capacity = Capacity::Share(CHILD_EVERY as usize);
 
 /// A mode's channels in the shared memory.
 #[derive(Debug)]
@@ -122,42 +150,17 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Capacity)> {
     match mode {
         Mode::Ticks => ticking(),
         Mode::Threads => threads(&[Source::Getrandom], &THREADS),
-        Mode::Forks => [ticking(), forked()].concat(),
-        // One channel for each goroutine. squall has several, so that each CPU's state is used.
-        Mode::Go => threads(
-            &[],
-            &[
-                (Source::GoSquall, 2),
-                (Source::GoSquallWords, 2),
-                (Source::GoCryptoRand, 1),
-                (Source::GoNaive, 1),
-            ],
-        ),
-        Mode::GoBursts => threads(
-            &[Source::GoNaive],
-            &[
-                (Source::GoSquallBursts, 2),
-                (Source::GoSquallEndlessBursts, 2),
-            ],
-        ),
+        Mode::Forks => {
+            let child = (Source::SquallChild, 0, TICKING);
+            let children = (Source::SquallChildren, 0, Capacity::Share(1));
+            [ticking(), vec![child, children]].concat()
+        }
+        Mode::Go => threads(&[], &GO),
+        Mode::GoBursts => threads(&[Source::GoNaive], &GO_BURSTS),
         // A program has one thread.
-        Mode::Programs => threads(
-            &[],
-            &[
-                Source::PreloadedGetrandom,
-                Source::PreloadedArc4random,
-                Source::PreloadedDevice,
-                Source::PreloadedNaive,
-                Source::LibcKernel,
-                Source::NginxSquall,
-                Source::NginxOpenssl,
-            ]
-            .map(|source| (source, 1)),
-        ),
+        Mode::Programs => threads(&[], &PROGRAMS.map(|source| (source, 1))),
         Mode::Sandbox => {
-            let sources = INTERPRETERS
-                .iter()
-                .flat_map(|interpreter| interpreter.sources);
+            let sources = INTERPRETERS.iter().flat_map(|one| one.sources);
             let sources: Vec<_> = sources.map(|&(source, _)| (source, 1)).collect();
             threads(&[], &sources)
         }
@@ -177,26 +180,12 @@ fn ticking() -> Vec<(Source, u64, Capacity)> {
         Source::SquallUnguarded,
         Source::SquallSignalOnly,
     ];
-    let share = Capacity::Share(CHILD_EVERY as usize);
-    shares
-        .into_iter()
-        .map(|source| (source, 0, share))
-        .chain([
-            (Source::Whirlwind, 0, Capacity::Records(WHIRLWIND_OUTPUTS)),
-            (Source::WhirlwindInputs, 0, Capacity::Records(INPUTS)),
-        ])
-        .collect()
-}
-
-fn forked() -> Vec<(Source, u64, Capacity)> {
-    vec![
-        (
-            Source::SquallChild,
-            0,
-            Capacity::Share(CHILD_EVERY as usize),
-        ),
-        (Source::SquallChildren, 0, Capacity::Share(1)),
-    ]
+    let records = [
+        (Source::Whirlwind, 0, Capacity::Records(WHIRLWIND_OUTPUTS)),
+        (Source::WhirlwindInputs, 0, Capacity::Records(INPUTS)),
+    ];
+    let shares = shares.into_iter().map(|source| (source, 0, TICKING));
+    shares.chain(records).collect()
 }
 
 /// Channels of sources with a timer, and one for each thread that draws without pause.

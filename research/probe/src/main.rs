@@ -35,7 +35,6 @@ use squall_probe::{Mode, Source};
 use accumulator::RecordedWhirlwind;
 use layout::Channels;
 use memory::Memory;
-use schedule::Schedule;
 
 /// Errors are text for the lab's report.
 type Result<T> = core::result::Result<T, String>;
@@ -118,13 +117,7 @@ fn draw(channels: &Channels, mode: Mode) -> Result<()> {
     generator::wait_for_kernel();
     describe(channels.memory, mode, system::status(), Value::Null)?;
     schedule::fork_after_drawing(channels, mode)?;
-    let schedule = Schedule::new(channels, mode, whirlwind);
-    channels.memory.set_ready();
-    if channels.memory.wait_for_run() {
-        schedule.run()
-    } else {
-        Ok(())
-    }
+    schedule::run(channels, mode, whirlwind)
 }
 
 /// Reports facts about the machine and the speed of its cycle counter.

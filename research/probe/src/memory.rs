@@ -52,13 +52,13 @@ impl Memory {
 
     /// The ring in the records of `channel`, which has this index in the table.
     pub fn ring(self, index: usize, channel: &Channel) -> Ring {
-        let len = channel.capacity * channel.source.record_words();
         let marks = &self.0[Channel::place(index)..];
-        Ring::new(
-            &self.0[channel.first..channel.first + len],
-            &marks[Mark::BEGUN],
-            &marks[Mark::COUNTED],
-        )
+        Ring {
+            words: self.writer(index, channel).words,
+            begun: &marks[Mark::BEGUN],
+            counted: &marks[Mark::COUNTED],
+            number: 0,
+        }
     }
 
     /// The words of the records before `end`.
@@ -181,31 +181,16 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// An empty ring in `words`, whose mark is in the two words behind.
-    pub fn new(
-        words: &'static [AtomicU64],
-        begun: &'static AtomicU64,
-        counted: &'static AtomicU64,
-    ) -> Ring {
-        Ring {
-            words,
-            begun,
-            counted,
-            number: 0,
-        }
-    }
-
     /// Fills the ring once, from its first place.
     pub fn fill(&mut self, read: impl Fn() -> Reading) {
         let (places, _) = self.words.as_chunks::<{ Reading::WORDS }>();
         for [cycles, cpu] in places {
-            self.begun
-                .store((self.number + 1).to_le(), Ordering::Release);
-            let reading = read();
-            cycles.store(reading.cycles.to_le(), Ordering::Release);
-            cpu.store(reading.cpu.to_le(), Ordering::Release);
             self.number += 1;
-            self.counted.store(self.number.to_le(), Ordering::Release);
+            store(self.begun, self.number);
+            let reading = read();
+            store(cycles, reading.cycles);
+            store(cpu, reading.cpu);
+            store(self.counted, self.number);
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::accumulator::{RecordedWhirlwind, ReseedingWhirlwind};
 use crate::bar;
 use crate::generator::{
-    Drawer, kernel_bytes, squall_bytes, squall_u32s, squall_u64s, unguarded_rng,
+    Bits, Drawer, kernel_bytes, squall_bytes, squall_u32s, squall_u64s, unguarded_rng,
 };
 use crate::layout::{BURSTS, CHILD_EVERY, Channels, THREADS};
 use crate::process;
@@ -169,28 +169,28 @@ fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
     let mut known = THREADS.into_iter().chain(BURSTS);
     let wanted = known.find(|&(wanted, _)| wanted == source);
     let (_, threads) = wanted.expect("a source that threads draw from");
-    (0..threads)
-        .map(|instance| {
-            let mut drawer = match source {
-                Source::SquallWords | Source::SquallBursts | Source::SquallEndlessBursts => {
-                    Drawer::new(channels, source, instance, squall_u64s)
+    let start = |instance| {
+        let drawer = |draw: fn() -> Bits| Drawer::new(channels, source, instance, draw);
+        let mut drawer = match source {
+            Source::SquallWords | Source::SquallBursts | Source::SquallEndlessBursts => {
+                drawer(squall_u64s)
+            }
+            Source::SquallU32 => drawer(squall_u32s),
+            Source::Naive => Drawer::new(channels, source, instance, unguarded_rng()),
+            _ => drawer(squall_bytes),
+        };
+        let pauses = source == Source::Naive;
+        thread::spawn(move || {
+            let mut drawn = 0;
+            while memory.is_running() && drawer.draw() {
+                drawn += 1;
+                if pauses && drawn % NAIVE_BURST == 0 {
+                    thread::sleep(NAIVE_PAUSE);
                 }
-                Source::SquallU32 => Drawer::new(channels, source, instance, squall_u32s),
-                Source::Naive => Drawer::new(channels, source, instance, unguarded_rng()),
-                _ => Drawer::new(channels, source, instance, squall_bytes),
-            };
-            let pauses = source == Source::Naive;
-            thread::spawn(move || {
-                let mut drawn = 0;
-                while memory.is_running() && drawer.draw() {
-                    drawn += 1;
-                    if pauses && drawn % NAIVE_BURST == 0 {
-                        thread::sleep(NAIVE_PAUSE);
-                    }
-                }
-            })
+            }
         })
-        .collect()
+    };
+    (0..threads).map(start).collect()
 }
 
 /// Waits for the lab, then lets threads draw from `source`.
@@ -201,81 +201,55 @@ fn run_threads(channels: &Channels, source: Source) {
     }
 }
 
-/// The generators from which the first process draws.
-pub struct Schedule<'a> {
-    channels: &'a Channels,
-    mode: Mode,
-    /// Drawers, in the order in which they draw at each tick.
-    drawers: Vec<Drawer>,
-}
-
-impl<'a> Schedule<'a> {
-    /// The schedule of `mode`. `whirlwind` is None if the mode does not use it.
-    pub fn new(
-        channels: &'a Channels,
-        mode: Mode,
-        whirlwind: Option<RecordedWhirlwind>,
-    ) -> Schedule<'a> {
-        let getrandom = Drawer::new(channels, Source::Getrandom, 0, kernel_bytes);
-        let drawers = match whirlwind {
-            Some(whirlwind) => vec![
-                Drawer::new(channels, Source::Squall, 0, squall_bytes),
-                Drawer::new(channels, Source::SquallWords, 0, squall_u64s),
-                Drawer::new(channels, Source::SquallU32, 0, squall_u32s),
-                getrandom,
-                Drawer::new(channels, Source::Naive, 0, unguarded_rng()),
-                Drawer::new(
-                    channels,
-                    Source::Whirlwind,
-                    0,
-                    ReseedingWhirlwind::new(whirlwind),
-                ),
-            ],
-            None if mode == Mode::Bursts => {
-                vec![
-                    getrandom,
-                    Drawer::new(channels, Source::Naive, 0, unguarded_rng()),
-                ]
-            }
-            None => vec![getrandom],
-        };
-        Schedule {
-            channels,
-            mode,
-            drawers,
+/// Draws in the first process until the lab ends it: at each tick from every generator that the mode has there, and in
+/// threads and children. `whirlwind` is None if the mode does not use it.
+pub fn run(channels: &Channels, mode: Mode, whirlwind: Option<RecordedWhirlwind>) -> Result<()> {
+    let drawer = |source, draw: fn() -> Bits| Drawer::new(channels, source, 0, draw);
+    // In the order in which they draw at each tick.
+    let mut drawers = Vec::new();
+    if whirlwind.is_some() {
+        drawers.push(drawer(Source::Squall, squall_bytes));
+        drawers.push(drawer(Source::SquallWords, squall_u64s));
+        drawers.push(drawer(Source::SquallU32, squall_u32s));
+    }
+    drawers.push(drawer(Source::Getrandom, kernel_bytes));
+    if whirlwind.is_some() || mode == Mode::Bursts {
+        drawers.push(Drawer::new(channels, Source::Naive, 0, unguarded_rng()));
+    }
+    if let Some(whirlwind) = whirlwind {
+        let whirlwind = ReseedingWhirlwind::new(whirlwind);
+        drawers.push(Drawer::new(channels, Source::Whirlwind, 0, whirlwind));
+    }
+    channels.memory.set_ready();
+    if !channels.memory.wait_for_run() {
+        return Ok(());
+    }
+    if mode == Mode::Threads {
+        for source in [
+            Source::Squall,
+            Source::SquallWords,
+            Source::SquallU32,
+            Source::Naive,
+        ] {
+            start_threads(channels, source);
         }
     }
-
-    /// Draws until the lab ends it.
-    pub fn run(mut self) -> Result<()> {
-        if self.mode == Mode::Threads {
-            for source in [
-                Source::Squall,
-                Source::SquallWords,
-                Source::SquallU32,
-                Source::Naive,
-            ] {
-                start_threads(self.channels, source);
-            }
+    let mut children = (mode == Mode::Forks).then(|| drawer(Source::SquallChildren, squall_bytes));
+    for number in 0u64.. {
+        tick::wait(0);
+        if !channels.memory.is_running() {
+            break;
         }
-        let mut children = (self.mode == Mode::Forks)
-            .then(|| Drawer::new(self.channels, Source::SquallChildren, 0, squall_bytes));
-        for number in 0u64.. {
-            tick::wait(0);
-            if !self.channels.memory.is_running() {
-                break;
-            }
-            for drawer in &mut self.drawers {
-                drawer.draw();
-            }
-            if let Some(drawer) = &mut children
-                && number.is_multiple_of(CHILD_EVERY)
-                && drawer.has_room()
-            {
-                process::run(|| _ = drawer.draw())?;
-            }
-            process::check_children()?;
+        for drawer in &mut drawers {
+            drawer.draw();
         }
-        Ok(())
+        if let Some(drawer) = &mut children
+            && number.is_multiple_of(CHILD_EVERY)
+            && drawer.has_room()
+        {
+            process::run(|| _ = drawer.draw())?;
+        }
+        process::check_children()?;
     }
+    Ok(())
 }
