@@ -15,7 +15,6 @@ use squall_tools::{Failure, Interrupt, output};
 
 use crate::clones::{HostArguments, Machine};
 use crate::vm::{self, Contents, Platform, Spec};
-use experiment::StopCounts;
 use report::{Setup, StopsReport};
 
 /// Measures and reports.
@@ -56,7 +55,7 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
         mode: Mode::Stops,
         accelerator: options.host.accelerator,
     };
-    let measured = experiment::measure(&platform.host, &spec, &options.counts())?;
+    let measured = experiment::measure(&platform.host, &spec, options)?;
     let report = StopsReport::new(setup, &measured, exit);
     if options.json {
         output::print_json(&report)
@@ -100,15 +99,4 @@ pub struct StopsArguments {
     /// be added.
     #[arg(long)]
     pub json: bool,
-}
-
-impl StopsArguments {
-    /// The number of stops of each kind.
-    pub fn counts(&self) -> StopCounts {
-        StopCounts {
-            stops: self.stops,
-            snapshots: self.snapshots,
-            clones: self.clones,
-        }
-    }
 }

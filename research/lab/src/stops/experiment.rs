@@ -14,6 +14,7 @@ use squall_probe::{Mark, Reading};
 use squall_tools::Failure;
 use squall_tools::measure::machine::{hypervisor, is_emulated};
 
+use super::StopsArguments;
 use crate::vm::{Guest, Host, Spec};
 
 /// Number of gaps that are measured before the machine is stopped for the first time.
@@ -21,14 +22,6 @@ const UNDISTURBED: usize = 100_000;
 
 /// Most stops in a row that may come within a reading. Emulated, two thirds do.
 const MOST_ATTEMPTS: usize = 1000;
-
-/// The number of stops of each kind.
-#[derive(Clone, Copy, Debug)]
-pub struct StopCounts {
-    pub stops: u32,
-    pub snapshots: u32,
-    pub clones: u32,
-}
 
 /// What was measured.
 #[derive(Debug)]
@@ -65,7 +58,7 @@ impl Stops {
 }
 
 /// Boots a machine and stops it in every way.
-pub fn measure(host: &Host, spec: &Spec, counts: &StopCounts) -> Result<Measured, Failure> {
+pub fn measure(host: &Host, spec: &Spec, counts: &StopsArguments) -> Result<Measured, Failure> {
     let mut guest = spec.boot(host)?;
     let cycles_per_ms = guest.memory().cycles_per_ms()?;
     guest.run()?;
@@ -166,11 +159,8 @@ fn wait_for_readings(guest: &mut Guest, count: u64) -> Result<(), Failure> {
 /// there is none, or if the stop came within a reading, so that nobody can tell whether the counter had
 /// been read already.
 fn last_before(mark: Mark) -> Option<u64> {
-    if mark.begun == mark.counted {
-        mark.counted.checked_sub(1)
-    } else {
-        None
-    }
+    let is_between = mark.begun == mark.counted;
+    mark.counted.checked_sub(1).filter(|_| is_between)
 }
 
 /// The cycles from one reading to the next, without a sign as squall compares them: a counter that went
@@ -186,7 +176,7 @@ fn cycles_between(first: &Reading, second: &Reading) -> Result<u64, Failure> {
 const TIMES: usize = 20_000;
 
 /// The cycles of an exit and the way back, or why they were not measured.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Exit {
     /// The hypervisor's name.
     pub hypervisor: Option<String>,
@@ -200,29 +190,25 @@ pub struct Exit {
 /// Measures on this machine.
 pub fn measure_exit() -> Exit {
     let hypervisor = hypervisor();
-    let skipped = if hypervisor.is_none() {
-        Some("this machine reports no hypervisor")
-    } else if is_emulated() {
-        Some("the CPU is emulated, so CPUID causes no exit")
-    } else if cpuid().is_none() {
-        Some("the CPU has no CPUID")
-    } else {
-        None
-    };
-    if skipped.is_some() {
-        return Exit {
-            hypervisor,
-            skipped,
-            ..Exit::default()
-        };
-    }
-    let cycles: Vec<_> = (0..TIMES).filter_map(|_| cpuid()).collect();
+    let reasons = [
+        (hypervisor.is_none(), "this machine reports no hypervisor"),
+        (
+            is_emulated(),
+            "the CPU is emulated, so CPUID causes no exit",
+        ),
+        (cpuid().is_none(), "the CPU has no CPUID"),
+    ];
+    let skipped = reasons
+        .into_iter()
+        .find_map(|(is_so, why)| is_so.then_some(why));
+    let times = if skipped.is_none() { TIMES } else { 0 };
+    let cycles: Vec<_> = (0..times).filter_map(|_| cpuid()).collect();
     Exit {
         hypervisor,
-        times: Some(cycles.len()),
+        times: skipped.is_none().then_some(cycles.len()),
         least: least(&cycles),
         median: median(&cycles),
-        skipped: None,
+        skipped,
     }
 }
 

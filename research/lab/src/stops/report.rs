@@ -76,44 +76,36 @@ impl StopsReport {
 
     /// The report as text.
     pub fn text(&self) -> String {
-        let Setup {
-            date,
-            machine,
-            kernel,
-            qemu,
-            accelerator,
-        } = &self.setup;
+        let setup = &self.setup;
         let mut text = format!(
-            "{date}, machine {machine}, Linux {kernel}, QEMU {qemu}, {accelerator}; {} cycles per ms\n\n",
+            "{}, machine {}, Linux {}, QEMU {}, {}; {} cycles per ms\n\n",
+            setup.date,
+            setup.machine,
+            setup.kernel,
+            setup.qemu,
+            setup.accelerator,
             self.cycles_per_ms
         );
         let mut table = columns(None);
         let figures = ["number", "least", "median", "below GAP", "within", "lost"];
         table.set_header(["gaps in cycles"].iter().chain(&figures));
+        let mut add = |title: &str, counts: &[usize], least, median| {
+            let [least, median] = [least, median].map(shown);
+            let mut row: Vec<String> = counts.iter().map(usize::to_string).collect();
+            row.splice(1..1, [least, median]);
+            table.add_row([title.to_owned()].into_iter().chain(row));
+        };
         for kind in &self.kinds {
-            let counts = [
+            let lost = [
                 kind.shorter_than_squall_gap,
                 kind.within_a_reading,
                 kind.overwritten,
             ];
-            let [short, within, lost] = counts.map(|count| count.to_string());
-            let (least, median) = (shown(kind.least), shown(kind.median));
-            table.add_row([
-                kind.title,
-                &kind.stops.to_string(),
-                &least,
-                &median,
-                &short,
-                &within,
-                &lost,
-            ]);
+            let counts = [&[kind.stops][..], &lost].concat();
+            add(kind.title, &counts, kind.least, kind.median);
         }
-        let WithoutStops {
-            gaps,
-            least,
-            median,
-        } = self.undisturbed;
-        table.add_row(["no stop", &gaps.to_string(), &shown(least), &shown(median)]);
+        let without = &self.undisturbed;
+        add("no stop", &[without.gaps], without.least, without.median);
         text += &lines(&mut table, 3, |column| column > 0);
         let _ = write!(
             text,
