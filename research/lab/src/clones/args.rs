@@ -86,7 +86,7 @@ impl LabArguments {
     /// The machines that were asked for.
     pub fn machines(&self) -> Vec<Machine> {
         if self.machine.is_empty() {
-            Machine::DEFAULT.to_vec()
+            Machine::campaign()
         } else {
             self.machine.clone()
         }

@@ -6,9 +6,38 @@ use std::str::FromStr;
 use crate::vm::{Cpu, Page, Signals};
 use squall_guests::debian::{Architecture, KernelName};
 
+/// The names of all machines: those of the campaign, those whose kernel shows vmgenid's page or a copy of it, and those
+/// with arm64, where QEMU has no device that notifies of a clone.
+const NAMES: [&str; 20] = [
+    "6.1",
+    "6.1+vmgenid",
+    "6.12",
+    "6.12+vmgenid",
+    "newest+vmgenid+vmclock",
+    "6.1+vmgenid+module",
+    "6.1+vmgenid+copy",
+    "6.12+vmgenid+module",
+    "6.12+vmgenid+copy",
+    "newest+vmgenid+module",
+    "newest+vmgenid+copy",
+    "6.12-arm64",
+    "6.12-arm64+rndr",
+    "6.12-arm64+slow",
+    "6.12-arm64-16k",
+    "6.12-arm64-16k+rndr",
+    "newest-arm64",
+    "newest-arm64+rndr",
+    "newest-arm64-16k",
+    "newest-arm64-16k+rndr",
+];
+
+/// The first so many are the machines of the campaign.
+const CAMPAIGN: usize = 5;
+
 /// A kernel on a machine with or without clone notification devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
+    name: &'static str,
     pub kernel: KernelName,
     pub cpu: Cpu,
     /// The devices that notify the kernel of a clone.
@@ -17,50 +46,38 @@ pub struct Machine {
 
 impl Machine {
     /// Every machine of the campaign.
-    pub const DEFAULT: [Machine; 5] = [
-        Machine::new(KernelName::V6_1, Signals::NONE),
-        Machine::new(KernelName::V6_1, Signals::VMGENID),
-        Machine::new(KernelName::V6_12, Signals::NONE),
-        Machine::new(KernelName::V6_12, Signals::VMGENID),
-        Machine::new(KernelName::Newest, Signals::VMGENID_AND_VMCLOCK),
-    ];
-
-    /// Machines whose kernel shows vmgenid's page, or a copy of it.
-    const WITH_MODULE: [Machine; 6] = [
-        Machine::new(KernelName::V6_1, Signals::VMGENID_WITH_PAGE),
-        Machine::new(KernelName::V6_1, Signals::VMGENID_WITH_COPY),
-        Machine::new(KernelName::V6_12, Signals::VMGENID_WITH_PAGE),
-        Machine::new(KernelName::V6_12, Signals::VMGENID_WITH_COPY),
-        Machine::new(KernelName::Newest, Signals::VMGENID_WITH_PAGE),
-        Machine::new(KernelName::Newest, Signals::VMGENID_WITH_COPY),
-    ];
-
-    /// Machines with arm64. QEMU has no device there that notifies of a clone.
-    const ARM64: [Machine; 9] = [
-        Machine::arm64(KernelName::Arm64V6_12, Cpu::NeoverseN1),
-        Machine::arm64(KernelName::Arm64V6_12, Cpu::Arm64Max),
-        Machine::arm64(KernelName::Arm64V6_12, Cpu::NeoverseN1WithSlowCounter),
-        Machine::arm64(KernelName::Arm64V6_12Pages16K, Cpu::NeoverseN1),
-        Machine::arm64(KernelName::Arm64V6_12Pages16K, Cpu::Arm64Max),
-        Machine::arm64(KernelName::Arm64Newest, Cpu::NeoverseN1),
-        Machine::arm64(KernelName::Arm64Newest, Cpu::Arm64Max),
-        Machine::arm64(KernelName::Arm64NewestPages16K, Cpu::NeoverseN1),
-        Machine::arm64(KernelName::Arm64NewestPages16K, Cpu::Arm64Max),
-    ];
-
-    const fn new(kernel: KernelName, signals: Signals) -> Machine {
-        Machine {
-            kernel,
-            cpu: Cpu::X86_64,
-            signals,
-        }
+    pub fn campaign() -> Vec<Machine> {
+        NAMES[..CAMPAIGN]
+            .iter()
+            .map(|name| Machine::of(name))
+            .collect()
     }
 
-    const fn arm64(kernel: KernelName, cpu: Cpu) -> Machine {
+    /// The machine of this name, one of [`NAMES`].
+    fn of(name: &'static str) -> Machine {
+        let (kernel, parts) = name.split_once('+').unwrap_or((name, ""));
+        let has = |part| parts.split('+').any(|one| one == part);
+        let mut kernels = KernelName::ALL.into_iter().chain(KernelName::ARM64);
+        let kernel = kernels.find(|known| known.name() == kernel);
+        let kernel = kernel.expect("a kernel of the lab");
         Machine {
+            name,
             kernel,
-            cpu,
-            signals: Signals::NONE,
+            cpu: match kernel.architecture() {
+                Architecture::Amd64 => Cpu::X86_64,
+                Architecture::Arm64 if has("rndr") => Cpu::Arm64Max,
+                Architecture::Arm64 if has("slow") => Cpu::NeoverseN1WithSlowCounter,
+                Architecture::Arm64 => Cpu::NeoverseN1,
+            },
+            signals: Signals {
+                vmgenid: has("vmgenid"),
+                page: match (has("module"), has("copy")) {
+                    (true, _) => Page::Shown,
+                    (_, true) => Page::Copied,
+                    _ => Page::Hidden,
+                },
+                vmclock: has("vmclock"),
+            },
         }
     }
 
@@ -72,24 +89,7 @@ impl Machine {
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kernel.name())?;
-        match self.cpu {
-            Cpu::X86_64 | Cpu::NeoverseN1 => {}
-            Cpu::NeoverseN1WithSlowCounter => f.write_str("+slow")?,
-            Cpu::Arm64Max => f.write_str("+rndr")?,
-        }
-        if self.signals.vmgenid {
-            f.write_str("+vmgenid")?;
-        }
-        match self.signals.page {
-            Page::Hidden => {}
-            Page::Shown => f.write_str("+module")?,
-            Page::Copied => f.write_str("+copy")?,
-        }
-        if self.signals.vmclock {
-            f.write_str("+vmclock")?;
-        }
-        Ok(())
+        f.write_str(self.name)
     }
 }
 
@@ -97,16 +97,10 @@ impl FromStr for Machine {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Machine, String> {
-        let known = [
-            &Machine::DEFAULT[..],
-            &Machine::WITH_MODULE,
-            &Machine::ARM64,
-        ]
-        .concat();
-        let find = |machine: &&Machine| machine.to_string() == name;
-        known.iter().find(find).copied().ok_or_else(|| {
-            let all: Vec<_> = known.iter().map(Machine::to_string).collect();
-            format!("{name:?} is not known: use one of {}", all.join(", "))
+        let known = NAMES.into_iter().find(|known| *known == name);
+        known.map(Machine::of).ok_or_else(|| {
+            let all = NAMES.join(", ");
+            format!("{name:?} is not known: use one of {all}")
         })
     }
 }

@@ -71,8 +71,8 @@ pub enum Page {
     Copied,
 }
 
-/// The devices that notify a guest of a clone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The devices that notify a guest of a clone. Without any, a clone cannot tell that it is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signals {
     /// A vmgenid device.
     pub vmgenid: bool,
@@ -80,39 +80,6 @@ pub struct Signals {
     pub page: Page,
     /// A vmclock device.
     pub vmclock: bool,
-}
-
-impl Signals {
-    /// No devices: a clone cannot tell that it is one.
-    pub const NONE: Signals = Signals {
-        vmgenid: false,
-        page: Page::Hidden,
-        vmclock: false,
-    };
-
-    /// A vmgenid device alone.
-    pub const VMGENID: Signals = Signals {
-        vmgenid: true,
-        ..Signals::NONE
-    };
-
-    /// A vmgenid device, with the kernel module showing its page.
-    pub const VMGENID_WITH_PAGE: Signals = Signals {
-        page: Page::Shown,
-        ..Signals::VMGENID
-    };
-
-    /// A vmgenid device, with the kernel module showing a copy of its page.
-    pub const VMGENID_WITH_COPY: Signals = Signals {
-        page: Page::Copied,
-        ..Signals::VMGENID
-    };
-
-    /// A vmgenid and a vmclock device.
-    pub const VMGENID_AND_VMCLOCK: Signals = Signals {
-        vmclock: true,
-        ..Signals::VMGENID
-    };
 }
 
 /// A machine.
