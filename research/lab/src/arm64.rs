@@ -86,8 +86,9 @@ impl GuestRunner {
         compile_for_arm64(source, options, path)
     }
 
-    /// Boots a guest with `files`, each at its path in the guest, which runs `script`.
-    pub fn run(&self, files: &[(&str, &Path)], script: &str) -> Result<ScriptOutput, Failure> {
+    /// Boots a guest with `files`, each at its path in the guest, which runs `script`. Returns the output of the kernel
+    /// and the script on the console. Fails if the script's exit status is not 0.
+    pub fn run(&self, files: &[(&str, &Path)], script: &str) -> Result<String, Failure> {
         let number = self.host.next_number()?;
         let initramfs = self.host.file(&format!("initramfs-{number}"));
         self.initramfs(files, script)?.write(&initramfs)?;
@@ -103,13 +104,12 @@ impl GuestRunner {
         });
         let machine = Machine::start(&self.host, &self.qemu, number, arguments)?;
         let console = machine.end("the script")?;
-        let status = console
-            .lines()
-            .find_map(|line| line.trim().strip_prefix(ENDED));
-        Ok(ScriptOutput {
-            succeeded: status == Some("0"),
-            console,
-        })
+        let mut lines = console.lines();
+        let status = lines.find_map(|line| line.trim().strip_prefix(ENDED));
+        match status {
+            Some("0") => Ok(console),
+            _ => Err(Failure::Runtime(format!("a script failed:\n{console}"))),
+        }
     }
 
     fn initramfs(&self, files: &[(&str, &Path)], script: &str) -> Result<Initramfs, Failure> {
@@ -132,13 +132,4 @@ impl GuestRunner {
         initramfs.contents("script", script.into());
         Ok(initramfs)
     }
-}
-
-/// The result of a script in a guest.
-#[derive(Debug)]
-pub struct ScriptOutput {
-    /// Whether the script's exit status was 0.
-    pub succeeded: bool,
-    /// The output of the kernel and the script on the console.
-    pub console: String,
 }

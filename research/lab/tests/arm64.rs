@@ -9,7 +9,7 @@ use squall_guests::commands::contains;
 use squall_guests::debian::KernelName;
 use squall_guests::fixture::required;
 use squall_guests::needs::{ARM64, ARM64_64K};
-use squall_lab::arm64::{Artifact, GuestRunner, ScriptOutput};
+use squall_lab::arm64::{Artifact, GuestRunner};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::Interrupt;
@@ -49,14 +49,6 @@ fn runner(kernel: KernelName) -> GuestRunner {
     required(GuestRunner::open(kernel, interrupt, TIMEOUT))
 }
 
-/// Runs `script`, which must succeed.
-#[track_caller]
-fn run(runner: &GuestRunner, files: &[(&str, &Path)], script: &str) -> ScriptOutput {
-    let output = required(runner.run(files, script));
-    assert!(output.succeeded, "{}", output.console);
-    output
-}
-
 /// Tests the guards. In a time namespace the vDSO's data is at another place: there it tests that squall finds
 /// the kernel's generation.
 const GUARDS: &str = r#"
@@ -75,13 +67,13 @@ fn guards(kernel: KernelName) {
         ("guards", &guards),
         ("in_time_namespace", &in_time_namespace),
     ];
-    let output = run(&runner, &files, GUARDS);
-    let lines = output.console.lines();
+    let console = required(runner.run(&files, GUARDS));
+    let lines = console.lines();
     for line in lines.filter(|line| line.contains("... ignored")) {
         let is_known = LACKING.iter().any(|reason| line.contains(reason));
         assert!(is_known, "{line}");
     }
-    assert_eq!(output.console.matches("test result: ok. ").count(), 2);
+    assert_eq!(console.matches("test result: ok. ").count(), 2);
 }
 
 fn guards_of_linux_6_12() {
@@ -135,8 +127,8 @@ fn programs_of_the_newest_linux_with_large_pages() {
         ("usr/lib/libsquall-preload.so", &preload),
         ("usr/lib/ossl-modules/squall.so", &provider),
     ];
-    let output = run(&runner, &files, INTERFACES);
-    contains(&output.console, &["all programs served"]);
+    let console = required(runner.run(&files, INTERFACES));
+    contains(&console, &["all programs served"]);
 }
 
 /// This repository, whose path is built into the suite.
@@ -255,13 +247,10 @@ fn preload_suite(kernel: KernelName) {
         ("root-of-the-repository", &root),
     ];
     files.extend(programs.iter().map(|(name, path)| (&**name, &**path)));
-    let output = run(&runner, &files, SUITE);
-    let mut ignored = output
-        .console
-        .lines()
-        .filter(|line| line.contains("... ignored"));
+    let console = required(runner.run(&files, SUITE));
+    let mut ignored = console.lines().filter(|line| line.contains("... ignored"));
     assert!(ignored.all(|line| line.contains("nm is not installed")));
-    contains(&output.console, &["test result: ok. "]);
+    contains(&console, &["test result: ok. "]);
 }
 
 fn preload_suite_of_linux_6_12() {
@@ -303,16 +292,16 @@ fn go(kernel: KernelName) {
         ("generator", &generator),
         ("module", &module),
     ];
-    let output = run(&runner, &files, GO);
-    let count = |text| output.console.matches(text).count();
+    let console = required(runner.run(&files, GO));
+    let count = |text| console.matches(text).count();
     assert_eq!(
         count("--- SKIP"),
         LACKING_IN_GO.into_iter().map(count).sum::<usize>(),
         "a test is skipped for another reason: {}",
-        output.console
+        console
     );
     // Controls in which a guard was off, and the trial failed.
-    assert!(count(": without: ") > 15, "{}", output.console);
+    assert!(count(": without: ") > 15, "{}", console);
 }
 
 fn go_of_linux_6_12() {

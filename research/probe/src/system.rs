@@ -120,13 +120,8 @@ pub fn gather(mode: Mode, status: Value, served: Value) -> Result<String> {
 /// where `rng` is RNDR.
 fn cpu_flags(cpuinfo: &str) -> Value {
     let is_flags = |line: &&str| line.starts_with("flags") || line.starts_with("Features");
-    let flags = cpuinfo.lines().find(is_flags);
-    let has = |flag| {
-        flags
-            .unwrap_or("")
-            .split_ascii_whitespace()
-            .any(|word| word == flag)
-    };
+    let flags = cpuinfo.lines().find(is_flags).unwrap_or_default();
+    let has = |flag| flags.split_ascii_whitespace().any(|word| word == flag);
     json!({
         "rdrand": has("rdrand"),
         "rdseed": has("rdseed"),
@@ -138,29 +133,30 @@ fn cpu_flags(cpuinfo: &str) -> Value {
 
 /// The place of the identifier in the page that the module shows. Null if there is no such device.
 fn vmgenid_page() -> Result<Value> {
-    if !fs::exists(VMGENID_PAGE).unwrap_or(false) {
-        return Ok(Value::Null);
-    }
-    let mut head = [0; 24];
-    File::open(VMGENID_PAGE)
-        .and_then(|mut device| device.read_exact(&mut head))
-        .map_err(|error| format!("reading {VMGENID_PAGE}: {error}"))?;
-    let [.., offset] = head.as_chunks().0 else {
-        unreachable!("three words");
+    let offset = |head: [u8; 24]| {
+        let [.., offset] = head.as_chunks().0 else {
+            unreachable!("three words");
+        };
+        u64::from_ne_bytes(*offset)
     };
-    Ok(u64::from_ne_bytes(*offset).into())
+    Ok(head_of(VMGENID_PAGE)?.map(offset).into())
 }
 
 /// The device's page (include/uapi/linux/vmclock-abi.h). Null if there is no device.
 fn vmclock() -> Result<Value> {
-    if !fs::exists(VMCLOCK).unwrap_or(false) {
-        return Ok(Value::Null);
+    Ok(head_of(VMCLOCK)?.map(|page| describe_vmclock(&page)).into())
+}
+
+/// The first bytes of a device. None if there is no such device.
+fn head_of<const LEN: usize>(path: &str) -> Result<Option<[u8; LEN]>> {
+    if !fs::exists(path).unwrap_or(false) {
+        return Ok(None);
     }
-    let mut page = [0; 112];
-    File::open(VMCLOCK)
-        .and_then(|mut device| device.read_exact(&mut page))
-        .map_err(|error| format!("reading {VMCLOCK}: {error}"))?;
-    Ok(describe_vmclock(&page))
+    let mut head = [0; LEN];
+    File::open(path)
+        .and_then(|mut device| device.read_exact(&mut head))
+        .map_err(|error| format!("reading {path}: {error}"))?;
+    Ok(Some(head))
 }
 
 fn describe_vmclock(page: &[u8; 112]) -> Value {
