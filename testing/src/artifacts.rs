@@ -6,16 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+/// Cargo's profile of this build.
+pub const PROFILE: &str = if cfg!(debug_assertions) {
+    "test"
+} else {
+    "release"
+};
+
 static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = root();
     let target = target();
-    let profile = if cfg!(debug_assertions) {
-        "test"
-    } else {
-        "release"
-    };
     let installed = target.join("installed");
-    let prefix = installed.join(profile);
+    let prefix = installed.join(PROFILE);
     fs::create_dir_all(&installed).expect("a folder");
     // Other tests may be installing too.
     let lock = File::create(installed.join("lock")).expect("a file");
@@ -25,7 +27,7 @@ static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
     install
         .arg(&prefix)
         .env_remove("RUSTFLAGS")
-        .env("PROFILE", profile)
+        .env("PROFILE", PROFILE)
         .env("CARGO_TARGET_DIR", &target);
     let output = install.output().expect("scripts/install.sh can be run");
     let said = String::from_utf8_lossy(&output.stderr);

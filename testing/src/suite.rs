@@ -24,11 +24,12 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+use crate::workspace::find;
 
 /// A test, and its needs.
 #[derive(Clone, Copy, Debug)]
@@ -113,8 +114,6 @@ fn outcome_without(need: &Need) -> Option<Result<Completion, Failed>> {
 /// # Errors
 /// Returns why not.
 pub fn command(name: &str) -> Result<(), String> {
-    let in_system = |directory: &str| Path::new(directory).join(name).is_file();
-    (squall_tools::is_in_path(name) || ["/usr/sbin", "/sbin"].into_iter().any(in_system))
-        .then_some(())
-        .ok_or_else(|| format!("{name} is not installed"))
+    let missing = || format!("{name} is not installed");
+    find(name).map(drop).ok_or_else(missing)
 }

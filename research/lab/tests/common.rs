@@ -10,9 +10,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use squall_guests::commands::{contains, succeed};
+use squall_guests::commands::contains;
 use squall_guests::fixture::{TIMEOUT, Turn};
 use squall_lab::vm;
+use squall_testing::workspace::said;
 use tempfile::TempDir;
 
 /// The right to run a machine. The probe is built before, so that building it is not part of a run's time.
@@ -53,7 +54,7 @@ impl Workspace {
     /// The report of a run, which must succeed: as it is printed, and its value. The first experiment must be valid.
     #[track_caller]
     pub fn report(&self, arguments: &str) -> (String, Value) {
-        let printed = succeed(self.lab(&format!("{arguments} --json")));
+        let printed = said(&mut self.lab(&format!("{arguments} --json")));
         let report: Value = serde_json::from_str(&printed).expect("JSON");
         assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
         (printed, report)

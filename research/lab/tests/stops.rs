@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::common::{Workspace, files, lab, turn};
-use squall_guests::commands::succeed;
 use squall_guests::needs::MACHINES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
+use squall_testing::workspace::said;
 
 pub const TESTS: &[Test] = tests![
     every_stop_has_a_gap: [MACHINES],
@@ -19,7 +19,7 @@ fn every_stop_has_a_gap() {
     let workspace = Workspace::new();
     let mut few = lab("stops --stops 20 --snapshots 2 --clones 2 --json");
     few.env("TMPDIR", workspace.path("tmp"));
-    let printed = succeed(few);
+    let printed = said(&mut few);
     let report: Value = serde_json::from_str(&printed).expect("JSON");
     for (place, (kind, wanted)) in [("stop", 20), ("snapshot", 2), ("clone", 2)]
         .into_iter()

@@ -7,12 +7,12 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use squall_guests::commands::{contains, succeed};
+use squall_guests::commands::contains;
 use squall_guests::debian::{Cache, KernelName};
 use squall_guests::fixture::message;
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_testing::workspace::write_program;
+use squall_testing::workspace::{said, write_program};
 use tempfile::TempDir;
 
 pub const TESTS: &[Test] = tests![
@@ -174,7 +174,7 @@ fn fail(mut command: Command) -> String {
 fn everything_is_fetched_once_and_found() {
     let workspace = Workspace::new();
     let kernels = ["6.12-arm64", "newest-arm64-16k"];
-    let first = succeed(workspace.deps(&kernels));
+    let first = said(&mut workspace.deps(&kernels));
     let cache = workspace.path("cache");
     let expected = [
         "qemu-arm64 1",
@@ -206,7 +206,7 @@ fn everything_is_fetched_once_and_found() {
         assert_eq!(kernel.module("drivers/gpu/drm/radeon"), None);
     }
 
-    assert_eq!(succeed(workspace.deps(&kernels)), first);
+    assert_eq!(said(&mut workspace.deps(&kernels)), first);
     assert_eq!(workspace.requests(), Vec::<String>::new());
     assert!(!cache.join("part").exists());
 }
@@ -217,7 +217,7 @@ fn a_tree_of_other_lists_is_replaced_once_another_is_whole() {
     let deps = || workspace.deps(&["6.12-arm64"]);
     let qemu = || workspace.cache().qemu_for_arm64().expect("QEMU").version;
     let part = workspace.path("cache/part");
-    succeed(deps());
+    said(&mut deps());
     let record = workspace.path("cache/qemu-arm64/record");
     fs::write(&record, "recipe another\nversion 1\n").expect("a record");
     workspace.qemu("2");
@@ -232,7 +232,7 @@ fn a_tree_of_other_lists_is_replaced_once_another_is_whole() {
     assert_eq!(deps().status().expect("the script runs").code(), None);
     assert!(qemu() == "1" && part.join("unpacked/usr").exists());
     fs::remove_file(workspace.path("killed")).expect("a file");
-    succeed(deps());
+    said(&mut deps());
     assert!(qemu() == "2" && !part.exists());
     // The kernel stayed.
     assert!(!workspace.requests().concat().contains("linux-image"));

@@ -14,14 +14,9 @@ fn root() -> PathBuf {
 
 /// A script of the tree `root`, for the build of this test.
 fn command(root: &Path, name: &str) -> Command {
-    let profile = if cfg!(debug_assertions) {
-        "test"
-    } else {
-        "release"
-    };
     let mut command = Command::new(root.join("scripts").join(name));
     command
-        .env("PROFILE", profile)
+        .env("PROFILE", artifacts::PROFILE)
         .env("CARGO_TARGET_DIR", artifacts::target())
         .env_remove("DESTDIR")
         .env_remove("LIBDIR")
