@@ -23,9 +23,7 @@ use squall_tools::{Failure, Interrupt};
 use tempfile::NamedTempFile;
 
 use crate::analysis::{Campaign, Experiment, Setup, Validity, markdown};
-use crate::vm::{
-    self, Accelerator, Contents, Cpu, Page, Platform, Programs, Sandbox, Signals, Spec,
-};
+use crate::vm::{self, Accelerator, Contents, Cpu, Page, Platform, Signals, Spec, Userland};
 
 pub use args::{HostArguments, LabArguments, ResetArguments, Scenario};
 pub use machine::Machine;
@@ -67,10 +65,8 @@ struct Lab<'a> {
     platforms: Vec<Platform>,
     /// The Go program. None unless a scenario uses it.
     go: Option<PathBuf>,
-    /// Unmodified programs and squall's libraries for them. None unless a scenario uses them.
-    programs: Option<Programs>,
-    /// Interpreters with squall's packages. None unless a scenario uses them.
-    sandbox: Option<Sandbox>,
+    /// Unmodified programs, and interpreters, each if a scenario uses them.
+    userlands: Vec<(Mode, Userland)>,
 }
 
 impl<'a> Lab<'a> {
@@ -106,10 +102,18 @@ impl<'a> Lab<'a> {
             let path = host.file("go-probe");
             emulator::go_program("labprobe", &path).map(|()| path)
         });
-        let programs =
-            uses(|mode| mode == Mode::Programs).then(|| Programs::build(host, cache.nginx()?));
-        let sandbox =
-            uses(|mode| mode == Mode::Sandbox).then(|| Sandbox::build(cache.interpreters()?));
+        let programs = uses(|mode| mode == Mode::Programs)
+            .then(|| Ok((Mode::Programs, Userland::of_programs(host, cache.nginx()?)?)));
+        let interpreters = uses(|mode| mode == Mode::Sandbox).then(|| {
+            Ok((
+                Mode::Sandbox,
+                Userland::of_interpreters(cache.interpreters()?)?,
+            ))
+        });
+        let userlands = programs
+            .into_iter()
+            .chain(interpreters)
+            .collect::<Result<_, Failure>>();
         // Ctrl-C on the terminal also ends the compilers.
         interrupt.check()?;
         Ok(Lab {
@@ -117,8 +121,7 @@ impl<'a> Lab<'a> {
             cache,
             platforms,
             go: go.transpose()?,
-            programs: programs.transpose()?,
-            sandbox: sandbox.transpose()?,
+            userlands: userlands?,
         })
     }
 
@@ -176,11 +179,11 @@ impl<'a> Lab<'a> {
         modules.extend(self.module(machine)?);
         let platform = self.platform(machine);
         let initramfs = platform.host.file("initramfs");
+        let userland = self.userlands.iter().find(|(of, _)| *of == mode);
         let contents = Contents {
             probe: &platform.probe,
             go: self.go.as_deref().filter(|_| mode.is_go()),
-            programs: self.programs.as_ref().filter(|_| mode == Mode::Programs),
-            sandbox: self.sandbox.as_ref().filter(|_| mode == Mode::Sandbox),
+            userland: userland.map(|(_, userland)| userland),
             modules: &modules,
         };
         vm::initramfs(&initramfs, &contents)?;
@@ -246,12 +249,11 @@ impl<'a> Lab<'a> {
 
     /// Versions of the programs that take part, by name.
     fn versions(&self) -> BTreeMap<String, String> {
-        let interpreters = self.sandbox.iter().flat_map(Sandbox::versions);
-        let mut versions: BTreeMap<_, _> = interpreters.collect();
+        let userlands = self.userlands.iter();
+        let programs = userlands.flat_map(|(_, userland)| userland.versions.clone());
+        let mut versions: BTreeMap<_, _> = programs.collect();
         versions.insert("qemu".into(), self.platforms[0].qemu.version.clone());
         versions.insert("squall".into(), env!("CARGO_PKG_VERSION").into());
-        let nginx = self.programs.iter().map(Programs::version);
-        versions.extend(nginx.map(|version| ("nginx".into(), version)));
         versions
     }
 

@@ -41,8 +41,7 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
     let contents = Contents {
         probe: &platform.probe,
         go: None,
-        programs: None,
-        sandbox: None,
+        userland: None,
         modules: &[],
     };
     vm::initramfs(&initramfs, &contents)?;

@@ -37,8 +37,7 @@ impl Workspace {
         let contents = Contents {
             probe: &probe().unwrap(),
             go: None,
-            programs: None,
-            sandbox: None,
+            userland: None,
             modules: &[],
         };
         initramfs(&path, &contents).unwrap();
