@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use squall_tools::{Failure, Interrupt};
 
-use squall_guests::debian::{Cache, Kernel, KernelName, Qemu};
-use squall_guests::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine};
+use squall_guests::debian::{Architecture, Cache, Kernel, KernelName, Qemu};
+use squall_guests::emulator::{Arguments, Hardware, Host, Initramfs, Machine};
 use squall_guests::emulator::{
     c_program_for_arm64, compile_for_arm64, go_tests_for_arm64, root_of_arm64,
 };
@@ -56,7 +56,7 @@ impl GuestRunner {
         let cache = Cache::open(None)?;
         Ok(GuestRunner {
             kernel: cache.kernel(kernel)?,
-            qemu: cache.qemu_for_arm64()?,
+            qemu: cache.qemu_of(Architecture::Arm64)?,
             host: Host::new(interrupt, timeout)?,
             root: root_of_arm64()?,
         })
@@ -94,7 +94,7 @@ impl GuestRunner {
         self.initramfs(files, script)?.write(&initramfs)?;
         let arguments = Arguments::new(&Hardware {
             accelerator: "tcg",
-            board: Board::Virt,
+            architecture: Architecture::Arm64,
             cpu: "max",
             cpus: 2,
             memory_mib: 4096,

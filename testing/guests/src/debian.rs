@@ -99,11 +99,6 @@ impl Cache {
         self.qemu_of(Architecture::Amd64)
     }
 
-    /// The cached QEMU for guests with arm64.
-    pub fn qemu_for_arm64(&self) -> Result<Qemu, Failure> {
-        self.qemu_of(Architecture::Arm64)
-    }
-
     /// The cached QEMU for guests with these CPUs.
     pub fn qemu_of(&self, guest: Architecture) -> Result<Qemu, Failure> {
         let (place, what, maker, program) = match guest {

@@ -23,8 +23,8 @@ use std::time::Duration;
 use squall_tools::failure::at;
 use squall_tools::{Failure, Interrupt};
 
-use crate::debian::{Cache, KernelName, Qemu, Tree, UserMode};
-use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine, escaped};
+use crate::debian::{Architecture, Cache, KernelName, Qemu, Tree, UserMode};
+use crate::emulator::{Arguments, Hardware, Host, Initramfs, Machine, escaped};
 use modules::Modules;
 
 pub use crate::emulator::{c_program, module, program};
@@ -183,7 +183,7 @@ impl GuestFactory {
     fn arguments(&self, setup: &Setup, kernel: &Path, initramfs: &Path) -> Arguments {
         Arguments::new(&Hardware {
             accelerator: "tcg",
-            board: Board::Pc,
+            architecture: Architecture::Amd64,
             cpu: CPU,
             cpus: setup.cpus,
             memory_mib: setup.memory_mib,

@@ -5,7 +5,7 @@ use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::{self, NOTHING, Need};
 use squall_tools::Failure;
 
-use crate::debian::{Cache, KernelName};
+use crate::debian::{Architecture, Cache, KernelName};
 use crate::fixture::message;
 
 const LAB: &str = "SQUALL_REQUIRE_LAB";
@@ -74,7 +74,7 @@ pub const C_COMPILER: Need = Need {
 pub const ARM64: Need = Need {
     check: || {
         in_cache(|cache| {
-            cache.qemu_for_arm64()?;
+            cache.qemu_of(Architecture::Arm64)?;
             kernels(cache, &KernelName::ARM64)
         })?;
         std::env::var_os(REQUIRE_ARM64)

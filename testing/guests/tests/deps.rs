@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use squall_guests::commands::contains;
-use squall_guests::debian::{Cache, KernelName};
+use squall_guests::debian::{Architecture, Cache, KernelName};
 use squall_guests::fixture::message;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -186,7 +186,10 @@ fn everything_is_fetched_once_and_found() {
     // Other packages are for installing a kernel.
     assert!(!workspace.requests().concat().contains("kmod"));
 
-    let qemu = workspace.cache().qemu_for_arm64().expect("QEMU");
+    let qemu = workspace
+        .cache()
+        .qemu_of(Architecture::Arm64)
+        .expect("QEMU");
     let tree = cache.join("qemu-arm64");
     let libraries = tree.join("usr/lib/x86_64-linux-gnu");
     assert_eq!(qemu.version, "1");
@@ -215,7 +218,13 @@ fn everything_is_fetched_once_and_found() {
 fn a_tree_of_other_lists_is_replaced_once_another_is_whole() {
     let workspace = Workspace::new();
     let deps = || workspace.deps(&["6.12-arm64"]);
-    let qemu = || workspace.cache().qemu_for_arm64().expect("QEMU").version;
+    let qemu = || {
+        workspace
+            .cache()
+            .qemu_of(Architecture::Arm64)
+            .expect("QEMU")
+            .version
+    };
     let part = workspace.path("cache/part");
     said(&mut deps());
     let record = workspace.path("cache/qemu-arm64/record");
@@ -259,7 +268,7 @@ fn two_runs_do_not_disturb_each_other() {
     lock.unlock().expect("a lock");
     let rest: Vec<_> = errors.lines().collect();
     assert!(run.wait().expect("it ends").success(), "{rest:?}");
-    assert!(workspace.cache().qemu_for_arm64().is_ok());
+    assert!(workspace.cache().qemu_of(Architecture::Arm64).is_ok());
 }
 
 fn what_is_missing_or_wrong_is_named() {

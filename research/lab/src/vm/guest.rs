@@ -173,7 +173,7 @@ impl Spec {
 fn arguments(spec: &Spec, memory: &Path) -> Arguments {
     let mut arguments = Arguments::new(&Hardware {
         accelerator: spec.accelerator.name(),
-        board: spec.cpu.board(),
+        architecture: spec.cpu.architecture(),
         cpu: &spec.cpu(),
         cpus: CPUS,
         memory_mib: spec.memory_mib(),

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use squall_probe::Mode;
 
-use squall_guests::debian::Qemu;
-use squall_guests::emulator::Board;
+use squall_guests::debian::{Architecture, Qemu};
 
 /// How QEMU runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -50,11 +49,10 @@ pub enum Cpu {
 }
 
 impl Cpu {
-    /// The kind of machine with this CPU.
-    pub(super) fn board(self) -> Board {
+    pub(super) fn architecture(self) -> Architecture {
         match self {
-            Cpu::X86_64 => Board::Pc,
-            Cpu::NeoverseN1 | Cpu::NeoverseN1WithSlowCounter | Cpu::Arm64Max => Board::Virt,
+            Cpu::X86_64 => Architecture::Amd64,
+            Cpu::NeoverseN1 | Cpu::NeoverseN1WithSlowCounter | Cpu::Arm64Max => Architecture::Arm64,
         }
     }
 }

@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::debian::Architecture;
+
 /// The hardware and software that every machine has.
 #[derive(Debug)]
 pub struct Hardware<'a> {
     /// QEMU's name for the accelerator: "kvm" or "tcg".
     pub accelerator: &'a str,
-    /// The kind of machine.
-    pub board: Board,
+    /// The kind of machine: a PC, or QEMU's own board with arm64.
+    pub architecture: Architecture,
     /// QEMU's name for the CPU.
     pub cpu: &'a str,
     /// Number of CPUs.
@@ -22,25 +24,6 @@ pub struct Hardware<'a> {
     pub initramfs: &'a Path,
     /// Kernel parameters besides those that every machine gets.
     pub command_line: &'a str,
-}
-
-/// A kind of machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Board {
-    /// A PC with x86-64.
-    Pc,
-    /// QEMU's own board with arm64.
-    Virt,
-}
-
-impl Board {
-    /// The kernel's name for the serial port.
-    fn console(self) -> &'static str {
-        match self {
-            Board::Pc => "ttyS0",
-            Board::Virt => "ttyAMA0",
-        }
-    }
 }
 
 /// Kernel parameters of every guest, besides its console. `no_timer_check` skips the kernel's test of
@@ -61,22 +44,23 @@ impl Arguments {
         // The control socket is on standard input and output. There is no display.
         arguments.add("-qmp", "stdio");
         arguments.add("-display", "none");
-        if hardware.board == Board::Virt {
-            arguments.add("-machine", "virt");
-        }
+        let console = match hardware.architecture {
+            Architecture::Amd64 => "ttyS0",
+            Architecture::Arm64 => {
+                arguments.add("-machine", "virt");
+                "ttyAMA0"
+            }
+        };
         arguments.add("-accel", hardware.accelerator);
         arguments.add("-cpu", hardware.cpu);
         arguments.add("-smp", hardware.cpus.to_string());
         arguments.add("-m", hardware.memory_mib.to_string());
         arguments.add("-kernel", hardware.kernel);
         arguments.add("-initrd", hardware.initramfs);
+        let more = hardware.command_line;
         arguments.add(
             "-append",
-            format!(
-                "console={} {COMMAND_LINE} {}",
-                hardware.board.console(),
-                hardware.command_line
-            ),
+            format!("console={console} {COMMAND_LINE} {more}"),
         );
         arguments
     }
