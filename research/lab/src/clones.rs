@@ -293,10 +293,7 @@ impl<'a> Lab<'a> {
 
 /// Adds the machine's name to a failure.
 fn naming(machine: Machine) -> impl Fn(Failure) -> Failure {
-    move |failure| match failure {
-        Failure::Runtime(message) => Failure::Runtime(format!("{machine}: {message}")),
-        other => other,
-    }
+    move |failure| emulator::reworded(failure, |message| format!("{machine}: {message}"))
 }
 
 /// Fails if `experiment` is invalid or disproves a claim.

@@ -13,4 +13,4 @@ pub use build::{
     jar, java_program, library, module, program, root_of_arm64,
 };
 pub use initramfs::Initramfs;
-pub use machine::{Host, Machine, PAUSE, Wait};
+pub use machine::{Host, Machine, PAUSE, Wait, reworded};

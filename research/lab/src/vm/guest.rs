@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 
 use serde_json::json;
-use squall_guests::emulator::{Arguments, Hardware, Host, Machine, PAUSE, Wait, escaped};
+use squall_guests::emulator::{Arguments, Hardware, Host, Machine, PAUSE, Wait, escaped, reworded};
 use squall_probe::{Command, LEN, State};
 use squall_tools::Failure;
 
@@ -17,7 +17,7 @@ use super::spec::Spec;
 pub struct Snapshot(PathBuf);
 
 impl Snapshot {
-    pub(super) fn path(&self) -> &Path {
+    fn path(&self) -> &Path {
         &self.0
     }
 }
@@ -35,11 +35,7 @@ pub struct Guest<'host> {
     memory: SharedMemory,
 }
 
-impl<'host> Guest<'host> {
-    pub(super) fn new(machine: Machine<'host>, memory: SharedMemory) -> Guest<'host> {
-        Guest { machine, memory }
-    }
-
+impl Guest<'_> {
     /// The shared memory with the guest's records.
     pub fn memory(&self) -> &SharedMemory {
         &self.memory
@@ -89,26 +85,14 @@ impl<'host> Guest<'host> {
         }
     }
 
-    pub(super) fn wait_until_ready(&mut self) -> Result<(), Failure> {
-        self.wait("the kernel to boot and the probe to start", |guest| {
-            Ok(guest.memory.state()? == State::Ready)
-        })
-    }
-
-    pub(super) fn wait_until_loaded(&mut self) -> Result<(), Failure> {
-        self.machine.wait_until_loaded().map_err(not_loaded)
-    }
-
     fn check_probe(&self) -> Result<(), Failure> {
-        match self.memory.state()? {
-            State::Failed => {
-                let message = self.memory.message()?;
-                Err(Failure::Runtime(format!(
-                    "the probe in the VM failed: {message}"
-                )))
-            }
-            _ => Ok(()),
+        if self.memory.state()? != State::Failed {
+            return Ok(());
         }
+        let message = self.memory.message()?;
+        Err(Failure::Runtime(format!(
+            "the probe in the VM failed: {message}"
+        )))
     }
 }
 
@@ -119,13 +103,10 @@ impl Drop for Guest<'_> {
 }
 
 /// The failure of a machine that was loaded from a snapshot.
-pub(super) fn not_loaded(failure: Failure) -> Failure {
-    match failure {
-        Failure::Runtime(message) => {
-            Failure::Runtime(format!("the snapshot cannot be loaded: {message}"))
-        }
-        other => other,
-    }
+fn not_loaded(failure: Failure) -> Failure {
+    reworded(failure, |message| {
+        format!("the snapshot cannot be loaded: {message}")
+    })
 }
 
 /// Guest CPUs: one can serve requests while another is notified of a clone.
@@ -135,7 +116,9 @@ impl Spec {
     /// Boots a machine and waits until its probe is ready.
     pub fn boot<'host>(&self, host: &'host Host) -> Result<Guest<'host>, Failure> {
         let mut guest = self.start(host, None)?;
-        guest.wait_until_ready()?;
+        guest.wait("the kernel to boot and the probe to start", |guest| {
+            Ok(guest.memory.state()? == State::Ready)
+        })?;
         Ok(guest)
     }
 
@@ -146,7 +129,7 @@ impl Spec {
         snapshot: &Snapshot,
     ) -> Result<Guest<'host>, Failure> {
         let mut guest = self.start(host, Some(snapshot.path()))?;
-        guest.wait_until_loaded()?;
+        guest.machine.wait_until_loaded().map_err(not_loaded)?;
         Ok(guest)
     }
 
@@ -161,12 +144,12 @@ impl Spec {
         if let Some(snapshot) = snapshot {
             arguments.add("-incoming", format!("file:{}", escaped(snapshot)));
         }
-        let machine = Machine::start(host, &self.qemu, number, arguments);
-        let machine = match snapshot {
-            Some(_) => machine.map_err(not_loaded),
-            None => machine,
-        };
-        Ok(Guest::new(machine?, memory))
+        let mut machine = Machine::start(host, &self.qemu, number, arguments);
+        if snapshot.is_some() {
+            machine = machine.map_err(not_loaded);
+        }
+        let machine = machine?;
+        Ok(Guest { machine, memory })
     }
 }
 

@@ -56,7 +56,7 @@ impl<'host> Machine<'host> {
         command.stdin(input).stdout(output);
         let process = spawn(command, &logs.messages)?;
         let control = Qmp::new(ours, host.timeout)
-            .map_err(|failure| with_details(failure, &logs.last_message()))?;
+            .map_err(|failure| reworded(failure, |message| message + &logs.last_message()))?;
         Ok(Machine {
             host,
             process,
@@ -160,8 +160,7 @@ impl<'host> Machine<'host> {
             self.host.interrupt.check()?;
             match self.process.exit_status() {
                 Some(status) if status.success() => return Ok(self.console()),
-                Some(status) => return Err(self.ended(what, status)),
-                None => self.check_patience(&mut wait)?,
+                status => self.check_with(&mut wait, status)?,
             }
             sleep(PAUSE);
         }
@@ -169,19 +168,16 @@ impl<'host> Machine<'host> {
 
     /// Fails if waiting is pointless: the machine has ended, QEMU has given it up, or the time is over.
     pub fn check(&mut self, wait: &mut Wait) -> Result<(), Failure> {
-        match self.process.exit_status() {
-            Some(status) => Err(self.ended(wait.what, status)),
-            None => self.check_patience(wait),
-        }
+        let status = self.process.exit_status();
+        self.check_with(wait, status)
     }
 
-    fn ended(&mut self, what: &str, status: ExitStatus) -> Failure {
-        let reason = format!("the VM ended while waiting for {what}: {status}");
-        self.end_and_explain(Failure::Runtime(reason))
-    }
-
-    fn check_patience(&mut self, wait: &mut Wait) -> Result<(), Failure> {
+    fn check_with(&mut self, wait: &mut Wait, status: Option<ExitStatus>) -> Result<(), Failure> {
         let what = wait.what;
+        if let Some(status) = status {
+            let reason = format!("the VM ended while waiting for {what}: {status}");
+            return Err(self.end_and_explain(Failure::Runtime(reason)));
+        }
         let now = Instant::now();
         if now > wait.next_qemu_check {
             self.check_on_qemu(what)?;
@@ -217,7 +213,7 @@ impl<'host> Machine<'host> {
             return interrupted;
         }
         self.process.kill();
-        with_details(failure, &self.logs.last_message())
+        reworded(failure, |message| message + &self.logs.last_message())
     }
 }
 
@@ -303,9 +299,10 @@ fn cannot_start(error: &std::io::Error) -> Failure {
     Failure::Runtime(format!("the VM cannot be started: {}", cause(error)))
 }
 
-fn with_details(failure: Failure, details: &str) -> Failure {
+/// The failure with another message.
+pub fn reworded(failure: Failure, reword: impl FnOnce(String) -> String) -> Failure {
     match failure {
-        Failure::Runtime(message) => Failure::Runtime(format!("{message}{details}")),
+        Failure::Runtime(message) => Failure::Runtime(reword(message)),
         other => other,
     }
 }
