@@ -38,15 +38,6 @@ impl Bus {
         }
     }
 
-    /// QEMU's controller for all drives on this bus, if it needs one, which is called after the bus.
-    fn controller(self) -> Option<&'static str> {
-        match self {
-            Bus::Ubd | Bus::VirtioBlk | Bus::Nvme => None,
-            Bus::VirtioScsi => Some("virtio-scsi-pci,id=scsi"),
-            Bus::Sata => Some("ich9-ahci,id=sata"),
-        }
-    }
-
     /// QEMU's name for a drive on this bus.
     fn device(self) -> &'static str {
         match self {
@@ -58,6 +49,12 @@ impl Bus {
         }
     }
 }
+
+/// The buses whose drives are at a controller of QEMU's, which is called after the bus.
+const CONTROLLERS: [(Bus, &str); 2] = [
+    (Bus::VirtioScsi, "virtio-scsi-pci,id=scsi"),
+    (Bus::Sata, "ich9-ahci,id=sata"),
+];
 
 /// A drive, stored in a file on the host.
 ///
@@ -147,9 +144,8 @@ impl Setup<'_> {
 
     /// Adds the drives to QEMU's arguments.
     pub(super) fn add_drives(&self, arguments: &mut Arguments) {
-        for bus in [Bus::VirtioScsi, Bus::Sata] {
-            let is_used = self.drives.iter().any(|drive| drive.bus == bus);
-            if let Some(controller) = bus.controller().filter(|_| is_used) {
+        for (bus, controller) in CONTROLLERS {
+            if self.drives.iter().any(|drive| drive.bus == bus) {
                 arguments.add("-device", controller);
             }
         }

@@ -152,9 +152,9 @@ impl Trial<'_> {
                     output: outputs.len() + 1,
                     ms: input.cycles.saturating_sub(self.start) as f64 / self.cycles_per_ms,
                     paper: greatest,
-                    fast: seeds.fast(),
-                    slow: seeds.slow(),
-                    both: seeds.fast() + seeds.slow(),
+                    fast: seeds.fast.seed,
+                    slow: seeds.published,
+                    both: seeds.fast.seed + seeds.published,
                 });
             }
         }
@@ -258,13 +258,13 @@ impl Seeds {
         if number.is_multiple_of(SLOW_EVERY) {
             let compressions = (slow + 1) / BLOCK;
             if self.slow.add(slow, bits) && compressions.is_multiple_of(PUBLISH_EVERY) {
-                self.publish();
+                self.published = self.slow.seed;
             }
         } else {
             self.fast.add(number - slow - 1, bits);
         }
         if self.ends_bootstrap(input) || number == FIRST_PUBLISH - 1 {
-            self.publish();
+            self.published = self.slow.seed;
         }
     }
 
@@ -275,20 +275,6 @@ impl Seeds {
         }
         self.bootstrap_inputs += 1;
         self.bootstrap > 0 && self.bootstrap_inputs == BOOTSTRAP
-    }
-
-    fn publish(&mut self) {
-        self.published = self.slow.seed;
-    }
-
-    /// Bits in the fast seed.
-    pub fn fast(&self) -> u32 {
-        self.fast.seed
-    }
-
-    /// Bits in the slow seed that is in use.
-    pub fn slow(&self) -> u32 {
-        self.published
     }
 }
 
@@ -347,10 +333,10 @@ mod tests {
     fn a_bootstrap_leaves_inputs_in_the_buffers() {
         let mut seeds = Seeds::default();
         for number in 0..BOOTSTRAP {
-            assert_eq!(seeds.slow(), if number < 100 { 0 } else { 8 });
+            assert_eq!(seeds.published, if number < 100 { 0 } else { 8 });
             seeds.add(&input(number, 1), 1);
         }
-        assert_eq!((seeds.fast(), seeds.slow()), (88, 8));
+        assert_eq!((seeds.fast.seed, seeds.published), (88, 8));
     }
 
     /// After inputs without uncertainty, the seeds contain only what came later. The slow seed is put
@@ -360,22 +346,22 @@ mod tests {
         let mut seeds = Seeds::default();
         (0..BOOTSTRAP + 4).for_each(|number| seeds.add(&input(number, 1), 0));
         for number in 0..BOOTSTRAP {
-            assert_eq!(seeds.slow(), 0);
+            assert_eq!(seeds.published, 0);
             seeds.add(&input(BOOTSTRAP + 4 + number, 2), 3);
         }
         // Slow inputs are numbers 110 to 200. Numbers 160, 170 and so on still wait.
-        assert_eq!(seeds.slow(), 3 * 5);
-        assert_eq!(seeds.fast(), 3 * 90);
+        assert_eq!(seeds.published, 3 * 5);
+        assert_eq!(seeds.fast.seed, 3 * 90);
     }
 
     #[test]
     fn without_bootstraps_the_slow_seed_is_published_at_input_4000() {
         let mut seeds = Seeds::default();
         (0..=3990).for_each(|number| {
-            assert_eq!(seeds.slow(), if number < 100 { 0 } else { 8 });
+            assert_eq!(seeds.published, if number < 100 { 0 } else { 8 });
             seeds.add(&input(number, 0), 1);
         });
-        assert_eq!((seeds.fast(), seeds.slow()), (SEED, 400));
+        assert_eq!((seeds.fast.seed, seeds.published), (SEED, 400));
     }
 
     #[test]
