@@ -256,32 +256,28 @@ mod tests {
 
     /// 100 bits are 12 bytes and 4 bits.
     #[test]
-    fn a_limited_pool_gives_what_it_has() {
-        let mut pool = Pool::input();
-        pool.set_entropy(100);
-        assert_eq!(pool.debit(20, 8, 5), 0, "12 bytes are less than 8 + 5");
-        assert_eq!(pool.debit(20, 8, 2), 10, "all but the 2 that are reserved");
-        assert_eq!(pool.entropy(), 100 - 80);
-        assert_eq!(pool.debit(1, 0, 0), 1);
-        assert_eq!(pool.entropy(), 12);
-    }
-
-    #[test]
-    fn an_unlimited_pool_gives_what_is_asked() {
-        let mut pool = Pool::nonblocking();
-        pool.set_entropy(100);
-        assert_eq!(pool.debit(5, 0, 0), 5);
-        assert_eq!(pool.entropy(), 60);
-        assert_eq!(pool.debit(1000, 0, 0), 1000);
-        assert_eq!(pool.entropy(), 0);
+    fn a_limited_pool_gives_what_it_has_and_an_unlimited_one_what_is_asked() {
+        let (mut limited, mut unlimited) = (Pool::input(), Pool::nonblocking());
+        limited.set_entropy(100);
+        unlimited.set_entropy(100);
+        let mut debit = |min, reserved| limited.debit(20, min, reserved);
+        assert_eq!(debit(8, 5), 0, "12 bytes are less than 8 + 5");
+        assert_eq!(debit(8, 2), 10, "all but the 2 that are reserved");
+        assert_eq!((limited.debit(1, 0, 0), limited.entropy()), (1, 12));
+        assert_eq!((unlimited.debit(5, 0, 0), unlimited.entropy()), (5, 60));
+        assert_eq!(
+            (unlimited.debit(1000, 0, 0), unlimited.entropy()),
+            (1000, 0)
+        );
     }
 
     #[test]
     fn a_pool_lacks_bytes_without_credit_unless_it_is_full() {
         let mut pool = Pool::blocking();
-        pool.set_entropy(80);
+        pool.credit(80);
         assert!(!pool.lacks(10) && pool.lacks(11));
-        pool.set_entropy(1024);
+        pool.credit(1024);
+        assert_eq!(pool.entropy(), 1024);
         assert!(!pool.lacks(1000), "it is full");
     }
 
@@ -369,13 +365,5 @@ mod tests {
         pool.words = core::array::from_fn(|i| i as u32);
         pool.position = 2;
         assert_eq!(pool.words_behind(), [2, 1, 0, 31, 30]);
-    }
-
-    #[test]
-    fn credit_is_limited_to_the_size() {
-        let mut pool = Pool::blocking();
-        pool.credit(1000);
-        pool.credit(30);
-        assert_eq!(pool.entropy(), 1024);
     }
 }

@@ -151,49 +151,37 @@ mod tests {
         counts(&state, 0, 0, 0);
     }
 
-    /// /dev/urandom needs 8 bytes beyond 16 reserved ones: 192 bits. Then one byte asked for
-    /// moves 8, of which the one that is read is debited.
+    /// The bits that are credited, the bytes that are read of /dev/random, or else of /dev/urandom; the bytes that
+    /// /dev/random allows, and the bits that are left.
     #[test]
-    fn transfers_to_urandom_leave_a_reserve() {
-        let mut state = with_credit(191);
-        state.prepare_urandom(1);
-        counts(&state, 191, 0, 0);
-        let mut state = with_credit(192);
-        state.prepare_urandom(1);
-        counts(&state, 128, 0, 56);
+    fn transfers() {
+        for (credit, read, is_random, allowed, [input, blocking, nonblocking]) in [
+            // /dev/urandom needs 8 bytes beyond 16 reserved ones: 192 bits. Then one byte asked for
+            // moves 8, of which the one that is read is debited.
+            (191, 1, false, 0, [191, 0, 0]),
+            (192, 1, false, 0, [128, 0, 56]),
+            // Of 30 bytes, 30 - 16 = 14 are moved where 64 are asked for; all are spent at once.
+            (8 * 30 + 3, 64, false, 0, [8 * 16 + 3, 0, 0]),
+            // /dev/random needs 8 bytes, and there is no reserve.
+            (63, 1, true, 0, [63, 0, 0]),
+            (64, 1, true, 1, [0, 56, 0]),
+            // A transfer moves 128 bytes at most.
+            (4096, 1000, true, 128, [4096 - 1024, 0, 0]),
+        ] {
+            let mut state = with_credit(credit);
+            match is_random {
+                true => assert_eq!(state.prepare_random(read), allowed, "{credit}"),
+                false => state.prepare_urandom(read),
+            }
+            counts(&state, input, blocking, nonblocking);
+        }
     }
 
-    /// Of 30 bytes, 30 - 16 = 14 are moved where 64 are asked for; all are spent at once.
     #[test]
-    fn transfers_to_urandom_move_the_available_bytes() {
-        let mut state = with_credit(8 * 30 + 3);
-        state.prepare_urandom(64);
-        counts(&state, 8 * 16 + 3, 0, 0);
-    }
-
-    /// /dev/random needs 8 bytes, and there is no reserve.
-    #[test]
-    fn transfers_to_random() {
-        let mut state = with_credit(63);
-        assert_eq!(state.prepare_random(1), 0);
-        counts(&state, 63, 0, 0);
+    fn what_was_moved_and_not_read_can_be_read() {
         let mut state = with_credit(64);
-        assert_eq!(state.prepare_random(1), 1);
-        counts(&state, 0, 56, 0);
-        assert_eq!(
-            state.prepare_random(8),
-            7,
-            "what was moved and not yet read"
-        );
+        assert_eq!([1, 8].map(|bytes| state.prepare_random(bytes)), [1, 7]);
         counts(&state, 0, 0, 0);
-    }
-
-    /// A transfer moves 128 bytes at most.
-    #[test]
-    fn transfers_are_as_large_as_a_pool() {
-        let mut state = with_credit(4096);
-        assert_eq!(state.prepare_random(1000), 128);
-        counts(&state, 4096 - 1024, 0, 0);
     }
 
     #[test]
