@@ -119,22 +119,19 @@ impl SharedMemory {
         if count > CHANNELS as u64 {
             return Err(invalid_record("number of channels", count));
         }
-        (0..count as usize)
-            .map(|index| self.channel(index))
-            .collect()
+        let channel = |index| match self.channel(index)? {
+            (channel, count) if count <= channel.capacity as u64 => Ok((channel, count as usize)),
+            (_, count) => Err(invalid_record("number of records", count)),
+        };
+        (0..count as usize).map(channel).collect()
     }
 
-    fn channel(&self, index: usize) -> Result<(Channel, usize), Failure> {
+    fn channel(&self, index: usize) -> Result<(Channel, u64), Failure> {
         let words = self.words(Channel::place(index), CHANNEL_WORDS)?;
         let words = words.try_into().expect("as many words as were asked for");
-        let channel =
-            Channel::from_words(&words).ok_or_else(|| invalid_record("channel", index as u64))?;
-        let count = words[Channel::COUNT];
-        if count <= channel.capacity as u64 {
-            Ok((channel, count as usize))
-        } else {
-            Err(invalid_record("number of records", count))
-        }
+        let channel = Channel::from_words(&words);
+        let channel = channel.ok_or_else(|| invalid_record("channel", index as u64))?;
+        Ok((channel, words[Channel::COUNT]))
     }
 
     fn records<R: Record>(&self, channel: Channel, count: usize) -> Result<Vec<R>, Failure> {
@@ -187,10 +184,7 @@ impl SharedMemory {
     /// `count` readings from number `first` on, all of which must have been recorded. None if others
     /// have taken their places.
     pub fn readings(&self, first: u64, count: usize) -> Result<Option<Vec<Reading>>, Failure> {
-        let words = self.words(Channel::place(RING), squall_probe::CHANNEL_WORDS)?;
-        let words = words.try_into().expect("as many words as were asked for");
-        let ring =
-            Channel::from_words(&words).ok_or_else(|| invalid_record("channel", RING as u64))?;
+        let (ring, _) = self.channel(RING)?;
         let numbers = first..first + count as u64;
         let readings = numbers
             .map(|number| self.reading(&ring, number))
@@ -251,8 +245,20 @@ mod tests {
 
     use super::*;
 
-    fn memory(directory: &tempfile::TempDir) -> SharedMemory {
-        SharedMemory::create(directory.path().join("memory")).unwrap()
+    /// Memory with a channel of `source` that has room for so many records.
+    fn memory(source: Source, capacity: usize) -> SharedMemory {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = SharedMemory::create(directory.path().join("memory")).unwrap();
+        let channel = Channel {
+            source,
+            instance: 1,
+            first: squall_probe::RECORDS,
+            capacity,
+        };
+        for (offset, word) in channel.to_words().into_iter().enumerate() {
+            set(&memory, Channel::place(0) + offset, word);
+        }
+        memory
     }
 
     fn set(memory: &SharedMemory, at: usize, word: u64) {
@@ -260,32 +266,14 @@ mod tests {
         memory.file.write_all_at(&word.to_le_bytes(), at).unwrap();
     }
 
-    /// Writes a channel with two outputs, like a probe.
-    fn with_two_outputs(memory: &SharedMemory) -> Channel {
-        let channel = Channel {
-            source: Source::Squall,
-            instance: 1,
-            first: squall_probe::RECORDS,
-            capacity: 2,
-        };
-        for (offset, word) in channel.to_words().into_iter().enumerate() {
-            set(memory, Channel::place(0) + offset, word);
-        }
-        for at in 0..2 * Output::WORDS {
-            set(memory, channel.first + at, at as u64);
-        }
-        set(memory, Channel::place(0) + Channel::COUNT, 2);
-        set(memory, header::CHANNELS, 1);
-        set(memory, header::MAGIC, MAGIC);
-        set(memory, header::STATE, State::Running as u64);
-        channel
-    }
-
     #[test]
     fn nonsense_is_refused() {
-        let directory = tempfile::tempdir().unwrap();
-        let memory = memory(&directory);
-        with_two_outputs(&memory);
+        let memory = memory(Source::Squall, 2);
+        set(&memory, Channel::place(0) + Channel::COUNT, 2);
+        set(&memory, header::CHANNELS, 1);
+        set(&memory, header::MAGIC, MAGIC);
+        set(&memory, header::STATE, State::Running as u64);
+        assert_eq!(memory.trace().unwrap().outputs.len(), 1);
         let places = [
             (header::CHANNELS, CHANNELS as u64 + 1),
             (Channel::place(0) + Channel::COUNT, 3),
@@ -303,21 +291,11 @@ mod tests {
 
     #[test]
     fn readings_are_found_until_others_take_their_places() {
-        let directory = tempfile::tempdir().unwrap();
-        let memory = memory(&directory);
-        let ring = Channel {
-            source: Source::CycleCounter,
-            instance: 0,
-            first: squall_probe::RECORDS,
-            capacity: 4,
-        };
-        for (offset, word) in ring.to_words().into_iter().enumerate() {
-            set(&memory, Channel::place(0) + offset, word);
-        }
+        let memory = memory(Source::CycleCounter, 4);
         // Readings 2 to 5, of which 4 and 5 are in the places of 0 and 1.
         for (place, number) in [4, 5, 2, 3].into_iter().enumerate() {
-            set(&memory, ring.first + place * 2, 100 * number);
-            set(&memory, ring.first + place * 2 + 1, 1);
+            set(&memory, squall_probe::RECORDS + place * 2, 100 * number);
+            set(&memory, squall_probe::RECORDS + place * 2 + 1, 1);
         }
         let mark = |begun, counted| {
             set(&memory, Channel::place(0) + Mark::BEGUN, begun);
