@@ -45,8 +45,10 @@ pub fn markdown(campaign: &Campaign) -> String {
     let experiments = &campaign.experiments;
     text += &verdicts(experiments);
     text += &section("Machines", &machines(experiments));
-    for scenario in scenarios(experiments) {
-        text += &scenario_text(&scenario);
+    // They are run one scenario after the other.
+    let key = |experiment: &Experiment| (experiment.kind, experiment.setup.mode.clone());
+    for scenario in experiments.chunk_by(|one, other| key(one) == key(other)) {
+        text += &scenario_text(scenario);
     }
     text += &section("Uncertainty", &uncertainties(experiments));
     text + NOTES
@@ -86,25 +88,10 @@ fn machines(experiments: &[Experiment]) -> Table {
     table
 }
 
-/// The experiments of each scenario, in the order in which they were run.
-fn scenarios(experiments: &[Experiment]) -> Vec<Vec<&Experiment>> {
-    let mut scenarios: Vec<Vec<&Experiment>> = Vec::new();
-    for experiment in experiments {
-        let is_same = |other: &Experiment| {
-            (other.kind, &other.setup.mode) == (experiment.kind, &experiment.setup.mode)
-        };
-        match scenarios.iter_mut().find(|scenario| is_same(scenario[0])) {
-            Some(scenario) => scenario.push(experiment),
-            None => scenarios.push(vec![experiment]),
-        }
-    }
-    scenarios
-}
-
-fn scenario_text(experiments: &[&Experiment]) -> String {
+fn scenario_text(experiments: &[Experiment]) -> String {
     let Experiment {
         kind, setup, runs, ..
-    } = experiments[0];
+    } = &experiments[0];
     let (what, machines) = match kind {
         Kind::Boot => ("Boots", "boots"),
         Kind::Reset => ("Resets", "clones"),
@@ -116,7 +103,7 @@ fn scenario_text(experiments: &[&Experiment]) -> String {
     let (mut repeated, mut windows) = (table(columns()), table(columns()));
     for source in sources {
         let cells = |cell: fn(&SourceReport) -> Option<String>| {
-            let of = |experiment: &&Experiment| {
+            let of = |experiment: &Experiment| {
                 let mut reports = experiment.sources.iter();
                 cell(reports.find(|report| report.source == source)?)
             };
@@ -129,7 +116,7 @@ fn scenario_text(experiments: &[&Experiment]) -> String {
             windows.add_row(row(source.name(), shared));
         }
     }
-    let together = |other: &&Experiment| Some(repeats(&other.guarded_together));
+    let together = |other: &Experiment| Some(repeats(&other.guarded_together));
     let together = experiments.iter().map(together).collect();
     repeated.add_row(row("all guarded", together));
     let title = format!(

@@ -31,15 +31,10 @@ pub struct Window {
 impl Window {
     /// The window of `source`. None if there are no clones.
     pub(super) fn of(runs: &Runs, source: Source, recurrences: &Recurrences) -> Option<Window> {
-        let lengths: Vec<_> = runs
-            .traces
-            .iter()
-            .map(|t| lengths(runs, t, source))
-            .collect();
         let clones = runs.traces.iter().enumerate();
         let clones: Vec<_> = clones
             .map(|(number, trace)| {
-                let reach = reach(&lengths, number);
+                let reach = reach(runs, source, number);
                 CloneWindow::of(runs, trace, source, &reach, recurrences)
             })
             .collect();
@@ -59,26 +54,22 @@ impl Window {
     }
 }
 
-/// The number of records in each channel of a clone.
-fn lengths(runs: &Runs, trace: &Trace, source: Source) -> Vec<usize> {
-    let channels = runs.channels(trace, |other| other == source);
-    channels.map(|(_, outputs)| outputs.len()).collect()
-}
-
 /// The length up to which each channel of clone `number` can be compared, which is the longest
 /// recording of any other clone. Later records are in no other clone, whether they are new or not.
-fn reach(lengths: &[Vec<usize>], number: usize) -> Vec<usize> {
-    let others = lengths
-        .iter()
-        .enumerate()
-        .filter(|&(other, _)| other != number);
-    let mut reach = vec![0; lengths[number].len()];
-    for (_, lengths) in others {
-        for (reach, &length) in reach.iter_mut().zip(lengths) {
-            *reach = length.max(*reach);
-        }
-    }
-    reach
+fn reach(runs: &Runs, source: Source, number: usize) -> Vec<usize> {
+    let others = runs.traces.iter().enumerate();
+    let others = others.filter(|(other, _)| *other != number);
+    let lengths = others.map(|(_, trace)| {
+        let channels = runs.channels(trace, |other| other == source);
+        channels
+            .map(|(_, outputs)| outputs.len())
+            .collect::<Vec<_>>()
+    });
+    let longer = |one: Vec<usize>, other: Vec<usize>| {
+        let pairs = one.into_iter().zip(other);
+        pairs.map(|(one, other)| one.max(other)).collect()
+    };
+    lengths.reduce(longer).unwrap_or_default()
 }
 
 /// The window in one clone.
