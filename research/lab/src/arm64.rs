@@ -9,12 +9,7 @@ use std::time::Duration;
 use squall_tools::{Failure, Interrupt};
 
 use squall_guests::debian::{Architecture, Cache, Kernel, KernelName, Qemu};
-use squall_guests::emulator::{Arguments, Hardware, Host, Initramfs, Machine};
-use squall_guests::emulator::{
-    c_program_for_arm64, compile_for_arm64, go_tests_for_arm64, root_of_arm64,
-};
-
-pub use squall_guests::emulator::Artifact;
+use squall_guests::emulator::{Arguments, Hardware, Host, Initramfs, Machine, root_of_arm64};
 
 /// The first program, which runs the script.
 const INIT: &str = include_str!("arm64/init.sh");
@@ -40,7 +35,8 @@ const ENDED: &str = "the script ended with ";
 /// Runs guests with one kernel.
 #[derive(Debug)]
 pub struct GuestRunner {
-    host: Host,
+    /// The directory for its files, which is removed with it.
+    pub host: Host,
     qemu: Qemu,
     kernel: Kernel,
     root: PathBuf,
@@ -60,30 +56,6 @@ impl GuestRunner {
             host: Host::new(interrupt, timeout)?,
             root: root_of_arm64()?,
         })
-    }
-
-    /// Builds the lab's C program of this name.
-    pub fn c_program(&self, name: &str) -> Result<PathBuf, Failure> {
-        let path = self.host.file(name);
-        c_program_for_arm64(name, &path)?;
-        Ok(path)
-    }
-
-    /// Builds the tests of a package of the Go module, and names the program `name`.
-    pub fn go_tests(&self, package: &str, name: &str) -> Result<PathBuf, Failure> {
-        let path = self.host.file(name);
-        go_tests_for_arm64(package, &path)?;
-        Ok(path)
-    }
-
-    /// A path for a file that is removed with the runner.
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.host.file(name)
-    }
-
-    /// Compiles a C program of the workspace with these options, at a path of [`file`](Self::file).
-    pub fn compile(&self, source: &Path, options: &[&str], path: &Path) -> Result<(), Failure> {
-        compile_for_arm64(source, options, path)
     }
 
     /// Boots a guest with `files`, each at its path in the guest, which runs `script`. Returns the output of the kernel

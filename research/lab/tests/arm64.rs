@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use squall_guests::commands::contains;
 use squall_guests::debian::KernelName;
+use squall_guests::emulator::{
+    Artifact, c_program_for_arm64, compile_for_arm64, go_tests_for_arm64,
+};
 use squall_guests::fixture::required;
 use squall_guests::needs::{ARM64, ARM64_64K};
-use squall_lab::arm64::{Artifact, GuestRunner};
+use squall_lab::arm64::GuestRunner;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::Interrupt;
@@ -49,6 +52,13 @@ fn runner(kernel: KernelName) -> GuestRunner {
     required(GuestRunner::open(kernel, interrupt, TIMEOUT))
 }
 
+/// Builds a C program of the guests.
+fn c_program(runner: &GuestRunner, name: &str) -> PathBuf {
+    let path = runner.host.file(name);
+    required(c_program_for_arm64(name, &path));
+    path
+}
+
 /// Tests the guards. In a time namespace the vDSO's data is at another place: there it tests that squall finds
 /// the kernel's generation.
 const GUARDS: &str = r#"
@@ -62,7 +72,7 @@ fn guards(kernel: KernelName) {
     let _turn = turn();
     let runner = runner(kernel);
     let guards = required(Artifact::Test("squall", "guards", "testing").build());
-    let in_time_namespace = required(runner.c_program("in_time_namespace"));
+    let in_time_namespace = c_program(&runner, "in_time_namespace");
     let files: [(&str, &Path); 2] = [
         ("guards", &guards),
         ("in_time_namespace", &in_time_namespace),
@@ -118,7 +128,7 @@ fn programs_of_the_newest_linux_with_large_pages() {
     let _turn = turn();
     let runner = runner(KernelName::Arm64NewestPages16K);
     let squall = required(Artifact::Program("squall-cli", "squall").build());
-    let draws = required(runner.c_program("draws"));
+    let draws = c_program(&runner, "draws");
     let preload = required(Artifact::Library("squall-preload").build());
     let provider = required(Artifact::Library("squall-openssl").build());
     let files: [(&str, &Path); 4] = [
@@ -204,8 +214,8 @@ fn programs(runner: &GuestRunner) -> Vec<(String, PathBuf)> {
     let compile = |source: &str, options: &[&str], key: String| {
         let source = folder.join(format!("{source}.c"));
         let options = [&OPTIONS[..], options].concat();
-        let path = runner.file(&key);
-        required(runner.compile(&source, &options, &path));
+        let path = runner.host.file(&key);
+        required(compile_for_arm64(&source, &options, &path));
         (format!("programs/{key}"), path)
     };
     let mut built: Vec<_> = PROGRAMS
@@ -234,7 +244,7 @@ fn preload_suite(kernel: KernelName) {
     let suite = required(suite.build());
     let preload = required(Artifact::Library("squall-preload").build());
     let programs = programs(&runner);
-    let (compiler, root) = (runner.file("cc"), runner.file("root"));
+    let (compiler, root) = (runner.host.file("cc"), runner.host.file("root"));
     std::fs::write(&compiler, COMPILER).expect("a file");
     let repository = Path::new(ROOT).canonicalize().expect("the repository");
     let repository = repository.to_str().expect("a path in UTF-8");
@@ -286,7 +296,11 @@ fn go(kernel: KernelName) {
         ("./internal/generator", "generator"),
         (".", "module"),
     ]
-    .map(|(package, name)| required(runner.go_tests(package, name)));
+    .map(|(package, name)| {
+        let path = runner.host.file(name);
+        required(go_tests_for_arm64(package, &path));
+        path
+    });
     let files: [(&str, &Path); 3] = [
         ("guard", &guard),
         ("generator", &generator),

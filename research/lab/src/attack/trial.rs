@@ -68,12 +68,18 @@ pub fn run_trial<S: System>(
     claim: Claim,
     credited_bits: Option<u32>,
 ) -> Trial {
-    let victim = run(subject, events, asked);
-    let predicted_from = |known: &[Event]| run(subject, known, asked).common_bytes(&victim);
+    let (credited, bytes) = run(subject, events, asked);
+    let predicted_from = |known: &[Event]| {
+        let (_, predicted) = run(subject, known, asked);
+        let pairs = predicted.iter().zip(&bytes);
+        pairs
+            .filter(|(predicted, given)| predicted == given)
+            .count()
+    };
     let predicted = predicted_from(&without_last_secrets(events, u64::MAX));
     let predicted_but_last = predicted_from(&without_last_secrets(events, LAST_BITS));
     let predicted_with_secrets = predicted_from(events);
-    let given = victim.bytes.len();
+    let given = bytes.len();
     let is_as_claimed = match claim {
         Claim::EverythingPredicted => given > 0 && predicted == given,
         Claim::NothingPredicted => {
@@ -83,7 +89,7 @@ pub fn run_trial<S: System>(
     };
     let fault = if !is_as_claimed {
         Some(Fault::Claim)
-    } else if victim.credited_bits != credited_bits {
+    } else if credited != credited_bits {
         Some(Fault::Credit)
     } else if predicted_with_secrets != given {
         Some(Fault::Control)
@@ -93,7 +99,7 @@ pub fn run_trial<S: System>(
     Trial {
         system: subject.name,
         title: subject.title,
-        credited_bits: victim.credited_bits,
+        credited_bits: credited,
         bytes_asked: asked,
         bytes_given: given,
         bytes_predicted: predicted,
@@ -129,20 +135,12 @@ fn most_by_chance(len: usize) -> usize {
     count
 }
 
-struct Outcome {
-    credited_bits: Option<u32>,
-    bytes: Vec<u8>,
-}
-
-impl Outcome {
-    /// Number of bytes that are equal at the same position.
-    fn common_bytes(&self, other: &Outcome) -> usize {
-        let pairs = self.bytes.iter().zip(&other.bytes);
-        pairs.filter(|(ours, theirs)| ours == theirs).count()
-    }
-}
-
-fn run<S: System>(subject: &Subject<impl Fn() -> S>, events: &[Event], asked: usize) -> Outcome {
+/// The bits that the system credits, and the bytes that it gives.
+fn run<S: System>(
+    subject: &Subject<impl Fn() -> S>,
+    events: &[Event],
+    asked: usize,
+) -> (Option<u32>, Vec<u8>) {
     let mut system = (subject.start)();
     for event in events {
         system.feed(event);
@@ -151,10 +149,7 @@ fn run<S: System>(subject: &Subject<impl Fn() -> S>, events: &[Event], asked: us
     let mut bytes = vec![0; asked];
     let given = system.read(&mut bytes);
     bytes.truncate(given);
-    Outcome {
-        credited_bits,
-        bytes,
-    }
+    (credited_bits, bytes)
 }
 
 #[cfg(test)]
