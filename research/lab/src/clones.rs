@@ -300,18 +300,14 @@ fn naming(machine: Machine) -> impl Fn(Failure) -> Failure {
 fn check_verdict(experiment: &Experiment) -> Result<(), Failure> {
     let verdict = &experiment.verdict;
     let setup = &experiment.setup;
-    let place = format!("{}, {}", setup.machine, setup.mode);
-    if let Validity::Invalid(reason) = &verdict.validity {
-        return Err(Failure::Runtime(format!(
-            "the run is invalid: {place}: {reason}"
-        )));
-    }
-    match verdict.violated.first() {
-        Some(claim) => Err(Failure::Runtime(format!(
-            "a claim is wrong: {place}: {claim}"
-        ))),
-        None => Ok(()),
-    }
+    let (what, why) = match (&verdict.validity, verdict.violated.first()) {
+        (Validity::Invalid(reason), _) => ("the run is invalid", reason),
+        (Validity::Valid, Some(claim)) => ("a claim is wrong", claim),
+        (Validity::Valid, None) => return Ok(()),
+    };
+    let (machine, mode) = (&setup.machine, &setup.mode);
+    let message = format!("{what}: {machine}, {mode}: {why}");
+    Err(Failure::Runtime(message))
 }
 
 /// Fails if the machine cannot run these scenarios.

@@ -21,10 +21,7 @@ fn every_stop_has_a_gap() {
     few.env("TMPDIR", workspace.path("tmp"));
     let printed = said(&mut few);
     let report: Value = serde_json::from_str(&printed).expect("JSON");
-    for (place, (kind, wanted)) in [("stop", 20), ("snapshot", 2), ("clone", 2)]
-        .into_iter()
-        .enumerate()
-    {
+    for (place, kind, wanted) in [(0, "stop", 20), (1, "snapshot", 2), (2, "clone", 2)] {
         let found = &report["kinds"][place];
         let number = |key: &str| found[key].as_u64().expect("a number");
         assert_eq!(found["kind"], kind);

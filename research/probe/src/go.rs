@@ -3,6 +3,7 @@
 //! They receive the positions in the memory to read and write, so that only the library `squall_probe`
 //! defines the layout.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -44,14 +45,12 @@ pub fn start(channels: &Channels, mode: Mode) -> Result<Value> {
     let start = |failpoints| start_program(&plan(&memory.to_string_lossy(), channels, failpoints));
     let subject = failpoints(mode.subject());
     let status = start(subject)?;
-    let mut others: Vec<_> = channels
+    let all: BTreeSet<_> = channels
         .table()
         .iter()
         .map(|c| failpoints(c.source))
         .collect();
-    others.sort_unstable();
-    others.dedup();
-    for failpoints in others.into_iter().filter(|&other| other != subject) {
+    for failpoints in all.into_iter().filter(|&other| other != subject) {
         start(failpoints)?;
     }
     Ok(status)
@@ -79,31 +78,26 @@ fn start_program(plan: &Value) -> Result<Value> {
 /// The instructions for the program whose sources have these failpoints. All places are indices of
 /// words.
 fn plan(memory: &str, channels: &Channels, own: &[&str]) -> Value {
-    let channel = |(index, channel): (usize, &Channel)| {
-        let is_its = failpoints(channel.source) == own;
-        is_its.then(|| {
-            json!({
-                "source": channel.source.name(),
-                "count": Channel::place(index) + Channel::COUNT,
-                "first": channel.first,
-                "capacity": channel.capacity,
-            })
+    let channels = channels.table().iter().enumerate();
+    let channels = channels.filter(|(_, channel)| failpoints(channel.source) == own);
+    let described = channels.map(|(index, channel)| {
+        json!({
+            "source": channel.source.name(),
+            "count": Channel::place(index) + Channel::COUNT,
+            "first": channel.first,
+            "capacity": channel.capacity,
         })
-    };
-    let gap = if own.is_empty() || !is_emulated() {
-        0
-    } else {
-        EMULATED_GAP
-    };
+    });
+    let has_gap = !own.is_empty() && is_emulated();
     json!({
         "memory": memory,
         "memory_bytes": LEN,
         "command": header::COMMAND,
         "run": squall_probe::Command::Run as u64,
         "record_words": Output::WORDS,
-        "channels": channels.table().iter().enumerate().filter_map(channel).collect::<Vec<_>>(),
+        "channels": described.collect::<Vec<_>>(),
         "failpoints": own,
-        "gap_cycles": gap,
+        "gap_cycles": if has_gap { EMULATED_GAP } else { 0 },
     })
 }
 

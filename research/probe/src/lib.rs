@@ -204,16 +204,10 @@ impl Channel {
 
     /// The channel's words in the table. The count starts as 0.
     pub fn to_words(self) -> [u64; CHANNEL_WORDS] {
-        [
-            self.source as u64,
-            self.instance,
-            self.first as u64,
-            self.capacity as u64,
-            0,
-            0,
-            0,
-            0,
-        ]
+        let mut words = [0; CHANNEL_WORDS];
+        words[..2].copy_from_slice(&[self.source as u64, self.instance]);
+        words[2..4].copy_from_slice(&[self.first as u64, self.capacity as u64]);
+        words
     }
 
     /// Reads a channel from its words. None if the source is unknown, or the records are outside the
