@@ -85,17 +85,10 @@ impl GuestFactory {
         interrupt: Interrupt,
         timeout: Duration,
     ) -> Result<GuestFactory, Failure> {
-        let (qemu, tools) = (cache.qemu()?, cache.tools()?);
-        let kernel = cache.kernel(kernel)?;
+        let (qemu, kernel) = (cache.qemu()?, cache.kernel(kernel)?);
+        let start = Start::Qemu(qemu, kernel_image::unpacked(&kernel.image)?);
         let host = Host::new(interrupt, timeout)?;
-        let directory = host.file("modules");
-        let modules = Modules::of(&kernel.release, &kernel.modules, &tools, &directory)?;
-        Ok(GuestFactory {
-            host,
-            start: Start::Qemu(qemu, kernel_image::unpacked(&kernel.image)?),
-            tools,
-            modules,
-        })
+        GuestFactory::with(cache, host, start, &kernel.release, &kernel.modules)
     }
 
     /// A factory of guests that are processes, at the CPU's speed. They have one CPU, of which the kernel uses no
@@ -105,13 +98,24 @@ impl GuestFactory {
         interrupt: Interrupt,
         timeout: Duration,
     ) -> Result<GuestFactory, Failure> {
-        let (UserMode { program, modules }, tools) = (cache.user_mode()?, cache.tools()?);
+        let UserMode { program, modules } = cache.user_mode()?;
         let host = Host::new(interrupt, timeout)?;
         let release = modules.file_name().unwrap_or_default().to_string_lossy();
-        let modules = Modules::of(&release, &modules, &tools, &host.file("modules"))?;
+        GuestFactory::with(cache, host, Start::UserMode(program), &release, &modules)
+    }
+
+    fn with(
+        cache: &Cache,
+        host: Host,
+        start: Start,
+        release: &str,
+        modules: &Path,
+    ) -> Result<GuestFactory, Failure> {
+        let tools = cache.tools()?;
+        let modules = Modules::of(release, modules, &tools, &host.file("modules"))?;
         Ok(GuestFactory {
             host,
-            start: Start::UserMode(program),
+            start,
             tools,
             modules,
         })

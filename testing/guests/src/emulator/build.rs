@@ -122,43 +122,26 @@ pub enum Artifact {
 impl Artifact {
     /// Builds it if necessary, and returns its path.
     pub fn build(self) -> Result<PathBuf, Failure> {
-        let mut arguments = vec!["cargo", self.command(), "--locked", "--quiet"];
-        arguments.extend(["--message-format=json", "--package"]);
-        let name = match self {
+        let (command, package, name, options) = match self {
             Artifact::Test(package, name, features) => {
-                arguments.extend([package, "--no-run", "--test", name, "--features", features]);
-                name
+                let options = vec!["--no-run", "--test", name, "--features", features];
+                ("test", package, name, options)
             }
-            Artifact::Program(package, name) => {
-                arguments.extend([package, "--bin", name]);
-                name
-            }
+            Artifact::Program(package, name) => ("build", package, name, vec!["--bin", name]),
             Artifact::StaticProgram(package, name) => {
-                arguments.extend([package, "--bin", name, "--all-features", "--release"]);
-                arguments.extend(["--config", STATIC]);
-                name
+                let mut options = vec!["--bin", name, "--all-features", "--release"];
+                options.extend(["--config", STATIC]);
+                ("build", package, name, options)
             }
-            Artifact::Library(package) => {
-                arguments.extend([package, "--lib"]);
-                package
-            }
+            Artifact::Library(package) => ("build", package, package, vec!["--lib"]),
         };
-        build(arm64(&arguments), name, |line| self.file(line))
-    }
-
-    fn command(self) -> &'static str {
-        match self {
-            Artifact::Test(..) => "test",
-            _ => "build",
-        }
-    }
-
-    /// The path, if this line of cargo's messages has it.
-    fn file(self, line: &str) -> Option<PathBuf> {
-        match self {
+        let mut arguments = vec!["cargo", command, "--locked", "--quiet"];
+        arguments.extend(["--message-format=json", "--package", package]);
+        arguments.extend(options);
+        build(arm64(&arguments), name, |line| match self {
             Artifact::Library(package) => shared_library(package, line),
             _ => executable(line),
-        }
+        })
     }
 }
 
@@ -200,23 +183,15 @@ fn c_source(name: &str) -> String {
 /// Builds `programs/NAME.c` at `path`, for guests that have a C library, which must be at least as new as this machine's.
 pub fn c_program(name: &str, path: &Path) -> Result<(), Failure> {
     let mut compiler = Command::new("cc");
-    compiler
-        .args(C_FLAGS)
-        .arg("-o")
-        .arg(path)
-        .arg(c_source(name));
-    run(name, &mut compiler).map(drop)
+    compiler.args(C_FLAGS).arg(c_source(name));
+    run(name, compiler.arg("-o").arg(path)).map(drop)
 }
 
 /// Compiles a Java program of the workspace into `directory`, and returns the path of its class.
 pub fn java_program(source: &str, directory: &Path) -> Result<PathBuf, Failure> {
     let mut compiler = Command::new("javac");
-    compiler
-        .current_dir(ROOT)
-        .args(["--release", "11", "-d"])
-        .arg(directory)
-        .arg(source);
-    run(source, &mut compiler)?;
+    compiler.current_dir(ROOT).args(["--release", "11", "-d"]);
+    run(source, compiler.arg(directory).arg(source))?;
     let name = Path::new(source).with_extension("class");
     Ok(directory.join(name.file_name().unwrap_or_default()))
 }
@@ -312,13 +287,9 @@ pub fn module(
         command.arg("--map-root-user");
     }
     command.args(["--", "/bin/sh", "-euc", BUILD_MODULE, "sh"]);
-    command
-        .arg(&compilers)
-        .arg(&kernel.headers)
-        .arg(work.path());
+    command.args([&*compilers, &*kernel.headers, work.path()]);
     command.arg(format!("linux-headers-{}", kernel.release));
-    command.arg(variable);
-    run(name, &mut command)?;
+    run(name, command.arg(variable))?;
     fs::copy(work.path().join(name).with_extension("ko"), path)
         .map(drop)
         .map_err(at(path))
