@@ -223,7 +223,7 @@ impl<'a> Lab<'a> {
         let facts: Value = serde_json::from_str(facts).unwrap_or(Value::Null);
         let found = Signals {
             vmgenid: facts["vmgenid"] == true,
-            vmclock: !facts["vmclock"].is_null(),
+            vmclock: facts["vmclock"] == true,
             ..machine.signals
         };
         let shows_page = !facts["vmgenid_page"].is_null();
