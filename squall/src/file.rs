@@ -79,7 +79,8 @@ pub(crate) fn stat_path(path: &CStr) -> Option<libc::stat> {
     newfstatat(libc::AT_FDCWD, path, 0)
 }
 
-/// Not the C library's `fstatat`, which a preloaded library may replace, as fakeroot does.
+/// What newfstatat(2) says; `None` if it fails. Not the C library's `fstatat`, which a preloaded library may
+/// replace, as fakeroot does.
 fn newfstatat(directory: c_int, path: &CStr, flags: c_int) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the path ends with a null byte, and `stat` is writable; on the 64-bit systems that squall is

@@ -90,8 +90,8 @@ struct SlowPathState {
     left_off_fast_path: Cell<usize>,
     /// Length of the next refill, in bytes; each seeding sets it back to [`FIRST_REFILL`].
     refill: Cell<usize>,
-    /// The second in which the state was seeded; 0 before the thread's first seeding, 1 where the kernel's
-    /// generation is seen.
+    /// The second in which the state was seeded, for machines that do not show the kernel's generation;
+    /// 0 before the thread's first seeding.
     seeded_at: Cell<u64>,
     /// The cycle count at the last refill that became an input of the root.
     last_refill_input: Cell<u64>,

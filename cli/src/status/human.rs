@@ -101,9 +101,12 @@ fn generator(report: &Report) -> [Fact; 6] {
         ("Engine", status.engine.to_string()),
         ("Engines here", engine_names(Engine::available())),
         ("Kernel generation", generation),
-        ("Seeded", count(status.reseeds, "time")),
-        ("Bootstrapped", count(status.bootstraps, "time")),
-        ("Discarded (stale)", count(status.bytes_discarded, "byte")),
+        ("Seeded", in_this_process(status.reseeds, "time")),
+        ("Bootstrapped", in_this_process(status.bootstraps, "time")),
+        (
+            "Discarded (stale)",
+            in_this_process(status.bytes_discarded, "byte"),
+        ),
     ]
 }
 
@@ -126,7 +129,7 @@ fn explain(name: &dyn Display, meaning: &str) -> String {
     format!("{name}: {meaning}")
 }
 
-fn count(number: u64, unit: &str) -> String {
+fn in_this_process(number: u64, unit: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {unit}{plural} in this process")
 }

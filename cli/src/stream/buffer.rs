@@ -52,9 +52,10 @@ pub struct BufferSupply {
 
 impl BufferSupply {
     pub fn get(self) -> io::Result<Buffer> {
-        let memory = match self.uses_gifts {
-            true => Memory::Given(Gift::new(self.len)?),
-            false => Memory::Kept(zeros(self.len)?),
+        let memory = if self.uses_gifts {
+            Memory::Given(Gift::new(self.len)?)
+        } else {
+            Memory::Kept(zeros(self.len)?)
         };
         Ok(Buffer { memory, len: 0 })
     }

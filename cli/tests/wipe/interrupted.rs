@@ -146,7 +146,7 @@ fn start_and_kill(workspace: &Workspace, options: &str, targets: &[&Path]) {
     running.kill();
 }
 
-/// Nor is the same one without its key.
+/// Neither another target nor the same one without its key is resumed.
 fn another_target_is_not_resumed() {
     let workspace = Workspace::new();
     let target = workspace.target("target", SIZE);

@@ -281,9 +281,10 @@ impl<'a> Lab<'a> {
             None => Ok(()),
         };
         // Show the results, which took an hour, even if they cannot be written to a file.
-        match self.options.json {
-            true => print_json(&campaign)?,
-            false => print(&markdown(&campaign))?,
+        if self.options.json {
+            print_json(&campaign)?;
+        } else {
+            print(&markdown(&campaign))?;
         }
         written?;
         failed?;

@@ -169,9 +169,10 @@ mod tests {
             (4096, 1000, true, 128, [4096 - 1024, 0, 0]),
         ] {
             let mut state = with_credit(credit);
-            match is_random {
-                true => assert_eq!(state.prepare_random(read), allowed, "{credit}"),
-                false => state.prepare_urandom(read),
+            if is_random {
+                assert_eq!(state.prepare_random(read), allowed, "{credit}");
+            } else {
+                state.prepare_urandom(read);
             }
             counts(&state, input, blocking, nonblocking);
         }

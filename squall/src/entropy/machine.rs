@@ -47,8 +47,7 @@ impl Machine for ThisMachine {
         if failpoint::is_active(Failpoint::ZeroProcessAndCpuNumbers) {
             0
         } else {
-            // SAFETY: getpid has no preconditions.
-            unsafe { libc::getpid() as u32 }
+            std::process::id()
         }
     }
 

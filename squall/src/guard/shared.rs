@@ -71,7 +71,8 @@ impl<T: Zeroable> SharedContents<T> {
     /// everything read between the two calls belongs to that value.
     pub fn ready_token(&self) -> Option<Token> {
         read_before_checking();
-        // An emptied page is written at once, for the reason that `memory::map` gives.
+        // This writes an emptied page at once, for the reason that `memory::map` gives. Compilers may turn
+        // fetch_or(0) into a load.
         let (Ok(found) | Err(found)) = self.exchange(0, 0);
         let token = Token(found);
         token.is_ready().then_some(token)
@@ -80,7 +81,9 @@ impl<T: Zeroable> SharedContents<T> {
     /// Lets `work` use the value; true if the value belonged to this token from beginning to end.
     pub fn is_unchanged_during(&self, token: Token, work: impl FnOnce(&T)) -> bool {
         work(&self.value);
-        self.ready_token() == Some(token)
+        read_before_checking();
+        let now = Token(self.state.load(Ordering::Acquire));
+        now == token && now.is_ready()
     }
 
     /// Begins to prepare the value, exclusively; `None` if another thread of this process has begun,

@@ -17,6 +17,9 @@ use squall_drbg::internal::Secret;
 /// Maximum age of a seed where the kernel's generation cannot be seen, in seconds: the interval of the kernel's own reseeds (CRNG_RESEED_INTERVAL, drivers/char/random.c).
 const MAX_SEED_AGE: u64 = 60;
 
+/// The first second since boot; 0 stands for no seeding.
+const LONG_AGO: u64 = 1;
+
 /// Attempts in which the watched address shows another generation than the seed has, before squall looks
 /// for another address: the kernel may have reseeded in between, but not so often.
 const ATTEMPTS_BEFORE_NEW_ADDRESS: usize = 4;
@@ -88,10 +91,11 @@ impl Request<'_> {
         unreachable!("the loop only ends by returning")
     }
 
-    /// The second of this seeding; 1 where the kernel's generation is seen, which makes its age irrelevant.
+    /// The second of this seeding. Where the kernel's generation is seen it is not needed, and reading the
+    /// clock takes page faults; should the generation be seen no longer, [`LONG_AGO`] makes the seed old.
     fn seeding_time(&self) -> u64 {
         if self.policy.can_see_generation() {
-            1
+            LONG_AGO
         } else {
             clock::seconds()
         }

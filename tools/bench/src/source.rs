@@ -76,10 +76,10 @@ pub trait Draw {
     }
 }
 
-/// A source that a function is.
-pub struct By<F>(pub F);
+/// A source that is a function.
+pub struct FilledBy<F>(pub F);
 
-impl<F: FnMut(&mut [u8])> Draw for By<F> {
+impl<F: FnMut(&mut [u8])> Draw for FilledBy<F> {
     #[inline]
     fn fill(&mut self, out: &mut [u8]) {
         (self.0)(out);

@@ -10,7 +10,7 @@ mod squall;
 use std::sync::OnceLock;
 
 use crate::report::model::Group;
-use crate::source::{By, Draw, Source};
+use crate::source::{Draw, FilledBy, Source};
 pub use kernel::{Vdso, fill_by_system_call};
 
 /// A source ready for use, or why it is not there.
@@ -80,9 +80,9 @@ pub fn in_process(draw: impl Draw + 'static) -> Opened {
     Ok(Box::new(draw))
 }
 
-/// A source in this process that a function is, which fills buffers.
-pub fn by(fill: impl FnMut(&mut [u8]) + 'static) -> Opened {
-    in_process(By(fill))
+/// A source in this process, ready for use, that is a function.
+pub fn filled_by(fill: impl FnMut(&mut [u8]) + 'static) -> Opened {
+    in_process(FilledBy(fill))
 }
 
 static MORE: OnceLock<&[Entry]> = OnceLock::new();
@@ -176,7 +176,7 @@ pub const MEMORY: &str = "memset";
 /// random bytes can be stored. The count in front and at the end is what shows that a request was served.
 fn memset() -> Opened {
     let mut count = 0_u64;
-    by(move |out| {
+    filled_by(move |out| {
         count += 1;
         out.fill(count as u8 | 1);
         if let Some((first, _)) = out.split_first_chunk_mut() {

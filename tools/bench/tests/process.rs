@@ -8,7 +8,7 @@ use squall_bench::child::Work;
 use squall_bench::pipe;
 use squall_bench::processes::contestants;
 use squall_bench::source::NOTHING;
-use squall_bench::sources::{self, Opened, RunsIn, by};
+use squall_bench::sources::{self, Opened, RunsIn, filled_by};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::Failure;
@@ -35,13 +35,13 @@ const SLEEP: Duration = Duration::from_millis(5);
 pub fn open(name: &str) -> Opened {
     let parent = std::process::id();
     match name {
-        "slow" => by(|out: &mut [u8]| {
+        "slow" => filled_by(|out: &mut [u8]| {
             thread::sleep(SLEEP);
             squall::fill(out);
         }),
-        "constant" => by(|out: &mut [u8]| out.fill(7)),
-        "idle" => by(|_: &mut [u8]| ()),
-        "fails-in-a-child" => by(move |out: &mut [u8]| {
+        "constant" => filled_by(|out: &mut [u8]| out.fill(7)),
+        "idle" => filled_by(|_: &mut [u8]| ()),
+        "fails-in-a-child" => filled_by(move |out: &mut [u8]| {
             if std::process::id() != parent {
                 std::process::abort();
             }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use squall_bench::source::{By, Draw, check};
+use squall_bench::source::{Draw, FilledBy, check};
 use squall_bench::sources::{self, RunsIn};
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -48,7 +48,7 @@ fn complaint(mut draw: impl Draw) -> Option<String> {
 
 fn good_bytes_pass() {
     for _ in 0..20 {
-        assert_eq!(complaint(By(squall::fill)), None);
+        assert_eq!(complaint(FilledBy(squall::fill)), None);
     }
 }
 
@@ -72,7 +72,7 @@ fn numbers_are_looked_at_too() {
 }
 
 fn impossible_bytes_are_named() {
-    let of = |fill: &mut dyn FnMut(&mut [u8])| complaint(By(fill)).expect("a complaint");
+    let of = |fill: &mut dyn FnMut(&mut [u8])| complaint(FilledBy(fill)).expect("a complaint");
     assert!(of(&mut |out| out.fill(0)).contains("0x00"));
     let fixed: [u8; 4096] = squall::array();
     let repeated = of(&mut |out| out.copy_from_slice(&fixed[..out.len()]));

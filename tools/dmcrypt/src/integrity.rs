@@ -47,7 +47,7 @@ impl Integrity {
         }
     }
 
-    /// What this word for `--integrity` stands for.
+    /// What this word for cryptsetup's `--integrity` stands for.
     pub fn of_word(word: &str) -> Option<Integrity> {
         use Integrity::*;
         let all = [Aead, Poly1305, HmacSha256, HmacSha512];

@@ -197,7 +197,7 @@ fn a_device_that_fails_is_out_with_its_reason_and_others_go_on() {
     assert!(samples.iter().all(|list| list.samples.len() == 2));
     let reason = |subject: usize| measured.subjects[subject].as_ref().unwrap_err().as_str();
     for (subject, words) in [
-        (1, "read 1 MiB: failed to fill whole buffer"),
+        (1, " of 1048576 bytes"),
         (2, "write 1 MiB: "),
         (3, "smaller than a transfer"),
     ] {

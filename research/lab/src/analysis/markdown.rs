@@ -232,9 +232,10 @@ fn row(name: &str, cells: Vec<Option<String>>) -> Vec<String> {
 
 /// The table below a title. Nothing if it is empty.
 fn section(title: &str, table: &Table) -> String {
-    match table.is_empty() {
-        true => String::new(),
-        false => format!("\n### {title}\n\n{table}\n"),
+    if table.is_empty() {
+        String::new()
+    } else {
+        format!("\n### {title}\n\n{table}\n")
     }
 }
 

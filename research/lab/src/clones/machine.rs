@@ -31,7 +31,7 @@ const NAMES: [&str; 20] = [
     "newest-arm64-16k+rndr",
 ];
 
-/// The first so many are the machines of the campaign.
+/// The number of machines of the campaign, which come first.
 const CAMPAIGN: usize = 5;
 
 /// A kernel on a machine with or without clone notification devices.

@@ -11,7 +11,7 @@ use std::ptr;
 use squall_tools::failure::cause;
 use squall_tools::loaded::Loaded;
 
-use super::{Entry, Opened, by, in_process};
+use super::{Entry, Opened, filled_by, in_process};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -34,7 +34,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "getrandom",
         title: "the getrandom system call",
         explained: "getrandom(2) by a raw system call, repeated as needed",
-        open: || by(fill_by_system_call),
+        open: || filled_by(fill_by_system_call),
         ..KERNEL
     },
     Entry {
@@ -56,7 +56,7 @@ const KERNEL: Entry = Entry {
 fn device(path: &str) -> Opened {
     let opened = File::open(path);
     let mut device = opened.map_err(|error| format!("{path}: {}", cause(&error)))?;
-    by(move |out| device.read_exact(out).expect("the device has no end"))
+    filled_by(move |out| device.read_exact(out).expect("the device has no end"))
 }
 
 /// Fills `out` by as many calls as it takes.

@@ -10,7 +10,7 @@ use std::ptr;
 use squall_tools::loaded::{Loaded, text};
 use squall_tools::places::{self, PROVIDER};
 
-use super::{Entry, Opened, RunsIn, Setting, by, in_process};
+use super::{Entry, Opened, RunsIn, Setting, filled_by, in_process};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -81,7 +81,7 @@ fn rand(library: &Loaded) -> Opened {
     type RandBytes = unsafe extern "C" fn(*mut u8, c_int) -> c_int;
     // SAFETY: the signature is that of RAND_bytes(3).
     let rand_bytes: RandBytes = unsafe { library.symbol("RAND_bytes") }?;
-    by(move |out| {
+    filled_by(move |out| {
         let len = c_int::try_from(out.len()).expect("RAND_bytes takes less than 2 GiB");
         // SAFETY: `out` is writable for its length.
         let status = unsafe { rand_bytes(out.as_mut_ptr(), len) };

@@ -15,7 +15,7 @@ use squall::hazmat::{
 use squall_tools::loaded::Loaded;
 
 use super::libraries::Held;
-use super::{Entry, Opened, RunsIn, Setting, by, in_process, libcrypto};
+use super::{Entry, Opened, RunsIn, Setting, filled_by, in_process, libcrypto};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -48,7 +48,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     requests of 4 and 8 bytes",
         runs_in: RunsIn::ThisProcess,
         group: Group::Squall,
-        open: || by(squall::fill_fresh),
+        open: || filled_by(squall::fill_fresh),
         ..VARIANT
     },
     Entry {
@@ -150,7 +150,7 @@ fn getrandom() -> Opened {
     let found = unsafe { Loaded::linked().symbol("getrandom") };
     let missing = |_| "the C library has no getrandom: it came with glibc 2.25";
     let getrandom: Getrandom = found.map_err(missing)?;
-    by(move |out| {
+    filled_by(move |out| {
         // SAFETY: `out` is writable for its length.
         let got = unsafe { getrandom(out.as_mut_ptr(), out.len(), 0) };
         assert!(usize::try_from(got) == Ok(out.len()), "getrandom failed");
@@ -209,7 +209,7 @@ pub(super) const ACCUMULATORS: &[Entry] = &[Entry {
     caveat: "meant for seeds; a forked child repeats it or may",
     explained: "squall::entropy::whirlwind::Whirlwind after its bootstrap: SHA-512 over seeds, \
                 cycle counter and the CPU's random instruction, 64 bytes at a time",
-    open: || by(fill_by_whirlwind),
+    open: || filled_by(fill_by_whirlwind),
     ..Entry::DEFAULT
 }];
 
@@ -260,7 +260,7 @@ fn aes<C: Cipher + 'static>(engine: Engine) -> Opened {
     squall::fill(key.as_mut());
     let keystream = Keystream::<C>::new(&key, engine).map_err(|error| error.to_string())?;
     let mut counter = 0;
-    by(move |out| {
+    filled_by(move |out| {
         keystream.fill(counter, out, Stores::for_len(out.len()));
         counter += out.len().div_ceil(16) as u128;
     })
@@ -268,7 +268,7 @@ fn aes<C: Cipher + 'static>(engine: Engine) -> Opened {
 
 fn chacha20() -> Opened {
     let mut generator = FastKeyErasure::new(&squall::array());
-    by(move |out| {
+    filled_by(move |out| {
         for part in out.chunks_mut(MAX_REQUEST) {
             let made = generator.generate(part, &[]);
             made.expect("a request within the limit");

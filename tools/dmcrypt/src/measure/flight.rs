@@ -110,11 +110,11 @@ impl SharedState<'_> {
         let offset = self.offsets.next(self.workload, self.subject.bytes);
         let offset = offset.ok_or_else(|| io::Error::other("it is smaller than a transfer"))?;
         let bytes = &mut buffer[..self.workload.block];
-        match self.workload.direction {
-            Direction::Read => self.subject.file.read_exact_at(bytes, offset)?,
-            Direction::Write => self.subject.file.write_all_at(bytes, offset)?,
-        }
-        Ok(bytes.len() as u64)
+        let done = match self.workload.direction {
+            Direction::Read => self.subject.file.read_at(bytes, offset)?,
+            Direction::Write => self.subject.file.write_at(bytes, offset)?,
+        };
+        check_complete(done, bytes.len(), offset)
     }
 }
 
@@ -130,11 +130,21 @@ pub fn fill(
     while offset < subject.bytes && should_continue() {
         let bytes = &mut buffer[..(subject.bytes - offset).min(STEP as u64) as usize];
         keystream(bytes);
-        subject.file.write_all_at(bytes, offset)?;
-        offset += bytes.len() as u64;
+        offset += check_complete(subject.file.write_at(bytes, offset)?, bytes.len(), offset)?;
         progress(offset);
     }
     Ok(())
+}
+
+/// The bytes of a transfer; fails if it was cut short.
+fn check_complete(done: usize, len: usize, offset: u64) -> io::Result<u64> {
+    if done == len {
+        Ok(len as u64)
+    } else {
+        Err(io::Error::other(format!(
+            "only {done} of {len} bytes at {offset} were transferred"
+        )))
+    }
 }
 
 /// The position of sequential transfers.

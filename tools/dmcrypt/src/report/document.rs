@@ -76,9 +76,10 @@ fn machine_section(bench: &Bench) -> Part {
         sample_ms,
         ..
     } = bench;
-    let emulated = match machine.is_emulated {
-        true => ", emulated",
-        false => "",
+    let emulated = if machine.is_emulated {
+        ", emulated"
+    } else {
+        ""
     };
     let s = if *rounds == 1 { "" } else { "s" };
     let used = units::length(*bytes);
@@ -363,9 +364,10 @@ fn figure(bench: &Bench, places: &[usize]) -> Plots {
         })
     };
     let workload = &bench.workloads[places[0]];
-    let order = match workload.is_random {
-        true => "random",
-        false => "sequential",
+    let order = if workload.is_random {
+        "random"
+    } else {
+        "sequential"
     };
     let depth = match workload.depth {
         1 => "one at a time".into(),

@@ -312,9 +312,10 @@ fn machine() -> Machine {
 /// Figures of a specification that reaches the fraction `part` in long transfers, more in short ones.
 fn figures(part: f64, seed: usize) -> Vec<Figure> {
     let figure = |(number, workload): (usize, Workload)| {
-        let (part, noise) = match workload.is_random {
-            true => (part.sqrt(), 80.0),
-            false => (part, 250.0),
+        let (part, noise) = if workload.is_random {
+            (part.sqrt(), 80.0)
+        } else {
+            (part, 250.0)
         };
         let rate = RAW[number] * 1e6 * part;
         let noisy = |round: usize| {
