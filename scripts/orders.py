@@ -3,6 +3,7 @@
 test must notice each change. Arguments are parts of names; without any, all changes are tried, which takes minutes.
 
     scripts/orders.py burst seed
+    scripts/orders.py --check       only that each change can be applied
 
 Each change replaces a text that its file has once, and names the tests that notice it. A change that cannot
 be applied is an error, and so is one that the tests do not notice. A change that nothing can notice here
@@ -420,10 +421,11 @@ CHANGES = [
      "served_bytes_are_erased"),
     ("shared: the token is compared before the value is used", "guard/shared.rs",
      """        work(&self.value);
-        self.ready_token() == Some(token)""",
-     """        let is_unchanged = self.ready_token() == Some(token);
-        work(&self.value);
-        is_unchanged""",
+        read_before_checking();
+        let now = Token(self.state.load(Ordering::Acquire));""",
+     """        read_before_checking();
+        let now = Token(self.state.load(Ordering::Acquire));
+        work(&self.value);""",
      "a_value_lost_while_it_is_used"),
     ("page: loads may move behind the check", "guard/page.rs",
      "    fence(Ordering::Acquire);", "",
@@ -457,16 +459,25 @@ def copy_tree():
         shutil.copy(name, TREE / name, follow_symlinks=False)
 
 
+def applies(file, text):
+    return (pathlib.Path("squall/src") / file).read_text().count(text) == 1
+
+
 def main():
+    if sys.argv[1:] == ["--check"]:
+        stale = [name for name, file, text, *_ in CHANGES if not applies(file, text)]
+        for name in stale:
+            print(f"orders.py: does not apply: {name}", file=sys.stderr)
+        return bool(stale)
     chosen = [change for change in CHANGES if not sys.argv[1:] or any(part in change[0] for part in sys.argv[1:])]
     copy_tree()
     failures = 0
     for name, file, text, replacement, tests, *reason in chosen:
         path = TREE / "squall/src" / file
-        source = path.read_text()
-        if source.count(text) != 1:
+        if not applies(file, text):
             result = "does not apply"
         else:
+            source = path.read_text()
             path.write_text(source.replace(text, replacement))
             result = outcome(tests)
             path.write_text(source)

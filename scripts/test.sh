@@ -16,7 +16,16 @@ quick=(format tests)
 # What uses one CPU runs beside research, and what compiles on all comes last.
 rest=(research no_std first_command python node java complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
 
-format() { cargo fmt --all --check && lock_files; }
+format() { cargo fmt --all --check && lock_files && orders; }
+
+# Whether scripts/orders.py, which takes minutes, still knows the code.
+orders() {
+    if command -v python3 > /dev/null; then
+        scripts/orders.py --check
+    else
+        missing orders "scripts/orders.py needs python3"
+    fi
+}
 
 # Each is what cargo would write; the fuzz targets have their own.
 lock_files() {
