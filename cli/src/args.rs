@@ -17,6 +17,7 @@ use crate::run::args::{OpensslConfArguments, RunArguments};
 use crate::tools::Tool;
 use crate::version::{self, engine_names};
 
+/// Length of a seed, in bytes.
 pub const SEED_LEN: usize = 32;
 
 /// A seed that is wiped when it is no longer needed.

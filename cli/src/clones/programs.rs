@@ -22,6 +22,7 @@ pub struct Programs<'a> {
     /// For `sh -c`; runs first.
     pub command: Option<&'a str>,
     pub folder: Option<&'a Path>,
+    /// How long each may run.
     pub limit: Duration,
 }
 

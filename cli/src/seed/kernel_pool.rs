@@ -62,6 +62,7 @@ impl KernelPool {
         unsafe { ioctl(&self.0, Updater::<ADD_ENTROPY, _>::new(contribution)) }
     }
 
+    /// Makes the generator reseed from the pool at once.
     pub fn reseed(&self) -> rustix::io::Result<()> {
         // SAFETY: the kernel takes no argument for this number.
         unsafe { ioctl(&self.0, NoArg::<RESEED>::new()) }

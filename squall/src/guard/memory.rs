@@ -83,22 +83,24 @@ static SPARE: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
 /// more than one. They are mapped with the flags of glibc's own (the vDSO's, Linux
 /// lib/vdso/getrandom.c), which sandboxes have to allow: some refuse to have pages populated.
 pub(crate) fn map() -> Result<NonNull<u8>, i32> {
-    let page = match swap_spare(None) {
-        Some(page) => page,
-        None => {
-            let pair = map_pair()?;
-            let second = NonNull::new(pair.as_ptr().wrapping_add(page_size()));
-            if let Some(page) = swap_spare(second) {
-                unmap(page);
-            }
-            pair
-        }
-    };
+    let page = map_unwritten()?;
     // If the first access only reads, the kernel maps its page of zeros, and the first write is another page
     // fault.
     // SAFETY: the page is mapped, and nobody else has it.
     unsafe { page.as_ptr().write_volatile(0) };
     Ok(page)
+}
+
+fn map_unwritten() -> Result<NonNull<u8>, i32> {
+    if let Some(page) = swap_spare(None) {
+        return Ok(page);
+    }
+    let pair = map_pair()?;
+    let second = NonNull::new(pair.as_ptr().wrapping_add(page_size()));
+    if let Some(page) = swap_spare(second) {
+        unmap(page);
+    }
+    Ok(pair)
 }
 
 fn swap_spare(page: Option<NonNull<u8>>) -> Option<NonNull<u8>> {

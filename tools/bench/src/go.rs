@@ -63,8 +63,7 @@ impl Program {
 }
 
 /// The program, built by the command `go`. The first time, Go compiles its library, which takes half
-/// a minute: only if that is allowed.
-/// Fails also if Go is not installed, is too old, or has failed.
+/// a minute: only if that is allowed. Fails if it is not, or if Go is not installed, is too old, or has failed.
 pub fn program(go: &OsStr, may_compile: bool) -> Result<Program, String> {
     let directory = tempfile::Builder::new()
         .prefix("squall-bench-")

@@ -75,6 +75,7 @@ impl Backing {
         Ok(backing)
     }
 
+    /// Claims the first `bytes` of a RAM disk.
     pub fn of_ram(control: &Rc<Control>, ram: &Ram, bytes: u64) -> Result<Backing, Failure> {
         let about = model::Backing {
             kind: BackingKind::Ram,

@@ -64,6 +64,7 @@ impl Integrity {
         }
     }
 
+    /// Length of the tag in bytes.
     pub fn tag_len(self) -> usize {
         match self {
             Integrity::Aead | Integrity::Poly1305 => 16,
@@ -104,6 +105,7 @@ pub struct Layout {
     pub below: Number,
     /// Bytes of metadata for each sector.
     pub metadata_len: usize,
+    /// Size of its sectors in bytes.
     pub sector_size: u32,
     /// Whether data and metadata are written to a journal first, so that a crash leaves both or neither.
     pub journal: bool,

@@ -91,6 +91,7 @@ fn lists(crypto: &str, name: &str) -> bool {
 struct Survey<'a> {
     kernel: Prober,
     interrupt: &'a Interrupt,
+    /// How many questions it was asked.
     asked: usize,
     accepted: Vec<Spec>,
     is_interrupted: bool,

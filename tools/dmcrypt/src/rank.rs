@@ -92,6 +92,7 @@ pub struct Preferred<'a> {
     pub chosen: &'a Measured,
     /// The one with the best score; it may be the chosen one.
     pub fastest: &'a Measured,
+    /// How many secure ones there were.
     pub secure: usize,
 }
 

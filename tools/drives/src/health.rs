@@ -59,6 +59,7 @@ impl Health {
 /// Length of the data of SMART, in bytes.
 const LENGTH: usize = 512;
 
+/// How long the drive may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Bits 8 to 23 of the register LBA, with which SMART is asked, and with which a drive that expects to fail

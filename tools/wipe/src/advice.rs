@@ -117,6 +117,7 @@ fn disk(path: &Path) -> Vec<(String, &'static str)> {
     vec![purge(&[path.into()], what), beyond_discards(path)]
 }
 
+/// The command for what a secure discard of an eMMC does not reach.
 fn beyond_discards(path: &Path) -> (String, &'static str) {
     let command = format!("mmc sanitize {}", path.display());
     (command, "erases the unused blocks (eMMC)")

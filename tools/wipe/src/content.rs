@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use squall::Stream;
 use zeroize::Zeroizing;
 
+/// Length of a key, in bytes.
 pub const KEY: usize = 32;
 
 /// A key of a pass's keystream, which is wiped on drop.
@@ -18,6 +19,7 @@ pub type Key = Zeroizing<[u8; KEY]>;
 pub enum Content {
     /// Keystream under the pass's key, which the box keeps in one place.
     Keystream(Box<Stream>),
+    /// This byte everywhere.
     Byte(u8),
 }
 
@@ -54,6 +56,7 @@ impl Content {
 pub enum ContentKind {
     /// Byte `i` of the target is byte `i` of `squall::Stream` under the pass's key.
     Keystream,
+    /// This byte everywhere.
     Byte(u8),
 }
 

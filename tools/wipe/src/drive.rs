@@ -71,6 +71,7 @@ pub struct Worker {
     pub events: EventSender,
     pub control: Arc<Control>,
     pub transfer: TransferArguments,
+    /// Time between two checkpoints.
     pub interval: Duration,
     /// Whether the drive was asked for its temperature, and has not answered.
     pub owes_temperature: AtomicBool,

@@ -27,6 +27,7 @@ pub struct Pipeline<'a> {
     /// Buffers that are not in flight.
     pub buffers: Vec<Buffer>,
     pub pace: Pace,
+    /// Time between two checkpoints.
     pub interval: Duration,
     pub events: &'a EventSender,
 }
@@ -152,6 +153,7 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
+    /// Waits for the next transfer to finish; `None` if none is in flight.
     fn wait(&mut self) -> Result<Option<Finished>, Stop> {
         self.queue.wait().map_err(queue_failure)
     }

@@ -21,6 +21,7 @@ pub struct TargetPlan<'a> {
     pub purge: Option<EraseChoice>,
     /// What each of them answered about its own erase; `None` if it cannot be asked.
     pub erases: &'a [Option<SupportedErases>],
+    /// What is done at the end.
     pub then: Option<Then>,
 }
 

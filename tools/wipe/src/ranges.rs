@@ -73,7 +73,9 @@ impl Ranges {
 #[derive(Clone, Debug, Default)]
 pub struct Differences {
     ranges: Ranges,
+    /// The number of bytes that differ.
     pub bytes: u64,
+    /// The number of ranges that are not listed.
     pub unlisted: u64,
 }
 

@@ -138,6 +138,7 @@ fn show_plan(
     Ok(!options.dry_run)
 }
 
+/// What happens to drives that are plugged in later.
 fn watch_sentence(options: &WipeArguments, width: Option<usize>) -> String {
     let sentence = format!(
         "and the same with every {} drive that is plugged in while this runs",

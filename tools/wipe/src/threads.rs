@@ -42,6 +42,7 @@ impl<T> DriveThread<T> {
         }
     }
 
+    /// Why the thread could not be started.
     pub fn error(&self) -> Option<&io::Error> {
         self.handle.as_ref().err()
     }

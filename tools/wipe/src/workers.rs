@@ -35,6 +35,7 @@ pub struct Supervision<'a> {
     pub work: Work,
     pub journal: &'a Arc<Journal>,
     pub transfer: &'a TransferArguments,
+    /// Time between two checkpoints.
     pub interval: Duration,
     pub interrupt: &'a Interrupt,
     /// Whether the user asks how far the run is.
@@ -100,6 +101,7 @@ fn progress_of(drive: &Drive) -> Arc<Progress> {
     Arc::new(progress)
 }
 
+/// The first thread.
 struct Supervisor<'a> {
     supervision: Supervision<'a>,
     threads: Vec<DriveThread<Worker>>,

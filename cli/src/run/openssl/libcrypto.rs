@@ -24,7 +24,7 @@ pub enum Role {
     Private,
 }
 
-/// Its methods fail with OpenSSL's own errors.
+/// The libcrypto that programs use, loaded. Its methods fail with OpenSSL's own errors.
 pub struct Libcrypto(Loaded);
 
 impl Libcrypto {

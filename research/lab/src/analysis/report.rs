@@ -191,10 +191,10 @@ impl Experiment {
 /// Judges `experiment`. After resets, all controls must repeat in every clone; otherwise the clones may
 /// not have been clones.
 fn verdict(experiment: &Experiment) -> Verdict {
-    let is_reset = experiment.kind == Kind::Reset;
-    let objection = missing_output(experiment)
-        .or_else(|| different_pasts(experiment))
-        .or_else(|| control_without_repeats(experiment).filter(|_| is_reset));
+    let objection = missing_output(experiment).or_else(|| match experiment.kind {
+        Kind::Boot => None,
+        Kind::Reset => different_pasts(experiment).or_else(|| control_without_repeats(experiment)),
+    });
     Verdict {
         validity: objection.map_or(Validity::Valid, Validity::Invalid),
         violated: violated_claims(experiment),

@@ -16,7 +16,8 @@ use crate::guard::memory::page_size;
 /// Opens `device` at `path` for reading, if the kernel's name for what is there is the device's: it is identified by
 /// its number, not by its path.
 pub(super) fn open(device: &dyn Device, path: &CStr) -> Option<File> {
-    // Opening another device could have an effect, and opening a FIFO could block the draw.
+    // Opening another device could have an effect, and opening a FIFO could block the draw: stat(2) opens
+    // neither.
     check(&file::stat_path(path)?, device)?;
     let file = File::open(path, libc::O_NONBLOCK).ok()?;
     check(&file::stat(file.descriptor())?, device)?;

@@ -150,6 +150,7 @@ fn check_complete(done: usize, len: usize, offset: u64) -> io::Result<u64> {
 /// The position of sequential transfers.
 #[derive(Debug, Default)]
 pub struct Offsets {
+    /// The next sequential offset in bytes.
     next: AtomicU64,
 }
 

@@ -26,6 +26,7 @@ pub enum QueueKind {
 /// Transfers in flight. They finish in any order.
 pub enum Queue {
     Ring(Box<Ring>),
+    /// Threads, each of which waits for one transfer.
     Threads(Threads),
 }
 

@@ -10,7 +10,9 @@ use crate::printable::printable_bytes;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Number {
+    /// Belongs to the driver.
     pub major: u32,
+    /// The driver gives it to the device.
     pub minor: u32,
 }
 

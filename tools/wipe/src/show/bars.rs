@@ -8,6 +8,7 @@ pub struct Line {
     pub progress: Option<(u64, u64)>,
 }
 
+/// The lines that are shown, until they are dropped.
 pub struct Bars {
     all: MultiProgress,
     lines: Vec<ProgressBar>,

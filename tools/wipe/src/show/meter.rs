@@ -80,6 +80,7 @@ impl Left {
 pub struct Slowness {
     /// In the last half minute.
     pub now: f64,
+    /// In its best minute.
     pub before: f64,
 }
 

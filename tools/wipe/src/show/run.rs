@@ -27,6 +27,7 @@ pub struct Totals {
     pub moved: u64,
     /// Bytes a second over the last seconds.
     pub now: Option<f64>,
+    /// Seconds since the run began.
     pub seconds: f64,
     /// Time until the last drive ends.
     pub left: Left,

@@ -45,6 +45,7 @@ pub struct Screen {
     words: Words,
     /// The size for which the bars were drawn.
     size: Option<(usize, usize)>,
+    /// The last events.
     said: VecDeque<String>,
     prompt: Prompt,
 }

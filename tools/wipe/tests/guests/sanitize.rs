@@ -133,6 +133,7 @@ fn cut_power(mut session: GuestSession, directories: &str) {
     session.guest.cut_power();
 }
 
+/// Copies what was kept back to /tmp.
 fn restore(session: &mut GuestSession) {
     session.ok(&format!(
         "mount -t ext4 -o ro {} /mnt && cp -a /mnt/. /tmp",

@@ -163,6 +163,7 @@ impl GuestSession<'_> {
         ));
     }
 
+    /// Replaces the table of a device mapper device.
     #[track_caller]
     pub fn remap(&mut self, name: &str, table: &str) {
         self.ok(&format!(
