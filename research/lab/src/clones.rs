@@ -265,9 +265,16 @@ impl<'a> Lab<'a> {
         name: &str,
     ) -> Result<(), Failure> {
         let mut failed = Ok(());
-        let results =
-            results.map_while(|result| result.map_err(|failure| failed = Err(failure)).ok());
-        let experiments: Vec<_> = results.collect();
+        let mut experiments = Vec::new();
+        for experiment in results {
+            match experiment {
+                Ok(experiment) => experiments.push(experiment),
+                Err(failure) => {
+                    failed = Err(failure);
+                    break;
+                }
+            }
+        }
         if experiments.is_empty() {
             return failed;
         }

@@ -160,7 +160,7 @@ impl<'host> Machine<'host> {
             self.host.interrupt.check()?;
             match self.process.exit_status() {
                 Some(status) if status.success() => return Ok(self.console()),
-                status => self.check_with(&mut wait, status)?,
+                status => self.check_status(&mut wait, status)?,
             }
             sleep(PAUSE);
         }
@@ -169,10 +169,10 @@ impl<'host> Machine<'host> {
     /// Fails if waiting is pointless: the machine has ended, QEMU has given it up, or the time is over.
     pub fn check(&mut self, wait: &mut Wait) -> Result<(), Failure> {
         let status = self.process.exit_status();
-        self.check_with(wait, status)
+        self.check_status(wait, status)
     }
 
-    fn check_with(&mut self, wait: &mut Wait, status: Option<ExitStatus>) -> Result<(), Failure> {
+    fn check_status(&mut self, wait: &mut Wait, status: Option<ExitStatus>) -> Result<(), Failure> {
         let what = wait.what;
         if let Some(status) = status {
             let reason = format!("the VM ended while waiting for {what}: {status}");
