@@ -2,7 +2,6 @@
 //! concern no single device of ours; and how modules are loaded.
 
 mod device;
-mod ioctl;
 
 pub use device::{Mapped, PREFIX, Table};
 
@@ -14,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Output};
 use std::time::Duration;
 
-use ioctl::{Answer, Command, Header, flag, request};
 use rustix::io::Errno;
+use squall_drives::mapper::{Answer, Command, Header, flag, request};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 

@@ -12,11 +12,11 @@ use std::rc::Rc;
 use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat, unlink};
 use rustix::io::{Errno, retry_on_intr};
 use squall_drives::Number;
+use squall_drives::mapper::{Command, Header, flag};
 use squall_tools::Failure;
 use squall_tools::retry::retry;
 use zeroize::Zeroizing;
 
-use super::ioctl::{Command, Header, flag};
 use super::{Control, SETTLING_TIME, failed};
 
 /// The prefix of the names of all devices that this program makes.

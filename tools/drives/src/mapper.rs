@@ -11,13 +11,15 @@ use bytemuck::{Pod, Zeroable};
 use rustix::io::Errno;
 use zeroize::Zeroizing;
 
+use crate::Number;
+
 /// The interface version of requests, which every kernel since Linux 2.6 understands.
 const VERSION: [u32; 3] = [4, 0, 0];
 
 /// The longest device name in bytes, without the final 0.
 const NAME_LEN: usize = 127;
 
-/// The size of the buffer for lists, in bytes: enough for all devices of a large machine.
+/// The size of the buffer for lists and tables, in bytes: enough for all devices of a large machine.
 const ROOM: usize = 256 << 10;
 
 /// The commands of the interface, by number.
@@ -32,11 +34,17 @@ pub enum Command {
     Status = 7,
     /// Loads a table, which is not yet in use.
     Load = 9,
+    /// A device's targets: how each does or, with a flag, their table.
+    Table = 12,
     TargetVersion = 17,
 }
 
 /// Bits of [`Header::flags`].
 pub mod flag {
+    /// Asks for the table in use. With some targets, as crypt, that includes keys.
+    pub const TABLE: u32 = 1 << 4;
+    /// The answer did not fit, and a part of it is missing.
+    pub const CUT_SHORT: u32 = 1 << 8;
     /// Makes the kernel wipe its copy of the request.
     pub const SECURE_DATA: u32 = 1 << 15;
     /// Delays the removal of a device until nobody has it open.
@@ -78,6 +86,13 @@ impl Header {
         header
     }
 
+    /// A request for the device of this number.
+    pub fn for_number(number: Number) -> Header {
+        let mut header = Header::for_device("");
+        header.dev = rustix::fs::makedev(number.major, number.minor);
+        header
+    }
+
     /// Sets the device's UUID to its name.
     pub fn with_uuid(mut self) -> Header {
         self.uuid[..self.name.len()].copy_from_slice(&self.name);
@@ -98,7 +113,7 @@ pub fn request(
     payload: &[u8],
 ) -> Result<Answer, Errno> {
     let room = match command {
-        Command::List => ROOM,
+        Command::List | Command::Table => ROOM,
         _ => HEADER_LEN + payload.len().max(512),
     };
     let mut words = Zeroizing::new(vec![0_u64; room.div_ceil(8)]);
