@@ -65,17 +65,20 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
     if output.is_none() && options.format == Format::Raw && !options.force {
         refuse_a_terminal()?;
     }
-    let sink = match output {
-        Some(path) => Sink::new(
-            output_file::open(path, options.format, &options.consent)?,
-            path.display().to_string(),
-        ),
-        None => Sink::new(
-            output_file::standard_output(&options.consent)?,
-            "standard output".to_owned(),
-        ),
+    let Some(path) = output else {
+        let file = output_file::standard_output(&options.consent)?;
+        return transfer(
+            &options,
+            &source,
+            Sink::new(file, "standard output".to_owned()),
+        );
     };
-    transfer(&options, &source, sink)
+    let (file, _other_paths) = output_file::open(path, options.format, &options.consent)?;
+    transfer(
+        &options,
+        &source,
+        Sink::new(file, path.display().to_string()),
+    )
 }
 
 /// Copies `source` to `sink`, with progress if the user asked for it.

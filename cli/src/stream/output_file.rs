@@ -11,7 +11,7 @@ use std::path::Path;
 use std::slice;
 
 use squall_drives::confirm::{Consent, confirm};
-use squall_drives::io::{Access, Device, Direct};
+use squall_drives::io::{Access, Device, Direct, OtherPaths};
 use squall_drives::{Purpose, Target, guards, shown};
 use squall_tools::failure::{at, opening};
 use squall_tools::{Failure, output};
@@ -24,8 +24,11 @@ const PURPOSE: Purpose = Purpose {
     instead: |path| format!("name a drive other than {}", shown(path)),
 };
 
+/// An open output; of a drive also its other paths, which nobody may use meanwhile.
+type Opened = (File, Option<OtherPaths>);
+
 /// Opens `path` as a shell does for `>`, but only the owner can read a new text file: it may be a key.
-pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Failure> {
+pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<Opened, Failure> {
     if fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device()) {
         return open_drive(path, consent).map_err(as_usage_error);
     }
@@ -42,7 +45,7 @@ pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Fail
     if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
         file.set_len(0).map_err(at(path))?;
     }
-    Ok(file)
+    Ok((file, None))
 }
 
 /// Fails if an endless stream would go to a regular file: it would fill the disk in seconds. The file is standard output if
@@ -84,7 +87,7 @@ pub fn standard_output(consent: &Consent) -> Result<File, Failure> {
 }
 
 /// Opens the drive at `path` exclusively, if it may be overwritten and the user confirms it.
-fn open_drive(path: &Path, consent: &Consent) -> Result<File, Failure> {
+fn open_drive(path: &Path, consent: &Consent) -> Result<Opened, Failure> {
     let target = Target::find(path)?;
     let targets = slice::from_ref(&target);
     guards::check(targets, &PURPOSE)?;
@@ -94,7 +97,7 @@ fn open_drive(path: &Path, consent: &Consent) -> Result<File, Failure> {
     guards::check_claimed(targets, &PURPOSE)?;
     let mut file = device.file().try_clone().map_err(at(path))?;
     file.rewind().map_err(at(path))?;
-    Ok(file)
+    Ok((file, Some(device.into_other_paths())))
 }
 
 /// Fails if the user consented to a drive and the output is none: the name may be that of a removed

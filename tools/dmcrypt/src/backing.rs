@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 use squall_drives::confirm::{Consent, confirm};
-use squall_drives::io::{Access, Buffer, Device, Direct, forget_partitions, hold};
+use squall_drives::io::{Access, Buffer, Device, Direct, OtherPaths, forget_partitions, hold};
 use squall_drives::{Kind, Number, Purpose, Target, guards, shown};
 use squall_tools::Failure;
 use squall_tools::failure::at;
@@ -41,6 +41,8 @@ pub struct Backing {
     /// The device, open for direct transfers.
     file: Arc<File>,
     claim: Option<Mapped>,
+    /// The device's other paths, which nobody may use meanwhile.
+    other_paths: Option<OtherPaths>,
 }
 
 impl Backing {
@@ -62,14 +64,15 @@ impl Backing {
         // because the prompt took time. The device mapper can claim the device only once it is closed.
         let device = Device::open(&target, Access::Write, Direct::Auto)?;
         guards::check_claimed(alone, &PURPOSE)?;
-        drop(device);
+        let other_paths = device.into_other_paths();
         let about = model::Backing {
             kind: BackingKind::Device,
             name: shown(path),
             bytes,
             sector: target.identity.sector,
         };
-        let backing = Backing::claim_and_describe(control, &target.identity.path, about)?;
+        let mut backing = Backing::claim_and_describe(control, &target.identity.path, about)?;
+        backing.other_paths = Some(other_paths);
         target.confirm(&backing.file)?;
         check_no_other_holders(&target)?;
         Ok(backing)
@@ -102,6 +105,7 @@ impl Backing {
             number,
             file: Arc::new(file),
             claim: Some(Mapped::start(control, "claim", &whole)?),
+            other_paths: None,
         })
     }
 
@@ -180,6 +184,9 @@ impl Drop for Backing {
         if self.about.kind == BackingKind::Device {
             drop(self.claim.take());
             forget_partitions(&self.file);
+            if let Some(other_paths) = &self.other_paths {
+                other_paths.forget_partitions();
+            }
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Refuses targets that are in use, and disks of the running system.
 //!
-//! Devices above and below a target count too: a loop device on a mounted device is refused as that
-//! device is. Loop devices are opened for this, to query them, and a target whose use is not visible is opened
-//! exclusively for a moment: mounts in other namespaces, and journals of file systems on other devices, leave no
-//! other trace.
+//! What is asked about is the medium. Devices above and below a target count too: a loop device on a mounted device is
+//! refused as that device is. So do other paths to its medium, and devices that cannot be told apart from it. Loop
+//! devices are opened for this, to query them, and a target whose use is not visible is opened exclusively for a moment,
+//! by each path: mounts in other namespaces, and journals of file systems on other devices, leave no other trace.
 
+mod copies;
 mod loops;
+mod mapped;
 mod mounts;
 mod stack;
 
@@ -18,15 +20,17 @@ use loops::LoopDevice;
 use mounts::{Mount, Swap};
 use rustix::fs::{Access, AtFlags, CWD};
 use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tools::failure::{at, cause};
 use squall_tools::retry::retry;
-use stack::{family, relative_name};
+use stack::{family, family_by, parts, relative_name, share_bytes};
 
 use crate::io::{CLAIM_TIMEOUT, claimed_by_others};
 use crate::target::device::Device;
+use crate::target::medium::{self, Media};
 use crate::target::{Inode, Place};
 use crate::{Kind, Purpose, Target, shown};
 
+pub use copies::older_copies;
 pub use stack::holders;
 
 /// How long a listing waits for processes that only look at drives, as [`uses`] does, and hold each for a moment.
@@ -80,10 +84,10 @@ fn uses_after(
     let unused = targets.iter().zip(&mut uses);
     let unused = unused.filter(|(_, uses)| uses.is_empty());
     let claimed: Vec<_> = unused
-        .filter(|(target, _)| claimed_by_others(target).is_some())
+        .filter(|(target, _)| claimed_on_medium(target).is_some())
         .collect();
     let look_again = || {
-        let claims = claimed.iter().map(|(target, _)| claimed_by_others(target));
+        let claims = claimed.iter().map(|(target, _)| claimed_on_medium(target));
         let claims: Vec<_> = claims.collect();
         match claims.iter().any(Option::is_some) {
             true => Err(claims),
@@ -95,6 +99,33 @@ fn uses_after(
         uses.extend(claim);
     }
     Ok(uses)
+}
+
+/// Why `target`, or a device that cannot be told apart from it, cannot be opened exclusively; `None` if it can.
+fn claimed_on_medium(target: &Target) -> Option<String> {
+    let claims = |other: &Device, _: &Device| {
+        let claim = crate::io::claimed(other);
+        Ok(claim.map(|claim| format!("{}: {claim}", other.name())))
+    };
+    let find = |device| {
+        let machine = Machine::inspect()?;
+        let chain = stack::chain(device, &machine.loops);
+        let found = chain.and_then(|chain| machine.uses_if_same(&chain, claims));
+        found.map_err(at(&target.identity.path))
+    };
+    claimed_by_others(target).or_else(|| match find(target.device()?) {
+        Ok(reasons) => reasons.into_iter().next(),
+        Err(failure) => Some(failure.into_text()),
+    })
+}
+
+/// The paths in /dev of the devices that lead to the bytes of `target` by other paths to its medium.
+pub fn other_devices(target: &Target) -> Result<Vec<PathBuf>, Failure> {
+    let found = other_paths(target).map_err(|why| {
+        let name = shown(&target.identity.path);
+        Failure::Runtime(format!("{name}: {why}"))
+    })?;
+    Ok(found.iter().map(Device::path).collect())
 }
 
 /// Like [`uses`], without the claims of others, which the kernel does not show.
@@ -111,8 +142,21 @@ pub fn claim(target: &Target) -> Option<String> {
     let device = target.device()?;
     let machine = Machine::inspect().ok()?;
     let chain = stack::chain(device, &machine.loops).ok()?;
-    let uses = machine.uses_of(device, &family(device).ok()?, &chain);
+    let uses = machine.uses_of(device, &family(device, &machine.media).ok()?, &chain);
     uses.ok()?.into_iter().next()
+}
+
+/// The devices that lead to the bytes of `target` by other paths. Whoever opens `target` exclusively must open them, too.
+pub(crate) fn other_paths(target: &Target) -> Result<Vec<Device>, String> {
+    let Some(device) = target.device() else {
+        return Ok(Vec::new());
+    };
+    let loops = loops::all().map_err(Failure::into_text)?;
+    let found = Media::all().and_then(|media| {
+        let chain = stack::chain(device, &loops)?;
+        stack::other_paths(&chain, &media)
+    });
+    found.map_err(|error| format!("its other paths: {}", cause(&error)))
 }
 
 /// Fails if the regular file `name`, which `about` describes, is swap or attached to a loop device.
@@ -141,6 +185,7 @@ struct Machine {
     mounts: Vec<Mount>,
     swap: Swap,
     loops: Vec<LoopDevice>,
+    media: Media,
 }
 
 impl Machine {
@@ -149,6 +194,7 @@ impl Machine {
             mounts: mounts::all()?,
             swap: mounts::swap()?,
             loops: loops::all()?,
+            media: Media::all().map_err(at(Path::new("/sys/block")))?,
         })
     }
 
@@ -181,10 +227,18 @@ impl Machine {
             };
             reasons.push(format!("{part}: {} is on it", shown(point)));
         }
-        let family = family(device)?;
+        let by_other_paths = chain.iter().flat_map(|it| self.media.other_paths(it));
+        if let Some(point) = self.system_on(&by_other_paths.collect::<Vec<_>>())? {
+            reasons.push(format!(
+                "is another path to a disk of the running system: {} is on it",
+                shown(point)
+            ));
+        }
+        let family = family(device, &self.media)?;
         reasons.extend(self.uses_of(device, &family, &chain)?);
         reasons.extend(self.lower_uses(&chain, family)?);
         reasons.extend(self.uses_of_files(&chain));
+        reasons.extend(self.uses_if_same(&chain, |other, part| self.use_of_disk(other, part))?);
         if device.value("ro") == Some(1) {
             reasons.push("is read-only".into());
         }
@@ -208,7 +262,7 @@ impl Machine {
         for member in family {
             let name = match member == device {
                 true => String::new(),
-                false => format!("its {} ", relative_name(member)),
+                false => format!("its {} ", relative_name(member, device)),
             };
             reasons.extend(self.uses(member, &name, chain)?);
         }
@@ -225,7 +279,7 @@ impl Machine {
                 .any(|part| part != lower && part.disk() == *lower);
             let members = match is_in_part {
                 true => vec![lower.clone()],
-                false => family(lower)?,
+                false => family(lower, &self.media)?,
             };
             for member in members.into_iter().filter(|it| !chain[..1].contains(it)) {
                 if !seen.contains(&member) {
@@ -236,6 +290,42 @@ impl Machine {
             }
         }
         Ok(reasons)
+    }
+
+    /// How devices are used that cannot be told apart from those that `chain` stands on. `use_of` tells it of the whole
+    /// device that it is given, as far as it concerns what that would share with the other one.
+    fn uses_if_same(
+        &self,
+        chain: &[Device],
+        use_of: impl Fn(&Device, &Device) -> io::Result<Option<String>>,
+    ) -> io::Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        for part in parts(chain) {
+            let disk = part.disk();
+            let others = self.media.perhaps_other_paths(&disk).into_iter();
+            for (other, why) in others.filter(|(other, _)| !chain.contains(other)) {
+                let found = use_of(&other, part)?;
+                // Only then are both read.
+                let found = found.filter(|_| !medium::are_contents_different(&disk, &other));
+                reasons.extend(found.map(|found| {
+                    let name = other.name();
+                    format!("cannot be told apart from {name}, because {why}; {found}")
+                }));
+            }
+        }
+        Ok(reasons)
+    }
+
+    /// How the whole device `disk` is used, as far as it concerns what it would share with `part`.
+    fn use_of_disk(&self, disk: &Device, part: &Device) -> io::Result<Option<String>> {
+        if let Some(point) = self.system_on(std::slice::from_ref(disk))? {
+            return Ok(Some(format!("{} is on {}", shown(point), disk.name())));
+        }
+        let mut uses = Vec::new();
+        for member in family_by(disk, part)? {
+            uses.extend(self.uses(&member, &format!("{} ", member.name()), &[])?);
+        }
+        Ok(uses.into_iter().next())
     }
 
     /// How others use the files behind loop devices of `chain`.
@@ -281,7 +371,11 @@ impl Machine {
 
     /// A holder's name and what it is used for.
     fn holder(&self, holder: &Device) -> String {
-        let name = holder.full_name();
+        let is_snapshot = mapped::kinds(holder).iter().any(|kind| kind == "snapshot");
+        let name = match is_snapshot {
+            true => format!("{}, a snapshot", holder.full_name()),
+            false => holder.full_name(),
+        };
         match self.mount_points(holder) {
             Some(points) => format!("{name}, mounted at {points}"),
             None if self.swap.devices.contains(&holder.number) => format!("{name}, used as swap"),
@@ -371,13 +465,13 @@ fn relation(other: &Target, target: &Target) -> Option<&'static str> {
     }
     let (one, two) = (other.device()?, target.device()?);
     let is_part = |part: &Target| part.identity.kind == Kind::Partition;
+    let is_on_other_path =
+        || share_bytes(one, two) && medium::are_two_paths(&one.disk(), &two.disk());
     match () {
         () if one.number == two.number => Some("the same device as"),
         () if is_part(target) && two.disk() == *one => Some("a partition of"),
         () if is_part(other) && one.disk() == *two => Some("the disk of"),
-        () if other.identity.is_same_drive(&target.identity) => {
-            Some("another path to the same drive as")
-        }
+        () if is_on_other_path() => Some("another path to the same drive as"),
         () => None,
     }
 }

@@ -30,6 +30,11 @@ pub struct Identity {
     pub number: String,
     /// Whether the drive is flash; `None` if the kernel does not know, or the target is not a drive.
     pub flash: Option<bool>,
+    /// What holds the bytes.
+    // Older journals do not say it.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(!default))]
+    pub storage: Storage,
 }
 
 impl Identity {
@@ -42,7 +47,7 @@ impl Identity {
     /// Whether both are certainly the same drive: worldwide identifier, serial number and size are equal.
     pub fn is_same_drive(&self, other: &Identity) -> bool {
         let are_disks = self.kind == Kind::Disk && other.kind == Kind::Disk;
-        let is_equal = self.serial == other.serial && self.size == other.size;
+        let is_equal = self.lasting_serial() == other.lasting_serial() && self.size == other.size;
         are_disks && is_equal && self.wwid.is_some() && self.wwid == other.wwid
     }
 
@@ -86,8 +91,10 @@ impl Likeness {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A whole drive, or what the kernel shows as one.
+    /// A whole drive, or what a controller, a host or another machine shows as one.
     Disk,
+    /// A whole device that a driver of the kernel makes of something else: RAID, memory, a network, a program.
+    Virtual,
     Partition,
     Loop,
     /// A mapped device (dm).
@@ -99,10 +106,93 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Disk => "drive",
+            Kind::Virtual => "virtual device",
             Kind::Partition => "partition",
             Kind::Loop => "loop device",
             Kind::Mapped => "mapped device",
             Kind::File => "file",
+        }
+    }
+}
+
+/// What holds a target's bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// A medium in or at this machine, as far as the kernel shows.
+    Medium,
+    /// Several drives, by md or a RAID controller.
+    Array,
+    /// Other devices, or a file: of a mapped device, a loop device, bcache.
+    Layers,
+    /// A file system.
+    FileSystem,
+    /// This machine's memory.
+    Memory,
+    /// Another machine.
+    Network,
+    /// The host of this virtual machine.
+    Host,
+    /// A program.
+    Program,
+    /// It is not known.
+    #[default]
+    Unknown,
+}
+
+impl Storage {
+    /// What holds the bytes, for a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Storage::Medium => "a drive",
+            Storage::Array => "an array of drives",
+            Storage::Layers => "other devices or a file",
+            Storage::FileSystem => "a file system",
+            Storage::Memory => "this machine's memory",
+            Storage::Network => "another machine",
+            Storage::Host => "the host of this virtual machine",
+            Storage::Program => "a program",
+            Storage::Unknown => "something that squall does not know",
+        }
+    }
+
+    /// Where older copies may be that overwriting does not reach, if that is not a drive.
+    pub fn out_of_reach(self) -> &'static str {
+        match self {
+            Storage::Medium => "",
+            Storage::Array => {
+                "This is an array of drives, not a drive. Drives that have left it keep what they held, and its own \
+                 records on its members (superblocks, bitmaps, journals) were not overwritten, nor what lies beside \
+                 it there. Wipe each drive by itself."
+            }
+            Storage::Layers => {
+                "This device lies on others, which may move data between them, keep older copies or have spare \
+                 cells: what holds for them holds for it."
+            }
+            Storage::FileSystem => {
+                "The file's bytes were overwritten where the filesystem keeps them. A filesystem that writes \
+                 elsewhere (btrfs, ZFS, bcachefs, some of XFS), a journal of data, a snapshot or a backup may hold \
+                 older copies; so may the spare cells of flash."
+            }
+            Storage::Memory => {
+                "This device is in the machine's memory, and ends with the machine at the latest. What was written \
+                 out from there to swap or to a backing device was not overwritten."
+            }
+            Storage::Network => {
+                "Another machine holds these bytes, on drives that this one does not see. Snapshots, replicas, \
+                 caches and freed blocks there may hold older copies."
+            }
+            Storage::Host => {
+                "The host of this virtual machine holds these bytes, in a file or on drives that this machine does \
+                 not see. Snapshots, replicas, backups and freed blocks there may hold older copies."
+            }
+            Storage::Program => {
+                "A program holds these bytes, where this machine's kernel does not see. It may keep older copies."
+            }
+            Storage::Unknown => {
+                "squall does not know what holds the bytes of this device, nor whether older copies are kept there."
+            }
         }
     }
 }

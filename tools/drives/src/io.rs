@@ -3,6 +3,7 @@
 
 mod claim;
 mod device;
+mod other_paths;
 mod queue;
 mod ring;
 mod transfer;
@@ -10,5 +11,7 @@ mod transfer;
 pub(crate) use claim::CLAIM_TIMEOUT;
 pub use claim::{forget_partitions, hold};
 pub use device::{Access, Device, Direct, claimed_by_others};
+pub use other_paths::OtherPaths;
+pub(crate) use other_paths::claimed;
 pub use queue::{Queue, QueueKind};
 pub use transfer::{Buffer, Direction, Finished, Transfer};

@@ -9,7 +9,7 @@ use squall_tools::text::in_a_line;
 use squall_tools::{Failure, output, units};
 
 use crate::erase::{self, EraseChoice};
-use crate::{Hidden, Kind, Purpose, Target, guards, shown};
+use crate::{Hidden, Kind, Purpose, Storage, Target, guards, shown};
 
 /// Shown in place of a value that is missing.
 pub const NONE: &str = "–";
@@ -32,8 +32,9 @@ pub struct DrivesArguments {
 
     /// Print a JSON array; unknown values are null
     ///
-    /// Keys of a drive: path, name (below /dev/disk/by-id), kind, size (bytes), model, serial, bus, flash,
-    /// celsius, uses (why it cannot be wiped), hidden (bytes behind hpa and dco), erase. New keys may be added.
+    /// Keys of a drive: path, name (below /dev/disk/by-id), kind, storage (what holds its bytes), size (bytes), model,
+    /// serial, bus, flash, celsius, other_paths (to the same drive), uses (why it cannot be wiped), hidden (bytes behind
+    /// hpa and dco), erase. New keys may be added.
     #[arg(long)]
     pub json: bool,
 }
@@ -46,6 +47,8 @@ struct Entry {
     /// A name below /dev/disk/by-id that always means this drive.
     name: Option<PathBuf>,
     kind: Kind,
+    /// What holds its bytes.
+    storage: Storage,
     /// Length in bytes.
     size: u64,
     model: Option<String>,
@@ -56,6 +59,8 @@ struct Entry {
     flash: Option<bool>,
     /// Degrees Celsius; null if the kernel has no sensor for it.
     celsius: Option<f64>,
+    /// The paths in /dev of other devices that lead to the same drive.
+    other_paths: Vec<PathBuf>,
     /// Why `squall wipe` would refuse it; empty if it would not.
     uses: Vec<String>,
     /// What it hides from its host; null if it is no ATA drive, or cannot be asked.
@@ -71,30 +76,33 @@ pub fn list(options: &DrivesArguments, purpose: &Purpose) -> Result<(), Failure>
         false => Target::drives()?,
     };
     let uses = guards::uses(&targets, purpose)?;
-    let entries: Vec<_> = targets.into_iter().zip(uses).map(entry).collect();
+    let entries = targets.into_iter().zip(uses).map(entry);
+    let entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
     if options.json {
         return output::print(&(serde_json::to_string_pretty(&entries).expect("text keys") + "\n"));
     }
     output::print(&table(&entries, options.all, output::width()))
 }
 
-fn entry((target, uses): (Target, Vec<String>)) -> Entry {
+fn entry((target, uses): (Target, Vec<String>)) -> Result<Entry, Failure> {
     let erase = erase::ask(&target, std::slice::from_ref(&target));
     let erase = erase.and_then(|erase| erase.known(EraseChoice::Auto).ok());
-    Entry {
+    Ok(Entry {
         name: target.stable_name(),
+        other_paths: guards::other_devices(&target)?,
         bus: target.bus(),
         celsius: target.temperature(),
         hidden: target.hidden(),
         erase: erase.map(|means| means.name().to_owned()),
         path: target.identity.path,
         kind: target.identity.kind,
+        storage: target.identity.storage,
         size: target.identity.size,
         model: target.identity.model,
         serial: target.identity.serial,
         flash: target.identity.flash,
         uses,
-    }
+    })
 }
 
 fn table(entries: &[Entry], are_all: bool, width: Option<usize>) -> String {
@@ -153,7 +161,7 @@ fn row(entry: &Entry) -> [String; 8] {
     ]
 }
 
-/// Why it cannot be wiped, or that it can; what it hides, and how it can erase itself.
+/// Why it cannot be wiped, or that it can; its other paths, what it hides, and how it can erase itself.
 fn state(entry: &Entry) -> String {
     let use_of_it = match &entry.uses[..] {
         [reason, ..] => in_a_line(reason),
@@ -163,7 +171,9 @@ fn state(entry: &Entry) -> String {
     let hidden = hidden.map(|hidden| format!("hides {hidden}"));
     let erase = entry.erase.as_ref().filter(|_| entry.uses.is_empty());
     let erase = erase.map(|erase| format!("erases itself by {erase}"));
-    let all = [Some(use_of_it), hidden, erase];
+    let others: Vec<String> = entry.other_paths.iter().map(|path| shown(path)).collect();
+    let others = (!others.is_empty()).then(|| format!("the same drive as {}", others.join(", ")));
+    let all = [Some(use_of_it), others, hidden, erase];
     all.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

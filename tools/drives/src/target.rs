@@ -2,7 +2,8 @@
 //! kernel knows about it.
 
 pub(crate) mod device;
-mod drive;
+pub(crate) mod drive;
+pub(crate) mod medium;
 
 use std::fmt;
 use std::fs::{self, File, Metadata};
@@ -15,7 +16,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom, StatxFlags};
 use squall_tools::failure::{at, cause};
 use squall_tools::{Failure, named_file};
 
-use crate::{Hidden, Identity, Kind, hidden, standby};
+use crate::{Hidden, Identity, Kind, Storage, hidden, standby};
 
 /// Directories of /dev/disk whose names belong to one drive. The other directories name a slot,
 /// which another drive may be in, or contents, which a copy has too.
@@ -104,6 +105,7 @@ impl Target {
             wwid: drive::wwid(&device),
             number: number.to_string(),
             flash: drive::is_flash(&device),
+            storage: drive::storage(&device),
         };
         let attachment = device.attachment();
         Ok(Target {
@@ -126,6 +128,7 @@ impl Target {
             wwid: None,
             number: inode.to_string(),
             flash: None,
+            storage: Storage::FileSystem,
         };
         Target {
             identity,
@@ -152,10 +155,10 @@ impl Target {
         Ok(found)
     }
 
-    /// The whole drives that are on a bus.
+    /// The whole devices that are on a bus.
     pub fn drives() -> Result<Vec<Target>, Failure> {
         let mut drives = Target::all()?;
-        drives.retain(|target| target.identity.kind == Kind::Disk && target.bus().is_some());
+        drives.retain(|target| target.identity.kind != Kind::Partition && target.bus().is_some());
         Ok(drives)
     }
 
@@ -231,10 +234,10 @@ impl Target {
         standby::standby(&file, drive::takes_ata_commands(device))
     }
 
-    /// Whether `other` is the same drive, or a partition of it.
+    /// Whether `other` is the same drive, or a partition of it, by whatever path, or cannot be told apart from it.
     pub fn is_same_drive_as(&self, other: &Target) -> bool {
         match (self.device(), other.device()) {
-            (Some(one), Some(two)) => one.disk() == two.disk(),
+            (Some(one), Some(two)) => medium::is_same(&one.disk(), &two.disk()),
             _ => false,
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use squall_drives::guards::{check_claimed, holders};
-use squall_drives::{Kind, Number, Target};
+use squall_drives::Number;
 use squall_testing::loops::{Lab, Loop, Part};
 use squall_testing::needs::{LOOP_DEVICES, MKFS_BTRFS, MOUNTS};
 use squall_testing::refuse::{Refusal, refusing};
@@ -29,7 +29,6 @@ pub const TESTS: &[Test] = tests![
     an_extended_partition: [LOOP_DEVICES],
     targets_named_twice,
     devices_named_twice: [LOOP_DEVICES],
-    two_paths_to_a_drive: [LOOP_DEVICES],
     what_a_loop_device_stands_on: [LOOP_DEVICES],
     names_count_where_the_kernel_cannot_be_asked: [LOOP_DEVICES],
     a_file_whose_name_is_another_files: [LOOP_DEVICES],
@@ -183,21 +182,6 @@ fn devices_named_twice() {
     ] {
         all_refused(&targets, &[words]);
     }
-}
-
-fn two_paths_to_a_drive() {
-    let lab = Lab::new();
-    let devices = [lab.device(MIB), lab.device(MIB)];
-    let mut paths = devices.each_ref().map(|device| find(&device.path));
-    all_allowed(&paths);
-    for Target { identity, .. } in &mut paths {
-        identity.kind = Kind::Disk;
-        identity.serial = Some("WD-WX12A3456789".into());
-        identity.wwid = Some("naa.50014ee2b5d0a1f3".into());
-    }
-    all_refused(&paths, &["another path to the same drive as /dev/loop"]);
-    paths[1].identity.wwid = Some("naa.50014ee2b5d0a1f4".into());
-    all_allowed(&paths);
 }
 
 fn what_a_loop_device_stands_on() {

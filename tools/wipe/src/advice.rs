@@ -78,7 +78,7 @@ impl Advice {
                 format!("squall wipe --purge=discard {}", identity.path.display()),
                 "erases the blocks in use of this partition alone, then overwrites",
             )],
-            (None, Kind::Loop | Kind::Mapped | Kind::File) => Vec::new(),
+            (None, Kind::Virtual | Kind::Loop | Kind::Mapped | Kind::File) => Vec::new(),
         };
         let scope = match identity.kind {
             Kind::Disk => "Only the drive itself can erase them",

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use squall_drives::erase::{EraseChoice, SupportedErases};
-use squall_drives::{Hidden, Identity, Kind, Target};
+use squall_drives::{Hidden, Identity, Kind, Storage, Target, guards};
 use squall_tools::columns::hanging;
 use squall_tools::{Failure, text, units};
 
@@ -47,6 +47,7 @@ impl TargetPlan<'_> {
             purge: self.purge.is_some(),
             means: means.collect(),
             hidden: self.targets.iter().map(Target::hidden).collect(),
+            copies: self.targets.iter().map(guards::older_copies).collect(),
         };
         Line::new(Timestamp::now(), event).text()
     }
@@ -74,7 +75,7 @@ impl TargetPlan<'_> {
         for (target, erase) in self.with_erases() {
             block(&mut text, &target.identity);
             let erase = erase.map(|way| way.unwrap_or_else(|why| why));
-            beyond(&mut text, target.hidden(), erase);
+            beyond(&mut text, target, erase);
         }
         text
     }
@@ -84,7 +85,7 @@ impl TargetPlan<'_> {
         let mut text = String::new();
         for (target, erase) in self.with_erases() {
             let mut lines = String::new();
-            beyond(&mut lines, target.hidden(), erase.and_then(Result::ok));
+            beyond(&mut lines, target, erase.and_then(Result::ok));
             if !lines.is_empty() {
                 add(&mut text, &target.identity.path.display().to_string());
                 text += &lines;
@@ -118,14 +119,21 @@ impl TargetPlan<'_> {
     }
 }
 
-/// What a drive hides, and its erase: what overwriting does not reach, and what may.
-fn beyond(text: &mut String, hidden: Option<Hidden>, erase: Option<String>) {
-    if let Some(hidden) = hidden.and_then(Hidden::text) {
-        let line = format!("  hidden    {hidden}: overwriting does not reach it");
-        add(text, &line);
+/// What a drive hides, what keeps older copies, and its erase: what overwriting does not reach, and what may.
+fn beyond(text: &mut String, target: &Target, erase: Option<String>) {
+    hides(text, target.hidden());
+    for copy in guards::older_copies(target) {
+        add(text, &format!("  copies    {copy}"));
     }
     if let Some(erase) = erase {
         add(text, &format!("  erase     {erase}"));
+    }
+}
+
+fn hides(text: &mut String, hidden: Option<Hidden>) {
+    if let Some(hidden) = hidden.and_then(Hidden::text) {
+        let line = format!("  hidden    {hidden}: overwriting does not reach it");
+        add(text, &line);
     }
 }
 
@@ -148,8 +156,12 @@ fn block(text: &mut String, identity: &Identity) {
         (Kind::Disk, Some(false)) => ", magnetic",
         _ => "",
     };
+    let held = match (identity.kind, identity.storage) {
+        (Kind::Disk, Storage::Medium) | (Kind::File, _) => String::new(),
+        (_, storage) => format!(", held by {}", storage.words()),
+    };
     let (kind, sector) = (identity.kind.name(), identity.sector);
-    let line = format!("  kind      {kind}{medium}, {sector} byte sectors");
+    let line = format!("  kind      {kind}{medium}{held}, {sector} byte sectors");
     add(text, &line);
 }
 
@@ -241,7 +253,7 @@ mod tests {
             hpa: 1_000_000,
             dco: None,
         };
-        beyond(&mut text, Some(hidden), None);
+        hides(&mut text, Some(hidden));
         assert!(text.starts_with("  hidden    1.00 MB (HPA): "), "{text}");
     }
 

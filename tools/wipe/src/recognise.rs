@@ -39,6 +39,7 @@ fn find_in_place(record: &Identity) -> Result<Target, Failure> {
 fn find_drive(record: &Identity, serial: &str) -> Result<Target, Failure> {
     let mut found = Target::all()?;
     found.retain(|target| is_same_drive(record, &target.identity));
+    keep_one_path(&mut found, record);
     let size = record.size;
     let drive = format!("a drive with serial number {serial} and {size} bytes");
     let names = found.iter().map(|target| shown(&target.identity.path));
@@ -55,6 +56,19 @@ fn find_drive(record: &Identity, serial: &str) -> Result<Target, Failure> {
         ),
     };
     Err(Failure::Runtime(why))
+}
+
+/// If `found` are certainly paths to one drive, keeps one of them: the recorded one, or else the first.
+fn keep_one_path(found: &mut Vec<Target>, record: &Identity) {
+    let is_recorded = |target: &Target| target.identity.path == record.path;
+    let kept = found.iter().position(is_recorded).unwrap_or(0);
+    let Some(one) = found.get(kept).cloned() else {
+        return;
+    };
+    let is_it = |other: &Target| other.identity.is_same_drive(&one.identity);
+    if found.iter().all(is_it) {
+        *found = vec![one];
+    }
 }
 
 fn is_same_drive(record: &Identity, now: &Identity) -> bool {

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use squall_drives::io::QueueKind;
-use squall_drives::{Health, Hidden, Identity, Kind, Target};
+use squall_drives::{Health, Hidden, Identity, Kind, Target, guards};
 
 pub use outcome::{Level, Outcome};
 pub use squall_drives::erase::EraseMethod;
@@ -255,6 +255,9 @@ impl Drive {
             "it hides {hidden} from this machine, which is not overwritten: remove the area, for example with \
              `hdparm -N` or `hdparm --dco-restore`, and wipe the drive again"
         ));
+        }
+        for copy in guards::older_copies(target) {
+            drive.note(format!("not reached: {copy}"));
         }
         let path = &target.identity.path;
         if let Some(name) =

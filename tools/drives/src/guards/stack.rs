@@ -1,5 +1,5 @@
 //! Finds which devices stand on others: partitions, loop devices, and what sysfs calls holders
-//! (RAID, LVM, encryption, caches); and which devices of one disk share bytes.
+//! (RAID, LVM, encryption, caches); and which devices of one medium share bytes.
 
 use std::io;
 
@@ -7,7 +7,9 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 
 use super::loops::{self, LoopDevice};
+use super::mapped;
 use crate::target::device::{Device, Number, devices_in};
+use crate::target::medium::Media;
 use crate::{Target, shown};
 
 /// All devices that stand on `device`, directly or through others, but not through `chain`. They
@@ -19,9 +21,11 @@ pub(super) fn standing_on(
 ) -> io::Result<Vec<Device>> {
     closure(vec![device.clone()], |below| {
         let mut above = devices_in(&below.join("holders"))?;
-        // Each mapped device uses a part of its own of what it stands on.
-        if above.iter().any(|holder| chain.contains(holder)) {
-            above.clear();
+        let is_ours = |holder: &&Device| chain.contains(holder);
+        let ours: Vec<Device> = above.iter().filter(is_ours).cloned().collect();
+        // What stands beside ours may take another part of the device below.
+        if !ours.is_empty() {
+            above.retain(|holder| ours.iter().any(|it| mapped::share(it, holder, below)));
         }
         let on_it = loops
             .iter()
@@ -82,30 +86,81 @@ fn closure(
     Ok(found)
 }
 
-/// The devices whose use counts as use of `device`: itself, its partitions, its disk, and other
-/// partitions of that disk that it overlaps or, as an extended partition, leads to.
-pub(super) fn family(device: &Device) -> io::Result<Vec<Device>> {
+/// The devices whose use counts as use of `device`: itself, its partitions, its disk, other
+/// partitions of that disk that it overlaps or, as an extended partition, leads to; and all of these
+/// by other paths to its medium.
+pub(super) fn family(device: &Device, media: &Media) -> io::Result<Vec<Device>> {
     let disk = device.disk();
     let mut family = vec![device.clone()];
-    let mut others = disk.partitions()?;
-    if let Some(part) = Partition::from_device(device) {
-        others.retain(|other| {
-            Partition::from_device(other).is_some_and(|other| part.overlaps_or_leads_to(&other))
-        });
-        others.retain(|other| other != device);
-        family.push(disk);
+    for path in [vec![disk.clone()], media.other_paths(&disk)].concat() {
+        family.extend(family_by(&path, device)?);
     }
-    family.extend(others);
+    let mut seen = Vec::new();
+    family.retain(|member| {
+        let is_new = !seen.contains(member);
+        seen.push(member.clone());
+        is_new
+    });
     Ok(family)
 }
 
-/// The kind and name of a family member, for messages: `partition sda1`.
-pub(super) fn relative_name(member: &Device) -> String {
+/// The whole device `path`, if it leads to the medium of `device`, and those of its partitions that share bytes with
+/// `device`.
+pub(super) fn family_by(path: &Device, device: &Device) -> io::Result<Vec<Device>> {
+    let mut members = path.partitions()?;
+    members.retain(|member| share_bytes(device, member));
+    members.insert(0, path.clone());
+    Ok(members)
+}
+
+/// Whether overwriting `device` destroys something of `other`, if both are on one medium.
+pub(super) fn share_bytes(device: &Device, other: &Device) -> bool {
+    match [device, other].map(Partition::from_device) {
+        [Some(part), Some(other)] => part.overlaps_or_leads_to(&other),
+        _ => true,
+    }
+}
+
+/// The kind and name of a family member of `device`, for messages: `partition sda1`.
+pub(super) fn relative_name(member: &Device, device: &Device) -> String {
     let kind = match member.partition() {
+        _ if member.disk() != device.disk() => "other path",
         Some(_) => "partition",
         None => "disk",
     };
     format!("{kind} {}", member.name())
+}
+
+/// The devices of `chain` that do not only hold another one, as the disk of a partition does.
+pub(super) fn parts(chain: &[Device]) -> impl Iterator<Item = &Device> {
+    let is_disk_of_part = |device: &Device| {
+        let mut others = chain.iter().filter(move |other| *other != device);
+        others.any(|other| other.disk() == *device)
+    };
+    chain.iter().filter(move |device| !is_disk_of_part(device))
+}
+
+/// The devices by which others could use the bytes that `chain` stands on: those on other paths to their media.
+pub(super) fn other_paths(chain: &[Device], media: &Media) -> io::Result<Vec<Device>> {
+    let mut found = Vec::new();
+    for part in parts(chain) {
+        for path in media.other_paths(&part.disk()) {
+            if chain.contains(&path) {
+                continue;
+            }
+            let mut members = match part.partition() {
+                Some(_) => path.partitions()?,
+                None => Vec::new(),
+            };
+            match members.is_empty() {
+                // The kernel has read no partitions there.
+                true => members.push(path),
+                false => members.retain(|member| share_bytes(part, member)),
+            }
+            found.extend(members);
+        }
+    }
+    Ok(found)
 }
 
 /// The number and position of a partition. Lengths are in units of 512 bytes.
@@ -170,7 +225,7 @@ pub fn holders(target: &Target, is_ours: impl Fn(&str) -> bool) -> Result<Vec<St
 
 fn all_holders(device: &Device, loops: &[LoopDevice]) -> io::Result<Vec<Device>> {
     let mut found = Vec::new();
-    for member in family(device)? {
+    for member in family(device, &Media::all()?)? {
         found.extend(standing_on(&member, loops, &[])?);
     }
     found.sort();

@@ -124,11 +124,18 @@ fn errno(answer: libc::c_int) -> Result<(), Errno> {
 }
 
 /// Makes the kernel read the partition table again.
-pub fn reread_partitions(drive: impl AsFd) -> rustix::io::Result<()> {
+fn reread_partitions(drive: impl AsFd) -> rustix::io::Result<()> {
     /// BLKRRPART of linux/fs.h.
     const REREAD: Opcode = opcode::none(0x12, 95);
     // SAFETY: this request takes no argument.
     unsafe { ioctl(drive, NoArg::<REREAD>::new()) }
+}
+
+/// Makes the kernel read the partition table of `drive` again. Fails with [`Errno::BUSY`] if somebody keeps a partition
+/// open.
+pub fn reread_partitions_in_time(drive: &File) -> Result<(), Errno> {
+    let is_busy = |error: &Errno| *error == Errno::BUSY;
+    retry(CLAIM_TIMEOUT, is_busy, || reread_partitions(drive))
 }
 
 /// Makes the kernel drop the partitions of a drive whose table is gone.

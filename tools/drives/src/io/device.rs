@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice};
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 
 use super::claim;
+use super::other_paths::{OtherPaths, claimed_by_other_path};
 use super::queue::Queue;
 use super::transfer::{Buffer, Direction};
 use crate::target::length;
@@ -50,6 +50,8 @@ pub struct Device {
     is_block: bool,
     /// Whether [`Device::check_partitions`] has something to check.
     is_unread: bool,
+    /// The same medium by its other paths, so that nobody uses it by those.
+    other_paths: OtherPaths,
 }
 
 impl Device {
@@ -82,13 +84,19 @@ impl Device {
             }
         };
         target.confirm(&file)?;
+        let other_paths = OtherPaths::claim(target);
+        let other_paths = other_paths.map_err(|why| {
+            let why = guards::claim(target).unwrap_or(why);
+            refused(target, access, &why)
+        })?;
         if is_block && access == Access::Write {
             // A process that has a partition open could overwrite what we write. Devices that have
             // no partitions do not know this request.
-            match reread_partitions(&file) {
+            match claim::reread_partitions_in_time(&file) {
                 Err(Errno::BUSY) => return Err(at(Errno::BUSY)),
                 _ => target.confirm(&file)?,
             }
+            other_paths.reread_partitions().map_err(at)?;
         }
         claim::reserve(&file).map_err(at)?;
         if access != Access::Read {
@@ -114,15 +122,24 @@ impl Device {
             unit,
             is_block,
             is_unread: is_block && access == Access::WriteLater,
+            other_paths,
         })
     }
 
     /// Fails if the device was opened for writing later, and another process has a partition of it open.
     pub fn check_partitions(&self) -> io::Result<()> {
-        match self.is_unread.then(|| reread_partitions(&self.file)) {
-            Some(Err(Errno::BUSY)) => Err(Errno::BUSY.into()),
-            _ => Ok(()),
+        if !self.is_unread {
+            return Ok(());
         }
+        match claim::reread_partitions_in_time(&self.file) {
+            Err(Errno::BUSY) => Err(Errno::BUSY.into()),
+            _ => Ok(self.other_paths.reread_partitions()?),
+        }
+    }
+
+    /// Closes it, and keeps only the claims on the other paths to its medium.
+    pub fn into_other_paths(self) -> OtherPaths {
+        self.other_paths
     }
 
     /// The open file, for requests other than transfers.
@@ -205,18 +222,10 @@ impl Device {
     /// Makes the kernel forget the partitions, which have been overwritten.
     pub fn forget_partitions(&self) {
         if self.is_block {
-            claim::forget_partitions(self.file.as_fd());
+            claim::forget_partitions(&self.file);
+            self.other_paths.forget_partitions();
         }
     }
-}
-
-/// Makes the kernel read the partition table of `drive` again. Fails with [`Errno::BUSY`] if somebody keeps a partition
-/// open.
-fn reread_partitions(drive: &File) -> Result<(), Errno> {
-    let is_busy = |error: &Errno| *error == Errno::BUSY;
-    retry(claim::CLAIM_TIMEOUT, is_busy, || {
-        claim::reread_partitions(drive)
-    })
 }
 
 /// Opens `target` for transfers past the page cache; `None` if it does not support them.
@@ -239,7 +248,12 @@ fn open_direct(target: &Target, access: Access) -> Result<Option<File>, Errno> {
     }
 }
 
-fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<File, Errno> {
+pub(super) fn open(
+    path: &Path,
+    access: Access,
+    is_block: bool,
+    flags: OFlags,
+) -> Result<File, Errno> {
     let access = match access {
         Access::Write | Access::WriteLater => OFlags::RDWR,
         Access::Read => OFlags::RDONLY,
@@ -256,8 +270,8 @@ fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<Fi
     Ok(file.into())
 }
 
-/// Why `target` cannot be opened exclusively at this moment; `None` if it can. It is opened for reading only, and
-/// closed again.
+/// Why `target` cannot be opened exclusively at this moment, by one of the paths to its medium; `None` if it can. It is
+/// opened for reading only, and closed again.
 pub fn claimed_by_others(target: &Target) -> Option<String> {
     let is_block = target.identity.kind != Kind::File;
     let opened = open(
@@ -267,13 +281,21 @@ pub fn claimed_by_others(target: &Target) -> Option<String> {
         OFlags::empty(),
     );
     let claimed = opened.and_then(|file| claim::try_claim(&file, is_block));
-    claimed.err().map(|error| why(&error))
+    let own = claimed.err().map(|error| why(&error));
+    own.or_else(|| claimed_by_other_path(target))
 }
 
 /// The failure for a target that cannot be opened. Nothing has been written at that point.
 fn cannot_open(target: &Target, access: Access, error: &Errno) -> Failure {
     let claim = (*error == Errno::BUSY).then(|| guards::claim(target));
-    let why = claim.flatten().unwrap_or_else(|| why(error));
+    refused(
+        target,
+        access,
+        &claim.flatten().unwrap_or_else(|| why(error)),
+    )
+}
+
+fn refused(target: &Target, access: Access, why: &str) -> Failure {
     let end = match access {
         Access::Read => "",
         Access::Write | Access::WriteLater => "; nothing was written",
@@ -282,7 +304,7 @@ fn cannot_open(target: &Target, access: Access, error: &Errno) -> Failure {
 }
 
 /// Why a target cannot be opened, in words.
-fn why(error: &Errno) -> String {
+pub(super) fn why(error: &Errno) -> String {
     match *error {
         Errno::BUSY => "another process is using it".to_owned(),
         Errno::WOULDBLOCK => "another process has locked it".to_owned(),

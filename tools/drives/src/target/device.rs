@@ -118,6 +118,11 @@ impl Device {
         self.join(name).exists()
     }
 
+    /// Whether the directory `name` in its directory in sysfs has entries.
+    pub fn has_entries(&self, name: &str) -> bool {
+        fs::read_dir(self.join(name)).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
     /// Length in bytes.
     pub fn size(&self) -> u64 {
         const UNIT: u64 = 512;

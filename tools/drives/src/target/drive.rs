@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::device::{Device, text};
 use crate::identity::ATTACHMENT;
 use crate::printable::printable_bytes;
-use crate::{Kind, Target};
+use crate::{Kind, Storage, Target};
 
 impl Target {
     /// The temperature in degrees Celsius, from the sensor that the kernel shows with the drive.
@@ -33,20 +33,7 @@ impl Target {
     /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,
     /// SRP, NVMe over Fabrics.
     pub fn is_remote(&self) -> bool {
-        let Some(device) = self.device() else {
-            return false;
-        };
-        let drive = device.disk().join("device");
-        // A namespace's device is its controller, or with several paths a subsystem, which has controllers.
-        let mut controllers = vec![drive.clone()];
-        controllers.extend(entries(&drive, "nvme"));
-        let is_local = |transport: String| ["pcie", "apple-nvme"].contains(&transport.as_str());
-        let transports = controllers
-            .iter()
-            .filter_map(|controller| text(&controller.join("transport")));
-        let mut remote = transports.map(|transport| !is_local(transport));
-        let place = fs::canonicalize(&drive).unwrap_or_default();
-        remote.any(|is_remote| is_remote) || place.ancestors().any(is_of_network)
+        self.device().is_some_and(is_remote)
     }
 
     /// Whether it is a drive for CDs, DVDs and the like: SCSI's type 5, or what the kernel calls sr0.
@@ -73,12 +60,67 @@ pub(super) fn kind(device: &Device) -> Kind {
         _ if device.partition().is_some() => Kind::Partition,
         _ if device.has("dm") => Kind::Mapped,
         _ if device.name().starts_with("loop") => Kind::Loop,
+        _ if matches!(bus(device).as_deref(), None | Some("rbd")) => Kind::Virtual,
         _ => Kind::Disk,
     }
 }
 
+/// What holds the bytes of `device`. Only what is known to be a medium is one.
+pub(super) fn storage(device: &Device) -> Storage {
+    let disk = device.disk();
+    let name = disk.name();
+    let is_named = |start: &str| name.starts_with(start);
+    match bus(&disk).as_deref() {
+        _ if disk.has("dm") || disk.has("bcache") || is_named("loop") => Storage::Layers,
+        _ if disk.has("md") => Storage::Array,
+        None if ["zram", "ram", "nullb"].into_iter().any(is_named) => Storage::Memory,
+        None if ["nbd", "drbd"].into_iter().any(is_named) => Storage::Network,
+        None if is_named("ublk") => Storage::Program,
+        Some("rbd") => Storage::Network,
+        Some("virtio" | "xen") => Storage::Host,
+        Some("nvme" | "nvme-subsystem" | "scsi") if is_remote(&disk) => Storage::Network,
+        Some("nvme" | "nvme-subsystem" | "mmc" | "nd") => Storage::Medium,
+        Some("scsi") => scsi_storage(&disk),
+        _ => Storage::Unknown,
+    }
+}
+
+/// What holds the bytes of a SCSI drive of this machine: adapters of hypervisors and RAID controllers show drives that
+/// are none. A controller that passes a SATA drive on says so.
+fn scsi_storage(disk: &Device) -> Storage {
+    let place = fs::canonicalize(disk.join("device")).unwrap_or_default();
+    let is_virtio = place.ancestors().any(|it| is_directory(it, "virtio"));
+    let driver = place.ancestors().find_map(scsi_driver).unwrap_or_default();
+    let is_of = |drivers: &[&str]| drivers.iter().any(|name| driver.starts_with(name));
+    let is_volume = disk
+        .text("device/raid_level")
+        .is_some_and(|level| level != "N/A");
+    match disk.text("device/vendor").as_deref() {
+        _ if is_virtio || is_of(&["storvsc", "vmw_pvscsi", "xen", "ibmvscsi"]) => Storage::Host,
+        _ if is_volume => Storage::Array,
+        Some("ATA") => Storage::Medium,
+        _ if is_of(&["megaraid", "hpsa", "smartpqi", "aacraid", "arcmsr", "3w-"]) => Storage::Array,
+        _ => Storage::Medium,
+    }
+}
+
+/// Whether the drive of `device` is reached over a network or a fabric.
+fn is_remote(device: &Device) -> bool {
+    let drive = device.disk().join("device");
+    // A namespace's device is its controller, or with several paths a subsystem, which has controllers.
+    let mut controllers = vec![drive.clone()];
+    controllers.extend(entries(&drive, "nvme"));
+    let is_local = |transport: String| ["pcie", "apple-nvme"].contains(&transport.as_str());
+    let transports = controllers
+        .iter()
+        .filter_map(|controller| text(&controller.join("transport")));
+    let mut remote = transports.map(|transport| !is_local(transport));
+    let place = fs::canonicalize(&drive).unwrap_or_default();
+    remote.any(|is_remote| is_remote) || place.ancestors().any(is_of_network)
+}
+
 /// The maker's model name, with the vendor for SCSI; for a mapped device, its mapper's name.
-pub(super) fn model(device: &Device) -> Option<String> {
+pub(crate) fn model(device: &Device) -> Option<String> {
     let disk = device.disk();
     let first = |names: &[&str]| names.iter().find_map(|name| disk.text(name));
     let model = first(&["device/model", "device/name", "dm/name"])?;
@@ -94,7 +136,7 @@ pub(super) fn model(device: &Device) -> Option<String> {
 }
 
 /// The maker's serial number, or else the kernel's number for this attachment.
-pub(super) fn serial(device: &Device) -> Option<String> {
+pub(crate) fn serial(device: &Device) -> Option<String> {
     let disk = device.disk();
     let attachment = || {
         let number = device.attachment()?;
@@ -104,12 +146,18 @@ pub(super) fn serial(device: &Device) -> Option<String> {
     Some(with_part(device, serial))
 }
 
-pub(super) fn wwid(device: &Device) -> Option<String> {
+pub(crate) fn wwid(device: &Device) -> Option<String> {
     let disk = device.disk();
     let wwid = ["wwid", "device/wwid"]
         .iter()
         .find_map(|name| disk.text(name))?;
-    Some(with_part(device, wwid))
+    (!is_filler(&wwid)).then(|| with_part(device, wwid))
+}
+
+/// Whether a worldwide identifier, such as `eui.0000000000000000`, has no digit but 0: its maker has left it out.
+fn is_filler(wwid: &str) -> bool {
+    let (_, digits) = wwid.split_once('.').unwrap_or(("", wwid));
+    digits.bytes().all(|digit| b"0-".contains(&digit))
 }
 
 fn with_part(device: &Device, of_disk: String) -> String {
@@ -168,11 +216,7 @@ pub(super) fn bus_name(device: &Device) -> Option<String> {
     }
     // The kernel shows drives on these as SCSI's; the path through its devices tells.
     let place = fs::canonicalize(disk.join("device")).ok()?;
-    let is_below = |start: &str| {
-        place
-            .components()
-            .any(|part| part.as_os_str().to_string_lossy().starts_with(start))
-    };
+    let is_below = |start: &str| place.ancestors().any(|it| is_directory(it, start));
     let behind = [("usb", "usb"), ("ata", "sata"), ("virtio", "virtio")];
     let found = behind.into_iter().find(|(start, _)| is_below(start));
     Some(found.map_or(bus, |(_, name)| name.to_owned()))
@@ -181,12 +225,21 @@ pub(super) fn bus_name(device: &Device) -> Option<String> {
 /// Whether a directory on the path to a SCSI drive shows that it is reached over a network: a session of iSCSI, a remote
 /// port of Fibre Channel, or a host of SRP.
 fn is_of_network(directory: &Path) -> bool {
+    is_directory(directory, "session")
+        || is_directory(directory, "rport-")
+        || scsi_driver(directory).as_deref() == Some("ib_srp")
+}
+
+/// Whether the name of `directory` begins with `start`.
+fn is_directory(directory: &Path, start: &str) -> bool {
     let name = directory.file_name().unwrap_or_default();
-    let host = directory.join("scsi_host").join(name);
-    let name = name.to_string_lossy();
-    name.starts_with("session")
-        || name.starts_with("rport-")
-        || text(&host.join("proc_name")).as_deref() == Some("ib_srp")
+    name.to_string_lossy().starts_with(start)
+}
+
+/// The name of the driver of the SCSI host whose directory in sysfs this is, if it is one.
+fn scsi_driver(directory: &Path) -> Option<String> {
+    let host = directory.join("scsi_host").join(directory.file_name()?);
+    text(&host.join("proc_name"))
 }
 
 /// Whether a drive is behind an ATA bridge of the kernel's, or may be behind one on USB. Drives on USB that can be removed
@@ -238,6 +291,8 @@ fn entries(directory: &Path, start: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use squall_testing::loops::Lab;
 
     use super::*;
@@ -261,6 +316,114 @@ mod tests {
         ] {
             let place = sysfs.path(place);
             assert_eq!(place.ancestors().any(is_of_network), expected, "{place:?}");
+        }
+    }
+
+    /// A device in a directory like the kernel's, on `bus` if that has a name.
+    fn device(sysfs: &Lab, name: &str, bus: &str, files: &[(&str, &str)]) -> Device {
+        let place = sysfs.path(name);
+        if !bus.is_empty() {
+            let device = sysfs.path("host7").join(format!("{name}-device"));
+            let subsystem = sysfs.path("bus").join(bus);
+            for directory in [&device, &subsystem, &place] {
+                fs::create_dir_all(directory).expect("room");
+            }
+            symlink(&device, place.join("device")).expect("room");
+            symlink(&subsystem, device.join("subsystem")).expect("room");
+        }
+        for (file, text) in [("dev", "7:7")].iter().chain(files) {
+            let file = place.join(file);
+            fs::create_dir_all(file.parent().expect("a directory")).expect("room");
+            fs::write(file, text).expect("room");
+        }
+        Device::in_directory(&place).expect("a device")
+    }
+
+    #[test]
+    fn only_what_is_known_to_be_a_medium_is_one() {
+        use Storage::{Array, Host, Layers, Medium, Memory, Network, Program, Unknown};
+        let sysfs = Lab::new();
+        let ata = ("device/vendor", "ATA");
+        let driver = "../host7/scsi_host/host7/proc_name";
+        let raid = (driver, "megaraid_sas");
+        for (name, bus, files, kind, expected) in [
+            ("sda", "scsi", vec![], Kind::Disk, Medium),
+            ("sdb", "scsi", vec![raid], Kind::Disk, Array),
+            ("sdc", "scsi", vec![raid, ata], Kind::Disk, Medium),
+            (
+                "sdd",
+                "scsi",
+                vec![("device/raid_level", "RAID 1")],
+                Kind::Disk,
+                Array,
+            ),
+            (
+                "sde",
+                "scsi",
+                vec![(driver, "storvsc_host")],
+                Kind::Disk,
+                Host,
+            ),
+            ("sdf", "scsi", vec![(driver, "ib_srp")], Kind::Disk, Network),
+            (
+                "nvme0n1",
+                "nvme",
+                vec![("device/transport", "pcie")],
+                Kind::Disk,
+                Medium,
+            ),
+            (
+                "nvme1n1",
+                "nvme",
+                vec![("device/transport", "tcp")],
+                Kind::Disk,
+                Network,
+            ),
+            ("mmcblk0", "mmc", vec![], Kind::Disk, Medium),
+            ("vda", "virtio", vec![], Kind::Disk, Host),
+            ("xvda", "xen", vec![], Kind::Disk, Host),
+            ("ubda", "platform", vec![], Kind::Disk, Unknown),
+            ("rbd0", "rbd", vec![], Kind::Virtual, Network),
+            (
+                "md_home",
+                "",
+                vec![("md/level", "raid1")],
+                Kind::Virtual,
+                Array,
+            ),
+            (
+                "bcache0",
+                "",
+                vec![("bcache/state", "clean")],
+                Kind::Virtual,
+                Layers,
+            ),
+            ("dm-0", "", vec![("dm/name", "home")], Kind::Mapped, Layers),
+            ("loop0", "", vec![], Kind::Loop, Layers),
+            ("nbd0", "", vec![], Kind::Virtual, Network),
+            ("drbd0", "", vec![], Kind::Virtual, Network),
+            ("ublkb0", "", vec![], Kind::Virtual, Program),
+            ("ram0", "", vec![], Kind::Virtual, Memory),
+            ("zram0", "", vec![], Kind::Virtual, Memory),
+            ("zd0", "", vec![], Kind::Virtual, Unknown),
+        ] {
+            let device = device(&sysfs, name, bus, &files);
+            let found = (self::kind(&device), storage(&device));
+            assert_eq!(found, (kind, expected), "{name}");
+            fs::remove_dir_all(sysfs.path("host7")).unwrap_or_default();
+        }
+    }
+
+    #[test]
+    fn identifiers_without_digits_are_none() {
+        for (wwid, is_one) in [
+            ("eui.0000000000000000", false),
+            ("uuid.00000000-0000-0000-0000-000000000000", false),
+            ("naa.5000c500a1b2c3d4", true),
+            ("eui.0000000000000001", true),
+            ("t10.ATA QEMU HARDDISK QM00001", true),
+        ] {
+            assert_eq!(!is_filler(wwid), is_one, "{wwid}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! How a drive's part of a job ended, by what its passes and verifications have found; and the level of sanitization that
 //! it has reached, in the words of NIST SP 800-88 Rev. 2 (September 2025): Clear treats every place that the host can
-//! address, Purge also what it cannot.
+//! address, Purge also what it cannot. Both are for media: what an array, a network or a host shows as a drive is none.
 //!
 //! Rev. 2 leaves techniques to IEEE 2883, whose text squall was not checked against. So a level says which
 //! kind of technique was carried out and verified. Whether that suffices for the data that the drive held
@@ -8,7 +8,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use squall_drives::Kind;
+use squall_drives::{Kind, Storage};
 
 use super::{Drive, EraseMethod, Extent, Purge, Scope, Verification};
 use crate::ranges::Ranges;
@@ -91,10 +91,11 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level that `drive` has reached: none unless it is a whole drive that hides nothing, all of it was
-    /// overwritten, and everything that was read back matched.
+    /// The level that `drive` has reached: none unless it is a whole drive, known to be a medium, that hides nothing, all
+    /// of it was overwritten, and everything that was read back matched.
     pub fn reached_by(drive: &Drive) -> Option<Level> {
         let is_cleared = drive.target.kind == Kind::Disk
+            && drive.target.storage == Storage::Medium
             && drive.outcome == Some(Outcome::Verified)
             && drive.wipe.is_none()
             && !drive.hides_something();
@@ -194,6 +195,16 @@ mod tests {
         drive.outcome = Some(Outcome::Verified);
         drive.target.kind = Kind::Partition;
         assert_eq!(Level::reached_by(&drive), None);
+        drive.target.kind = Kind::Disk;
+        for storage in [
+            Storage::Array,
+            Storage::Network,
+            Storage::Host,
+            Storage::Unknown,
+        ] {
+            drive.target.storage = storage;
+            assert_eq!(Level::reached_by(&drive), None, "{storage:?}");
+        }
     }
 
     /// A drive with two passes, after the first of which `found` was found, and nothing after the second.

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use squall_drives::Hidden;
 use squall_drives::io::QueueKind;
+use squall_drives::{Hidden, Storage};
 use squall_tools::units;
 
 use crate::record::{Drive, Job, Purge, Sanitize, Scope, Verification};
@@ -56,6 +56,7 @@ pub fn target(drive: &Drive) -> Vec<Fact> {
             hidden.areas()
         ),
     };
+    let storage = (target.storage != Storage::Medium).then(|| target.storage.words().into());
     let facts = [
         ("Model", or_unknown(&target.model)),
         ("Serial number", or_unknown(&target.serial)),
@@ -63,6 +64,7 @@ pub fn target(drive: &Drive) -> Vec<Fact> {
         ("Size", Some(bytes(target.size))),
         ("Sector", Some(format!("{sector} bytes"))),
         ("Kind", Some(target.kind.name().into())),
+        ("Bytes held by", storage),
         ("Medium", Some(medium.into())),
         ("Path", Some(target.path.display().to_string())),
         ("Given as", given),

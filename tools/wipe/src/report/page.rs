@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use squall_drives::{Health, Hidden, Kind};
+use squall_drives::{Health, Hidden, Kind, Storage};
 use squall_tools::report::{Cell, Column, Document, Kind as Of, Part, Section, Table, Verdict};
 use squall_tools::units;
 
@@ -411,18 +411,12 @@ fn limits(drive: &Drive) -> Vec<Part> {
          them), and areas that are hidden from the host (`hdparm -N` shows whether there are any).";
     const UNKNOWN_MEDIUM: &str = "The kernel does not report whether this is flash. If it is, its spare cells are out \
          of reach too, and only the drive itself can erase them.";
-    const FILE: &str = "The file's bytes were overwritten where the filesystem keeps them. A filesystem that \
-         writes elsewhere (btrfs, ZFS, bcachefs, some of XFS), a journal of data, a snapshot or \
-         a backup may hold older copies; so may the spare cells of flash.";
-    const LAYERED: &str = "This device lies on others, which may move data between them, keep older copies or \
-         have spare cells: what holds for them holds for it.";
     let target = &drive.target;
-    let sentences: &[&str] = match (target.kind, target.flash) {
-        (Kind::Disk | Kind::Partition, Some(false)) => &[MAGNETIC],
-        (Kind::Disk | Kind::Partition, None) => &[MAGNETIC, UNKNOWN_MEDIUM],
-        (Kind::Disk | Kind::Partition, Some(true)) => &[],
-        (Kind::File, _) => &[FILE],
-        (Kind::Loop | Kind::Mapped, _) => &[LAYERED],
+    let sentences: &[&str] = match (target.storage, target.flash) {
+        (Storage::Medium, Some(false)) => &[MAGNETIC],
+        (Storage::Medium, None) => &[MAGNETIC, UNKNOWN_MEDIUM],
+        (Storage::Medium, Some(true)) => &[],
+        (other, _) => &[other.out_of_reach()],
     };
     let note = |sentence: &str| Part::Note(sentence.to_owned());
     let mut parts: Vec<_> = sentences.iter().map(|it| note(it)).collect();

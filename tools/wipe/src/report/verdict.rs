@@ -1,6 +1,6 @@
 //! The verdict on a drive or a job: how good it is, a word, and what that means.
 
-use squall_drives::{Hidden, Kind};
+use squall_drives::{Hidden, Kind, Storage};
 use squall_tools::report::{Grade, Verdict};
 use squall_tools::units;
 
@@ -60,6 +60,7 @@ pub fn of_job(job: &Job) -> Verdict {
 /// The level of sanitization that was reached, and what that means.
 fn level(drive: &Drive) -> String {
     let hidden = drive.hidden.and_then(Hidden::text);
+    let storage = drive.target.storage;
     let means = match (drive.level, drive.target.kind, hidden) {
         (Some(Level::Clear), ..) => {
             "every place that the host can address was overwritten, and everything that was read \
@@ -67,6 +68,10 @@ fn level(drive: &Drive) -> String {
                 .into()
         }
         (Some(Level::Purge), ..) => "the drive also sanitized itself, as it reports.".into(),
+        (None, Kind::Disk | Kind::Virtual, _) if storage != Storage::Medium => format!(
+            "levels are for drives, and {} holds these bytes.",
+            storage.words()
+        ),
         (None, Kind::Disk, Some(hidden)) => {
             format!("it hides {hidden}, which was not overwritten.")
         }

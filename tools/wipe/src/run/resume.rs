@@ -137,6 +137,7 @@ fn reopen(drive: &mut Drive, target: &Target, is_known: bool) {
     (drive.outcome, drive.level) = (None, None);
     drive.target.path = target.identity.path.clone();
     drive.target.number = target.identity.number.clone();
+    drive.target.storage = target.identity.storage;
     let holds_nothing = drive.passes.iter().all(|pass| pass.offset == 0);
     if let Some(purge) = drive.purge.as_mut().filter(|_| !is_known && holds_nothing) {
         *purge = Purge::asked(purge.means);

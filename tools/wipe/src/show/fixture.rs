@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, ToSpan};
 use squall_drives::io::QueueKind;
-use squall_drives::{Health, Hidden, Identity, Kind};
+use squall_drives::{Health, Hidden, Identity, Kind, Storage};
 
 use crate::record::{
     ContentKind, Drive, EraseMethod, Exchange, Extent, HealthRecord, JOURNAL, Job, Level, Machine,
@@ -269,5 +269,6 @@ fn identity(path: &str, serial: &str) -> Identity {
         wwid: Some("naa.50014ee2b5c6d7e8".into()),
         number: "8:16".into(),
         flash: Some(false),
+        storage: Storage::Medium,
     }
 }

@@ -182,6 +182,8 @@ pub enum Event<'a> {
         means: Vec<Option<EraseMethod>>,
         /// What each of the drives hides from its host, which overwriting does not reach; null where that is not known.
         hidden: Vec<Option<Hidden>>,
+        /// What keeps older copies of each drive's data, as far as the kernel shows it.
+        copies: Vec<Vec<String>>,
     },
     /// The first line of a run.
     Begin {

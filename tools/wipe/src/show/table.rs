@@ -225,7 +225,7 @@ mod tests {
             },
         ] {
             drive.outcome = Some(outcome.clone());
-            for kind in [Kind::File, Kind::Loop, Kind::Mapped] {
+            for kind in [Kind::File, Kind::Loop, Kind::Mapped, Kind::Virtual] {
                 drive.target.kind = kind;
                 let advice = next(&job, &drive).expect("advice");
                 assert!(advice.contains("the drive on which it lies"), "{advice}");
