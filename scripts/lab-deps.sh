@@ -162,12 +162,14 @@ case " $* " in *" 6.1 "* | *" 6.12 "* | *" newest "*)
     tree qemu trixie-backports amd64 programs \
         "usr/bin/qemu-system-x86_64 usr/lib usr/share/qemu usr/share/seabios" qemu-system-x86
     # The shell is not busybox's, because that prefers its own utilities. udev needs a package that creates users; the
-    # one here is smaller than systemd. What is kept of util-linux needs no more packages.
+    # one here is smaller than systemd. What is kept of util-linux needs no more packages, and of LVM only libraries.
     kept=(usr/bin/{busybox,dash,kmod,sh,ssh-keygen,udevadm} "$libraries" usr/lib64
         usr/lib/{cryptsetup,init,lsb,modprobe.d,systemd/systemd-udevd,udev}
-        usr/sbin/{blkid,cryptdisks_{start,stop},cryptsetup,depmod,dmsetup,{ins,ls,rm}mod,mkswap,mod{info,probe}})
+        usr/sbin/{blkid,cryptdisks_{start,stop},cryptsetup,depmod,dmsetup,{ins,ls,rm}mod,lvm,mdadm,mkswap}
+        usr/sbin/mod{info,probe})
     tree tools trixie amd64 programs "${kept[*]}" "cryptsetup-bin busybox-static cryptsetup dash dmsetup kmod \
-systemd-standalone-sysusers sysvinit-utils udev" "util-linux openssh-client"
+systemd-standalone-sysusers sysvinit-utils udev" "util-linux openssh-client mdadm lvm2 libaio1t64 libdevmapper-event1.02.1 libedit2 libbsd0 libmd0 \
+libsystemd0 libtinfo6"
     # libgcc is for squall's libraries.
     tree nginx trixie amd64 programs "usr/bin/openssl $libraries usr/lib64 usr/sbin/nginx" \
         "" "nginx libc6 libcrypt1 libgcc-s1 libpcre2-8-0 libssl3t64 libzstd1 openssl zlib1g"

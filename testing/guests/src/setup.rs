@@ -154,7 +154,12 @@ impl Setup<'_> {
                 "driver": "raw",
                 "node-name": medium(number),
                 "discard": "unmap",
-                "file": { "driver": "file", "filename": drive.path.to_string_lossy() },
+                // Several drives may be on one file.
+                "file": {
+                    "driver": "file",
+                    "filename": drive.path.to_string_lossy(),
+                    "locking": "off",
+                },
             });
             arguments.add("-blockdev", block.to_string());
             arguments.add("-device", device(&self.drives, number).to_string());

@@ -5,10 +5,12 @@
 
 mod guests {
     pub mod chosen;
+    pub mod paths;
     pub mod power;
     pub mod refused;
     pub mod sanitize;
     pub mod slow;
+    pub mod stacks;
     pub mod used;
     pub mod vanished;
     pub mod workspace;
@@ -21,10 +23,12 @@ use squall_testing::suite;
 fn main() -> ExitCode {
     suite::main(&[
         guests::chosen::TESTS,
+        guests::paths::TESTS,
         guests::power::TESTS,
         guests::refused::TESTS,
         guests::sanitize::TESTS,
         guests::slow::TESTS,
+        guests::stacks::TESTS,
         guests::used::TESTS,
         guests::vanished::TESTS,
     ])
