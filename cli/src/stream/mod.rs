@@ -65,20 +65,18 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
     if output.is_none() && options.format == Format::Raw && !options.force {
         refuse_a_terminal()?;
     }
-    let Some(path) = output else {
-        let file = output_file::standard_output(&options.consent)?;
-        return transfer(
-            &options,
-            &source,
-            Sink::new(file, "standard output".to_owned()),
-        );
+    // Other paths to a drive stay claimed until the end.
+    let ((file, _other_paths), name) = match output {
+        Some(path) => (
+            output_file::open(path, options.format, &options.consent)?,
+            path.display().to_string(),
+        ),
+        None => (
+            (output_file::standard_output(&options.consent)?, None),
+            "standard output".to_owned(),
+        ),
     };
-    let (file, _other_paths) = output_file::open(path, options.format, &options.consent)?;
-    transfer(
-        &options,
-        &source,
-        Sink::new(file, path.display().to_string()),
-    )
+    transfer(&options, &source, Sink::new(file, name))
 }
 
 /// Copies `source` to `sink`, with progress if the user asked for it.

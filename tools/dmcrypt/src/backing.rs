@@ -71,8 +71,8 @@ impl Backing {
             bytes,
             sector: target.identity.sector,
         };
-        let mut backing = Backing::claim_and_describe(control, &target.identity.path, about)?;
-        backing.other_paths = Some(other_paths);
+        let path = &target.identity.path;
+        let backing = Backing::claim_and_describe(control, path, about, Some(other_paths))?;
         target.confirm(&backing.file)?;
         check_no_other_holders(&target)?;
         Ok(backing)
@@ -86,13 +86,14 @@ impl Backing {
             bytes,
             sector: 512,
         };
-        Backing::claim_and_describe(control, ram.path(), about)
+        Backing::claim_and_describe(control, ram.path(), about, None)
     }
 
     fn claim_and_describe(
         control: &Rc<Control>,
         path: &Path,
         about: model::Backing,
+        other_paths: Option<OtherPaths>,
     ) -> Result<Backing, Failure> {
         let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
         let opened = rustix::fs::open(path, flags, Mode::empty());
@@ -105,7 +106,7 @@ impl Backing {
             number,
             file: Arc::new(file),
             claim: Some(Mapped::start(control, "claim", &whole)?),
-            other_paths: None,
+            other_paths,
         })
     }
 

@@ -14,14 +14,12 @@ use std::process::{self, Output};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use squall_drives::mapper::{Answer, Command, Header, flag, request};
+use squall_drives::mapper::{Answer, CONTROL, Command, Header, flag, request};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 
 /// How long to wait for programs such as udev, which open a new disk to examine it.
 pub const SETTLING_TIME: Duration = Duration::from_secs(20);
-
-const CONTROL: &str = "/dev/mapper/control";
 
 /// The control device, open.
 #[derive(Debug)]
@@ -82,7 +80,7 @@ impl Control {
     }
 
     fn ask(&self, command: Command, header: Header, payload: &[u8]) -> Result<Answer, Errno> {
-        rustix::io::retry_on_intr(|| request(&self.0, command, header, payload))
+        request(&self.0, command, header, payload)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Refuses targets that are in use, and disks of the running system.
 //!
-//! What is asked about is the medium. Devices above and below a target count too: a loop device on a mounted device is
+//! Guards look at the medium, not only at the named device. Devices above and below a target count too: a loop device on a mounted device is
 //! refused as that device is. So do other paths to its medium, and devices that cannot be told apart from it. Loop
 //! devices are opened for this, to query them, and a target whose use is not visible is opened exclusively for a moment,
 //! by each path: mounts in other namespaces, and journals of file systems on other devices, leave no other trace.
 
+mod backing;
 mod copies;
+mod exports;
 mod loops;
 mod mapped;
 mod mounts;
@@ -16,15 +18,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use backing::Backing;
+use exports::Export;
 use loops::LoopDevice;
+use mapped::Tables;
 use mounts::{Mount, Swap};
 use rustix::fs::{Access, AtFlags, CWD};
 use squall_tools::Failure;
 use squall_tools::failure::{at, cause};
 use squall_tools::retry::retry;
-use stack::{family, family_by, parts, relative_name, share_bytes};
+use stack::{family, family_by, is_disk_of_part, parts, relative_name};
 
-use crate::io::{CLAIM_TIMEOUT, claimed_by_others};
+use crate::io::{self as drive_io, CLAIM_TIMEOUT};
 use crate::target::device::Device;
 use crate::target::medium::{self, Media};
 use crate::target::{Inode, Place};
@@ -32,6 +37,10 @@ use crate::{Kind, Purpose, Target, shown};
 
 pub use copies::older_copies;
 pub use stack::holders;
+pub(crate) use stack::share_bytes;
+
+/// What a reason against a target begins with that is perhaps not in use: another device is, which may be the same.
+pub const DOUBT: &str = "cannot be told apart from";
 
 /// How long a listing waits for processes that only look at drives, as [`uses`] does, and hold each for a moment.
 const LISTING_TIMEOUT: Duration = Duration::from_millis(500);
@@ -80,14 +89,16 @@ fn uses_after(
     targets: &[Target],
     purpose: &Purpose,
 ) -> Result<Vec<Vec<String>>, Failure> {
-    let mut uses = visible_uses(targets, purpose)?;
+    let machine = Machine::inspect()?;
+    let mut uses = machine.visible_uses(targets, purpose)?;
     let unused = targets.iter().zip(&mut uses);
     let unused = unused.filter(|(_, uses)| uses.is_empty());
     let claimed: Vec<_> = unused
-        .filter(|(target, _)| claimed_on_medium(target).is_some())
+        .filter(|(target, _)| machine.claim_of_others(target).is_some())
         .collect();
     let look_again = || {
-        let claims = claimed.iter().map(|(target, _)| claimed_on_medium(target));
+        let claims = claimed.iter();
+        let claims = claims.map(|(target, _)| machine.claim_of_others(target));
         let claims: Vec<_> = claims.collect();
         match claims.iter().any(Option::is_some) {
             true => Err(claims),
@@ -101,40 +112,40 @@ fn uses_after(
     Ok(uses)
 }
 
-/// Why `target`, or a device that cannot be told apart from it, cannot be opened exclusively; `None` if it can.
-fn claimed_on_medium(target: &Target) -> Option<String> {
-    let claims = |other: &Device, _: &Device| {
-        let claim = crate::io::claimed(other);
-        Ok(claim.map(|claim| format!("{}: {claim}", other.name())))
-    };
-    let find = |device| {
-        let machine = Machine::inspect()?;
-        let chain = stack::chain(device, &machine.loops);
-        let found = chain.and_then(|chain| machine.uses_if_same(&chain, claims));
-        found.map_err(at(&target.identity.path))
-    };
-    claimed_by_others(target).or_else(|| match find(target.device()?) {
-        Ok(reasons) => reasons.into_iter().next(),
+/// Why `target` cannot be opened exclusively at this moment, by one of the paths to its medium; `None` if it can. It is
+/// opened for reading only, and closed again.
+pub fn claimed_by_others(target: &Target) -> Option<String> {
+    match Machine::inspect() {
+        Ok(machine) => machine.claim_of_others(target),
         Err(failure) => Some(failure.into_text()),
-    })
-}
-
-/// The paths in /dev of the devices that lead to the bytes of `target` by other paths to its medium.
-pub fn other_devices(target: &Target) -> Result<Vec<PathBuf>, Failure> {
-    let found = other_paths(target).map_err(|why| {
-        let name = shown(&target.identity.path);
-        Failure::Runtime(format!("{name}: {why}"))
-    })?;
-    Ok(found.iter().map(Device::path).collect())
+    }
 }
 
 /// Like [`uses`], without the claims of others, which the kernel does not show.
 pub fn visible_uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, Failure> {
+    Machine::inspect()?.visible_uses(targets, purpose)
+}
+
+/// For each of `targets` the paths in /dev of the devices that lead to its bytes by other paths to its medium.
+pub fn names_of_other_paths(targets: &[Target]) -> Result<Vec<Vec<PathBuf>>, Failure> {
     let machine = Machine::inspect()?;
-    targets
-        .iter()
-        .map(|target| machine.reasons(target, purpose))
-        .collect()
+    let of_target = |target: &Target| {
+        let found = machine.other_paths(target);
+        let found = found.map_err(at(&target.identity.path))?;
+        Ok(found.iter().map(Device::path).collect())
+    };
+    targets.iter().map(of_target).collect()
+}
+
+/// The devices that lead to the bytes of `target` by other paths. Whoever opens `target` exclusively must open them, too.
+pub(crate) fn other_paths(target: &Target) -> Result<Vec<Device>, String> {
+    // A file has none, whatever the kernel shows here.
+    let Some(device) = target.device() else {
+        return Ok(Vec::new());
+    };
+    let loops = loops::all().map_err(Failure::into_text)?;
+    let find = || stack::other_paths(&stack::chain(device, &loops)?, &Media::all()?);
+    find().map_err(|error| format!("its other paths: {}", cause(&error)))
 }
 
 /// What keeps `target` from being opened exclusively: a use of it or of a part of it that is visible here.
@@ -144,19 +155,6 @@ pub fn claim(target: &Target) -> Option<String> {
     let chain = stack::chain(device, &machine.loops).ok()?;
     let uses = machine.uses_of(device, &family(device, &machine.media).ok()?, &chain);
     uses.ok()?.into_iter().next()
-}
-
-/// The devices that lead to the bytes of `target` by other paths. Whoever opens `target` exclusively must open them, too.
-pub(crate) fn other_paths(target: &Target) -> Result<Vec<Device>, String> {
-    let Some(device) = target.device() else {
-        return Ok(Vec::new());
-    };
-    let loops = loops::all().map_err(Failure::into_text)?;
-    let found = Media::all().and_then(|media| {
-        let chain = stack::chain(device, &loops)?;
-        stack::other_paths(&chain, &media)
-    });
-    found.map_err(|error| format!("its other paths: {}", cause(&error)))
 }
 
 /// Fails if the regular file `name`, which `about` describes, is swap or attached to a loop device.
@@ -185,6 +183,8 @@ struct Machine {
     mounts: Vec<Mount>,
     swap: Swap,
     loops: Vec<LoopDevice>,
+    tables: Tables,
+    exports: Vec<Export>,
     media: Media,
 }
 
@@ -194,8 +194,53 @@ impl Machine {
             mounts: mounts::all()?,
             swap: mounts::swap()?,
             loops: loops::all()?,
+            tables: Tables::read().map_err(at(Path::new("/sys/block")))?,
+            exports: exports::all(),
             media: Media::all().map_err(at(Path::new("/sys/block")))?,
         })
+    }
+
+    /// What is visible of how each of `targets` is used.
+    fn visible_uses(
+        &self,
+        targets: &[Target],
+        purpose: &Purpose,
+    ) -> Result<Vec<Vec<String>>, Failure> {
+        let reasons = targets.iter().map(|target| self.reasons(target, purpose));
+        reasons.collect()
+    }
+
+    /// Why `target`, another path to its medium, or a device that cannot be told apart from it cannot be opened
+    /// exclusively at this moment; `None` if all can.
+    fn claim_of_others(&self, target: &Target) -> Option<String> {
+        let by_other_path = || {
+            let claim = self.claim_by_other_path(target.device()?);
+            claim.unwrap_or_else(|error| Some(cause(&error)))
+        };
+        drive_io::claim_on_target(target).or_else(by_other_path)
+    }
+
+    /// The same for the other paths and devices alone.
+    fn claim_by_other_path(&self, device: &Device) -> io::Result<Option<String>> {
+        let chain = stack::chain(device, &self.loops)?;
+        let others = stack::other_paths(&chain, &self.media)?;
+        if let Some(claim) = others.iter().find_map(drive_io::claim_on_path) {
+            return Ok(Some(claim));
+        }
+        let claim = |other: &Device, _: &Device| {
+            let why = drive_io::claim_on(other);
+            Ok(why.map(|why| format!("{}: {why}", other.name())))
+        };
+        let claims = self.uses_of_possible_paths(&chain, claim)?;
+        Ok(claims.into_iter().next())
+    }
+
+    /// The devices that lead to the bytes of `target` by other paths to its medium.
+    fn other_paths(&self, target: &Target) -> io::Result<Vec<Device>> {
+        match target.device() {
+            Some(device) => stack::other_paths(&stack::chain(device, &self.loops)?, &self.media),
+            None => Ok(Vec::new()),
+        }
     }
 
     fn reasons(&self, target: &Target, purpose: &Purpose) -> Result<Vec<String>, Failure> {
@@ -204,10 +249,24 @@ impl Machine {
             Place::Device { device, .. } => self
                 .device_reasons(device, path, purpose)
                 .map_err(|error| Failure::Runtime(format!("{}: {}", shown(path), cause(&error))))?,
-            Place::File(inode) => file_reasons(*inode, &self.swap, &self.loops),
+            Place::File(inode) => {
+                let served = self.served(Backing::File(*inode));
+                let mut reasons = file_reasons(*inode, &self.swap, &self.loops);
+                reasons.extend(served);
+                reasons
+            }
         };
         if let Err(error) = rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
             reasons.push(format!("cannot be written to: {}", cause(&error.into())));
+        }
+        // What is in doubt comes last, and is not asked about if it decides nothing.
+        if let Some(device) = target.device()
+            && reasons.is_empty()
+        {
+            let chain = stack::chain(device, &self.loops);
+            let first_use = |other: &Device, part: &Device| self.first_use(other, part);
+            let doubts = chain.and_then(|chain| self.uses_of_possible_paths(&chain, first_use));
+            reasons.extend(doubts.map_err(at(path))?);
         }
         Ok(reasons)
     }
@@ -220,25 +279,24 @@ impl Machine {
     ) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
         let chain = stack::chain(device, &self.loops)?;
-        if let Some(point) = self.system_on(&chain)? {
-            let part = match chain.len() {
-                1 => "is a disk of the running system",
-                _ => "is on a disk of the running system",
-            };
-            reasons.push(format!("{part}: {} is on it", shown(point)));
-        }
         let by_other_paths = chain.iter().flat_map(|it| self.media.other_paths(it));
-        if let Some(point) = self.system_on(&by_other_paths.collect::<Vec<_>>())? {
-            reasons.push(format!(
-                "is another path to a disk of the running system: {} is on it",
-                shown(point)
-            ));
-        }
+        let by_other_paths: Vec<Device> = by_other_paths.collect();
+        let system = match self.system_on(&chain)? {
+            Some(point) if chain.len() == 1 => Some(("is", point)),
+            Some(point) => Some(("is on", point)),
+            None => {
+                let point = self.system_on(&by_other_paths)?;
+                point.map(|point| ("is another path to", point))
+            }
+        };
+        reasons.extend(system.map(|(relation, point)| {
+            let point = shown(point);
+            format!("{relation} a disk of the running system: {point} is on it")
+        }));
         let family = family(device, &self.media)?;
         reasons.extend(self.uses_of(device, &family, &chain)?);
         reasons.extend(self.lower_uses(&chain, family)?);
         reasons.extend(self.uses_of_files(&chain));
-        reasons.extend(self.uses_if_same(&chain, |other, part| self.use_of_disk(other, part))?);
         if device.value("ro") == Some(1) {
             reasons.push("is read-only".into());
         }
@@ -274,10 +332,7 @@ impl Machine {
     fn lower_uses(&self, chain: &[Device], mut seen: Vec<Device>) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
         for lower in &chain[1..] {
-            let is_in_part = chain
-                .iter()
-                .any(|part| part != lower && part.disk() == *lower);
-            let members = match is_in_part {
+            let members = match is_disk_of_part(lower, chain) {
                 true => vec![lower.clone()],
                 false => family(lower, &self.media)?,
             };
@@ -292,9 +347,9 @@ impl Machine {
         Ok(reasons)
     }
 
-    /// How devices are used that cannot be told apart from those that `chain` stands on. `use_of` tells it of the whole
-    /// device that it is given, as far as it concerns what that would share with the other one.
-    fn uses_if_same(
+    /// How devices are used that cannot be told apart from those that `chain` stands on. `use_of(other, part)` gives the
+    /// use of `other` that concerns the bytes it would share with `part`.
+    fn uses_of_possible_paths(
         &self,
         chain: &[Device],
         use_of: impl Fn(&Device, &Device) -> io::Result<Option<String>>,
@@ -302,22 +357,29 @@ impl Machine {
         let mut reasons = Vec::new();
         for part in parts(chain) {
             let disk = part.disk();
-            let others = self.media.perhaps_other_paths(&disk).into_iter();
+            let others = self.media.possible_other_paths(&disk).into_iter();
             for (other, why) in others.filter(|(other, _)| !chain.contains(other)) {
-                let found = use_of(&other, part)?;
+                let Some(found) = use_of(&other, part)? else {
+                    continue;
+                };
+                let name = other.name();
                 // Only then are both read.
-                let found = found.filter(|_| !medium::are_contents_different(&disk, &other));
-                reasons.extend(found.map(|found| {
-                    let name = other.name();
-                    format!("cannot be told apart from {name}, because {why}; {found}")
-                }));
+                let contents = match medium::are_contents_different(&disk, &other) {
+                    Ok(true) => continue,
+                    Ok(false) => "so are their contents, as far as squall reads them".to_owned(),
+                    Err(error) => format!("their contents cannot be compared ({})", cause(&error)),
+                };
+                reasons.push(format!(
+                    "{DOUBT} {name}, because {why}, and {contents}; {found}: unmount or detach the other one, or give \
+                     both serial numbers"
+                ));
             }
         }
         Ok(reasons)
     }
 
     /// How the whole device `disk` is used, as far as it concerns what it would share with `part`.
-    fn use_of_disk(&self, disk: &Device, part: &Device) -> io::Result<Option<String>> {
+    fn first_use(&self, disk: &Device, part: &Device) -> io::Result<Option<String>> {
         if let Some(point) = self.system_on(std::slice::from_ref(disk))? {
             return Ok(Some(format!("{} is on {}", shown(point), disk.name())));
         }
@@ -340,6 +402,8 @@ impl Machine {
                     "the file of {name} is used as swap: run `swapoff` first"
                 ));
             }
+            let served = self.served(Backing::File(file));
+            reasons.extend(served.map(|reason| format!("the file of {name} {reason}")));
             let others = self.loops.iter().filter(|other| !of_chain(other));
             let others = others.filter(|other| other.file() == Some(file));
             reasons.extend(others.map(|other| {
@@ -361,7 +425,9 @@ impl Machine {
         if self.swap.devices.contains(&device.number) {
             reasons.push(format!("{name}is used as swap: run `swapoff` first"));
         }
-        let holders = stack::standing_on(device, &self.loops, chain)?;
+        let served = self.served(Backing::Device(device.number));
+        reasons.extend(served.map(|reason| format!("{name}{reason}")));
+        let holders = stack::standing_on(device, &self.loops, &self.tables, chain)?;
         if !holders.is_empty() {
             let held: Vec<String> = holders.iter().map(|holder| self.holder(holder)).collect();
             reasons.push(format!("{name}is held by {}", held.join(", ")));
@@ -369,12 +435,27 @@ impl Machine {
         Ok(reasons)
     }
 
+    /// That `backing` is served to other machines, if it is.
+    fn served(&self, backing: Backing) -> Option<String> {
+        let mut exports = self.exports.iter();
+        let export = exports.find(|export| export.backing == backing)?;
+        let subsystem = shown(Path::new(&export.subsystem));
+        Some(format!(
+            "is served to other machines as an NVMe namespace of {subsystem}: disable that first"
+        ))
+    }
+
     /// A holder's name and what it is used for.
     fn holder(&self, holder: &Device) -> String {
-        let is_snapshot = mapped::kinds(holder).iter().any(|kind| kind == "snapshot");
-        let name = match is_snapshot {
-            true => format!("{}, a snapshot", holder.full_name()),
-            false => holder.full_name(),
+        let name = match self.tables.types(holder) {
+            None => format!(
+                "{}, if both share bytes, which only root can tell",
+                holder.full_name()
+            ),
+            Some(types) if types.iter().any(|it| it == "snapshot") => {
+                format!("{}, a snapshot", holder.full_name())
+            }
+            Some(_) => holder.full_name(),
         };
         match self.mount_points(holder) {
             Some(points) => format!("{name}, mounted at {points}"),
@@ -465,13 +546,11 @@ fn relation(other: &Target, target: &Target) -> Option<&'static str> {
     }
     let (one, two) = (other.device()?, target.device()?);
     let is_part = |part: &Target| part.identity.kind == Kind::Partition;
-    let is_on_other_path =
-        || share_bytes(one, two) && medium::are_two_paths(&one.disk(), &two.disk());
     match () {
         () if one.number == two.number => Some("the same device as"),
         () if is_part(target) && two.disk() == *one => Some("a partition of"),
         () if is_part(other) && one.disk() == *two => Some("the disk of"),
-        () if is_on_other_path() => Some("another path to the same drive as"),
+        () if other.is_another_path_to(target) => Some("another path to the same drive as"),
         () => None,
     }
 }

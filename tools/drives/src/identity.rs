@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Storage;
+
 /// Prefix of a serial number that comes from the kernel and not from the maker.
 pub(crate) const ATTACHMENT: &str = "diskseq-";
 
@@ -44,10 +46,12 @@ impl Identity {
         (!serial.starts_with(ATTACHMENT)).then_some(serial)
     }
 
-    /// Whether both are certainly the same drive: worldwide identifier, serial number and size are equal.
+    /// Whether both are certainly the same drive: worldwide identifier and size are equal, and serial numbers do not
+    /// differ.
     pub fn is_same_drive(&self, other: &Identity) -> bool {
         let are_disks = self.kind == Kind::Disk && other.kind == Kind::Disk;
-        let is_equal = self.lasting_serial() == other.lasting_serial() && self.size == other.size;
+        let serials = self.lasting_serial().zip(other.lasting_serial());
+        let is_equal = serials.is_none_or(|(one, other)| one == other) && self.size == other.size;
         are_disks && is_equal && self.wwid.is_some() && self.wwid == other.wwid
     }
 
@@ -115,88 +119,6 @@ impl Kind {
     }
 }
 
-/// What holds a target's bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Storage {
-    /// A medium in or at this machine, as far as the kernel shows.
-    Medium,
-    /// Several drives, by md or a RAID controller.
-    Array,
-    /// Other devices, or a file: of a mapped device, a loop device, bcache.
-    Layers,
-    /// A file system.
-    FileSystem,
-    /// This machine's memory.
-    Memory,
-    /// Another machine.
-    Network,
-    /// The host of this virtual machine.
-    Host,
-    /// A program.
-    Program,
-    /// It is not known.
-    #[default]
-    Unknown,
-}
-
-impl Storage {
-    /// What holds the bytes, for a sentence.
-    pub fn words(self) -> &'static str {
-        match self {
-            Storage::Medium => "a drive",
-            Storage::Array => "an array of drives",
-            Storage::Layers => "other devices or a file",
-            Storage::FileSystem => "a file system",
-            Storage::Memory => "this machine's memory",
-            Storage::Network => "another machine",
-            Storage::Host => "the host of this virtual machine",
-            Storage::Program => "a program",
-            Storage::Unknown => "something that squall does not know",
-        }
-    }
-
-    /// Where older copies may be that overwriting does not reach, if that is not a drive.
-    pub fn out_of_reach(self) -> &'static str {
-        match self {
-            Storage::Medium => "",
-            Storage::Array => {
-                "This is an array of drives, not a drive. Drives that have left it keep what they held, and its own \
-                 records on its members (superblocks, bitmaps, journals) were not overwritten, nor what lies beside \
-                 it there. Wipe each drive by itself."
-            }
-            Storage::Layers => {
-                "This device lies on others, which may move data between them, keep older copies or have spare \
-                 cells: what holds for them holds for it."
-            }
-            Storage::FileSystem => {
-                "The file's bytes were overwritten where the filesystem keeps them. A filesystem that writes \
-                 elsewhere (btrfs, ZFS, bcachefs, some of XFS), a journal of data, a snapshot or a backup may hold \
-                 older copies; so may the spare cells of flash."
-            }
-            Storage::Memory => {
-                "This device is in the machine's memory, and ends with the machine at the latest. What was written \
-                 out from there to swap or to a backing device was not overwritten."
-            }
-            Storage::Network => {
-                "Another machine holds these bytes, on drives that this one does not see. Snapshots, replicas, \
-                 caches and freed blocks there may hold older copies."
-            }
-            Storage::Host => {
-                "The host of this virtual machine holds these bytes, in a file or on drives that this machine does \
-                 not see. Snapshots, replicas, backups and freed blocks there may hold older copies."
-            }
-            Storage::Program => {
-                "A program holds these bytes, where this machine's kernel does not see. It may keep older copies."
-            }
-            Storage::Unknown => {
-                "squall does not know what holds the bytes of this device, nor whether older copies are kept there."
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use squall_testing::loops::Lab;
@@ -232,6 +154,9 @@ mod tests {
             assert_eq!(known.likeness(&other), likeness, "{other:?}");
             assert_eq!(known.is_same_drive(&other), other == known, "{other:?}");
         }
+        // A path that does not show the serial number.
+        let [one, two] = ["diskseq-1", "diskseq-2"].map(|serial| drive(wwid, Some(serial), 4096));
+        assert!(one.is_same_drive(&two) && one.is_same_drive(&known));
         // Two cheap sticks: equal serial numbers, and no worldwide identifiers.
         let stick = drive(None, serial, 4096);
         assert_eq!(stick.likeness(&stick), by_serial);

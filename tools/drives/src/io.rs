@@ -10,8 +10,9 @@ mod transfer;
 
 pub(crate) use claim::CLAIM_TIMEOUT;
 pub use claim::{forget_partitions, hold};
-pub use device::{Access, Device, Direct, claimed_by_others};
+pub(crate) use device::claim_on_target;
+pub use device::{Access, Device, Direct};
 pub use other_paths::OtherPaths;
-pub(crate) use other_paths::claimed;
+pub(crate) use other_paths::{claim_on, claim_on_path};
 pub use queue::{Queue, QueueKind};
 pub use transfer::{Buffer, Direction, Finished, Transfer};

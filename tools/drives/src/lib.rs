@@ -20,11 +20,13 @@ pub mod list;
 pub mod mapper;
 mod printable;
 mod standby;
+mod storage;
 mod target;
 
 pub use confirm::Purpose;
 pub use health::Health;
 pub use hidden::Hidden;
-pub use identity::{Identity, Kind, Likeness, Storage};
+pub use identity::{Identity, Kind, Likeness};
+pub use storage::Storage;
 pub use target::device::Number;
 pub use target::{Target, shown};

@@ -26,7 +26,7 @@ The state of a drive is `free` if squall wipe would take it, or else why it woul
 
 Exit codes: 0 for success, 1 for a failure, 2 for a wrong argument.")]
 pub struct DrivesArguments {
-    /// Also show partitions, loop devices, mapped devices, and drives in memory
+    /// Also show partitions, loop devices, mapped devices, and virtual devices (RAID, memory, nbd)
     #[arg(long)]
     pub all: bool,
 
@@ -76,20 +76,22 @@ pub fn list(options: &DrivesArguments, purpose: &Purpose) -> Result<(), Failure>
         false => Target::drives()?,
     };
     let uses = guards::uses(&targets, purpose)?;
-    let entries = targets.into_iter().zip(uses).map(entry);
-    let entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
+    let other_paths = guards::names_of_other_paths(&targets)?;
+    let all = targets.into_iter().zip(uses).zip(other_paths);
+    let entries = all.map(|((target, uses), others)| entry(target, uses, others));
+    let entries: Vec<_> = entries.collect();
     if options.json {
         return output::print(&(serde_json::to_string_pretty(&entries).expect("text keys") + "\n"));
     }
     output::print(&table(&entries, options.all, output::width()))
 }
 
-fn entry((target, uses): (Target, Vec<String>)) -> Result<Entry, Failure> {
+fn entry(target: Target, uses: Vec<String>, other_paths: Vec<PathBuf>) -> Entry {
     let erase = erase::ask(&target, std::slice::from_ref(&target));
     let erase = erase.and_then(|erase| erase.known(EraseChoice::Auto).ok());
-    Ok(Entry {
+    Entry {
         name: target.stable_name(),
-        other_paths: guards::other_devices(&target)?,
+        other_paths,
         bus: target.bus(),
         celsius: target.temperature(),
         hidden: target.hidden(),
@@ -102,7 +104,7 @@ fn entry((target, uses): (Target, Vec<String>)) -> Result<Entry, Failure> {
         serial: target.identity.serial,
         flash: target.identity.flash,
         uses,
-    })
+    }
 }
 
 fn table(entries: &[Entry], are_all: bool, width: Option<usize>) -> String {
@@ -119,10 +121,20 @@ fn table(entries: &[Entry], are_all: bool, width: Option<usize>) -> String {
     ];
     let rows = [titles.map(str::to_owned)].into_iter();
     let rows = rows.chain(entries.iter().map(row));
-    let free = entries.iter().filter(|entry| entry.uses.is_empty()).count();
-    let count = count(entries.len());
     let rows = aligned(rows, &[1, 4], &[5, 7], &[3, 4, 5], width);
-    format!("{rows}\n{count}, {free} free\n")
+    let drives = one_path_each(entries);
+    let free = drives.iter().filter(|entry| entry.uses.is_empty()).count();
+    format!("{rows}\n{}, {free} free\n", count(drives.len()))
+}
+
+/// `entries` without further paths to drives that are among them already.
+fn one_path_each(entries: &[Entry]) -> Vec<&Entry> {
+    let is_first = |(number, entry): &(usize, &Entry)| {
+        let mut earlier = entries[..*number].iter();
+        !earlier.any(|earlier| earlier.other_paths.contains(&entry.path))
+    };
+    let first = entries.iter().enumerate().filter(is_first);
+    first.map(|(_, entry)| entry).collect()
 }
 
 /// Rows for a terminal of this width. Columns that are `numbers` are aligned to the right, only those that are `prose` are

@@ -8,10 +8,17 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 
 use bytemuck::{Pod, Zeroable};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use zeroize::Zeroizing;
 
 use crate::Number;
+
+/// The control device.
+pub const CONTROL: &str = "/dev/mapper/control";
+
+/// The length of `struct dm_target_spec` in bytes: the target's start and length (8 bytes each), a status, the distance
+/// to the next target, and the target's type, in 16 bytes.
+pub const SPEC_LEN: usize = 40;
 
 /// The interface version of requests, which every kernel since Linux 2.6 understands.
 const VERSION: [u32; 3] = [4, 0, 0];
@@ -19,8 +26,11 @@ const VERSION: [u32; 3] = [4, 0, 0];
 /// The longest device name in bytes, without the final 0.
 const NAME_LEN: usize = 127;
 
-/// The size of the buffer for lists and tables, in bytes: enough for all devices of a large machine.
+/// The size of the buffer for lists, in bytes: enough for all devices of a large machine, and for any table.
 const ROOM: usize = 256 << 10;
+
+/// The size of the buffer for a table, in bytes, which is enough for most.
+const TABLE_ROOM: usize = 8 << 10;
 
 /// The commands of the interface, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +44,7 @@ pub enum Command {
     Status = 7,
     /// Loads a table, which is not yet in use.
     Load = 9,
-    /// A device's targets: how each does or, with a flag, their table.
+    /// The targets of a device: their status or, with [`flag::TABLE`], their parameters.
     Table = 12,
     TargetVersion = 17,
 }
@@ -43,6 +53,8 @@ pub enum Command {
 pub mod flag {
     /// Asks for the table in use. With some targets, as crypt, that includes keys.
     pub const TABLE: u32 = 1 << 4;
+    /// Has targets answer without first writing what they have kept back.
+    pub const NO_FLUSH: u32 = 1 << 11;
     /// The answer did not fit, and a part of it is missing.
     pub const CUT_SHORT: u32 = 1 << 8;
     /// Makes the kernel wipe its copy of the request.
@@ -109,13 +121,29 @@ pub struct Answer {
 pub fn request(
     control: &File,
     command: Command,
-    mut header: Header,
+    header: Header,
     payload: &[u8],
 ) -> Result<Answer, Errno> {
     let room = match command {
-        Command::List | Command::Table => ROOM,
+        Command::List => ROOM,
+        Command::Table => TABLE_ROOM,
         _ => HEADER_LEN + payload.len().max(512),
     };
+    let answer = request_with(control, command, header, payload, room)?;
+    match answer.header.flags & flag::CUT_SHORT {
+        0 => Ok(answer),
+        _ => request_with(control, command, header, payload, ROOM),
+    }
+}
+
+/// The same with a buffer of `room` bytes.
+fn request_with(
+    control: &File,
+    command: Command,
+    mut header: Header,
+    payload: &[u8],
+    room: usize,
+) -> Result<Answer, Errno> {
     let mut words = Zeroizing::new(vec![0_u64; room.div_ceil(8)]);
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
     header.data_size = bytes.len() as u32;
@@ -125,11 +153,15 @@ pub fn request(
     // SAFETY: the request reads and writes a `dm_ioctl` and at most the `data_size` bytes that it
     // names, from its beginning; `bytes` has that many, aligned to eight bytes, and nobody else
     // borrows it until the call returns. The descriptor is open while `control` is borrowed.
-    let answer = unsafe { libc::ioctl(control.as_raw_fd(), code(command), bytes.as_mut_ptr()) };
-    if answer < 0 {
-        let error = std::io::Error::last_os_error();
-        return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO));
-    }
+    let ask =
+        || match unsafe { libc::ioctl(control.as_raw_fd(), code(command), bytes.as_mut_ptr()) } {
+            -1 => {
+                let error = std::io::Error::last_os_error();
+                Err(Errno::from_io_error(&error).unwrap_or(Errno::IO))
+            }
+            _ => Ok(()),
+        };
+    retry_on_intr(ask)?;
     let header: Header = bytemuck::pod_read_unaligned(&bytes[..HEADER_LEN]);
     let end = (header.data_size as usize).clamp(HEADER_LEN, bytes.len());
     let start = (header.data_start as usize).clamp(HEADER_LEN, end);

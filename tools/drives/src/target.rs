@@ -2,7 +2,7 @@
 //! kernel knows about it.
 
 pub(crate) mod device;
-pub(crate) mod drive;
+mod drive;
 pub(crate) mod medium;
 
 use std::fmt;
@@ -12,11 +12,12 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
 use device::{Device, Number};
+use medium::{Match, Names};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom, StatxFlags};
 use squall_tools::failure::{at, cause};
 use squall_tools::{Failure, named_file};
 
-use crate::{Hidden, Identity, Kind, Storage, hidden, standby};
+use crate::{Hidden, Identity, Kind, Storage, guards, hidden, standby};
 
 /// Directories of /dev/disk whose names belong to one drive. The other directories name a slot,
 /// which another drive may be in, or contents, which a copy has too.
@@ -40,6 +41,8 @@ pub(crate) enum Place {
     Device {
         device: Device,
         attachment: Option<u64>,
+        /// What tells its medium from others; `None` if the device stands on others.
+        names: Option<Names>,
     },
     File(Inode),
 }
@@ -111,7 +114,11 @@ impl Target {
         Ok(Target {
             identity,
             has_stable_name: is_stable(given),
-            place: Place::Device { device, attachment },
+            place: Place::Device {
+                names: Names::of(&device.disk()),
+                device,
+                attachment,
+            },
         })
     }
 
@@ -167,7 +174,9 @@ impl Target {
     pub fn confirm(&self, file: &File) -> Result<(), Failure> {
         let metadata = file.metadata().map_err(at(&self.identity.given))?;
         let is_same = match &self.place {
-            Place::Device { device, attachment } => {
+            Place::Device {
+                device, attachment, ..
+            } => {
                 metadata.file_type().is_block_device()
                     && Number::new(metadata.rdev()) == device.number
                     && device.attachment() == *attachment
@@ -192,7 +201,9 @@ impl Target {
     /// Whether the device is still attached. Always true for a file.
     pub fn is_attached(&self) -> bool {
         match &self.place {
-            Place::Device { device, attachment } => Device::at(device.number)
+            Place::Device {
+                device, attachment, ..
+            } => Device::at(device.number)
                 .is_ok_and(|now| now == *device && now.attachment() == *attachment),
             Place::File(_) => true,
         }
@@ -235,11 +246,41 @@ impl Target {
     }
 
     /// Whether `other` is the same drive, or a partition of it, by whatever path, or cannot be told apart from it.
-    pub fn is_same_drive_as(&self, other: &Target) -> bool {
-        match (self.device(), other.device()) {
-            (Some(one), Some(two)) => medium::is_same(&one.disk(), &two.disk()),
-            _ => false,
-        }
+    pub fn may_be_on_same_drive_as(&self, other: &Target) -> bool {
+        let (Some(one), Some(two)) = (self.device(), other.device()) else {
+            return false;
+        };
+        let (one, two) = (one.disk(), two.disk());
+        one == two
+            || match self.match_media(other) {
+                Some(Match::Certain) => !medium::are_known_to_differ(&one, &two),
+                // What cannot be read cannot be told apart.
+                Some(Match::Possible(_)) => {
+                    !medium::are_contents_different(&one, &two).unwrap_or(false)
+                }
+                None => false,
+            }
+    }
+
+    /// Whether both certainly lead to the same bytes, or some of them, by two paths to their medium.
+    pub fn is_another_path_to(&self, other: &Target) -> bool {
+        let (Some(one), Some(two)) = (self.device(), other.device()) else {
+            return false;
+        };
+        let disks = [one.disk(), two.disk()];
+        self.match_media(other) == Some(Match::Certain)
+            && disks[0] != disks[1]
+            && guards::share_bytes(one, two)
+            && !medium::are_known_to_differ(&disks[0], &disks[1])
+    }
+
+    /// How the media of both are alike, as far as their names tell; `None` if they are two.
+    fn match_media(&self, other: &Target) -> Option<Match> {
+        let names = |target: &Target| match &target.place {
+            Place::Device { names, .. } => names.clone(),
+            Place::File(_) => None,
+        };
+        names(self)?.compare(&names(other)?)
     }
 
     /// Whether `serial` is its serial number or its worldwide identifier.

@@ -7,8 +7,8 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use squall_drives::guards::{check_claimed, holders};
 use squall_drives::Number;
+use squall_drives::guards::{check_claimed, holders};
 use squall_testing::loops::{Lab, Loop, Part};
 use squall_testing::needs::{LOOP_DEVICES, MKFS_BTRFS, MOUNTS};
 use squall_testing::refuse::{Refusal, refusing};

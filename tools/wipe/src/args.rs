@@ -43,10 +43,10 @@ const MAX_DEPTH: u32 = 64;
       to give up a job, remove its files instead
 
 Every target is checked before anything is written. squall refuses targets that are mounted, used as \
-swap, held by another device (RAID, LVM, encryption), read-only, or on a disk of the running system, \
-and those that stand on such a device; devices that another process has claimed (O_EXCL) or locked; \
-and files that another process has open or locked. Processes that merely have a device open are not \
-detected.
+swap, held by another device (RAID, LVM, encryption), the origin of a snapshot, served over NVMe (nvmet), \
+read-only, or on a disk of the running system, and those that stand on such a device; devices that \
+another process has claimed (O_EXCL) or locked; and files that another process has open or locked. \
+The other paths to a drive count, too. Processes that merely have a device open are not detected.
 
 Overwriting does not reach the spare cells of flash. A drive's own erase does: --purge runs it before \
 anything is overwritten. The plan says whether a drive supports that. No real drive has run squall's \
@@ -322,7 +322,7 @@ pub struct ChoiceArguments {
     #[arg(long, conflicts_with_all = ["targets", "resume"])]
     pub all: bool,
 
-    /// With --all: leave out these drives, given by a name in /dev or by serial number
+    /// With --all: leave out these drives, by whatever path, given by a name in /dev or by serial number
     #[arg(long, value_name = "DRIVE", num_args = 1..)]
     pub except: Vec<String>,
 

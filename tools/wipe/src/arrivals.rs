@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use squall_drives::confirm;
-use squall_drives::io::{Device, claimed_by_others};
+use squall_drives::guards::{self, claimed_by_others};
+use squall_drives::io::Device;
 use squall_drives::list::count;
-use squall_drives::{Identity, Likeness, Target, guards};
+use squall_drives::{Identity, Likeness, Target};
 use squall_tools::Failure;
 use squall_tools::units::volume;
 
@@ -268,6 +269,9 @@ impl<'a> Arrivals<'a> {
         let uses = guards::uses(std::slice::from_ref(target), &PURPOSE).map_err(Reason::missed)?;
         let uses = uses.into_iter().flatten().collect();
         match choice::reason_against(target, &choice.bus, uses) {
+            Some(reason) if reason.starts_with(guards::DOUBT) => {
+                Err(Reason::missed(Failure::Runtime(reason)))
+            }
             Some(reason) => Err(Reason::rule(reason)),
             None => Ok(()),
         }

@@ -164,7 +164,7 @@ fn excepted(names: &[String], drives: &[Target]) -> Result<Vec<usize>, Failure> 
 /// Whether `name` means `target`.
 fn is_excepted(name: &str, target: &Target) -> bool {
     match Target::find(Path::new(name)) {
-        Ok(named) => target.is_same_drive_as(&named),
+        Ok(named) => target.may_be_on_same_drive_as(&named),
         Err(_) => target.has_serial(name),
     }
 }

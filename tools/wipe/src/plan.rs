@@ -157,8 +157,10 @@ fn block(text: &mut String, identity: &Identity) {
         _ => "",
     };
     let held = match (identity.kind, identity.storage) {
-        (Kind::Disk, Storage::Medium) | (Kind::File, _) => String::new(),
-        (_, storage) => format!(", held by {}", storage.words()),
+        (Kind::Disk | Kind::Virtual, storage) if storage != Storage::Drive => {
+            format!(", storage: {}", storage.words())
+        }
+        _ => String::new(),
     };
     let (kind, sector) = (identity.kind.name(), identity.sector);
     let line = format!("  kind      {kind}{medium}{held}, {sector} byte sectors");

@@ -3,7 +3,7 @@
 //! they may be those of a dock, and inode numbers are reused.
 
 use squall_drives::io::{Buffer, Device, Direction};
-use squall_drives::{Identity, Kind, Target, erase, shown};
+use squall_drives::{Identity, Kind, Storage, Target, erase, shown};
 use squall_tools::Failure;
 
 use crate::content::Content;
@@ -61,13 +61,11 @@ fn find_drive(record: &Identity, serial: &str) -> Result<Target, Failure> {
 /// If `found` are certainly paths to one drive, keeps one of them: the recorded one, or else the first.
 fn keep_one_path(found: &mut Vec<Target>, record: &Identity) {
     let is_recorded = |target: &Target| target.identity.path == record.path;
-    let kept = found.iter().position(is_recorded).unwrap_or(0);
-    let Some(one) = found.get(kept).cloned() else {
-        return;
-    };
-    let is_it = |other: &Target| other.identity.is_same_drive(&one.identity);
-    if found.iter().all(is_it) {
-        *found = vec![one];
+    found.sort_by_key(|target| !is_recorded(target));
+    if let Some((one, others)) = found.split_first()
+        && others.iter().all(|other| one.is_another_path_to(other))
+    {
+        found.truncate(1);
     }
 }
 
@@ -77,7 +75,7 @@ fn is_same_drive(record: &Identity, now: &Identity) -> bool {
         _ => true,
     };
     is_same_name
-        && record.kind == now.kind
+        && is_same_kind(record, now)
         && record.serial == now.serial
         && record.size == now.size
 }
@@ -90,7 +88,13 @@ fn is_same_place(record: &Identity, now: &Identity) -> bool {
         _ => true,
     };
     let is_same_wwid = record.wwid == now.wwid;
-    is_same_file && is_same_wwid && record.kind == now.kind && record.size == now.size
+    is_same_file && is_same_wwid && is_same_kind(record, now) && record.size == now.size
+}
+
+/// Whether both are of one kind. Older journals, which do not say what holds the bytes, call virtual devices drives.
+fn is_same_kind(record: &Identity, now: &Identity) -> bool {
+    let is_older = record.storage == Storage::Unknown && record.kind == Kind::Disk;
+    record.kind == now.kind || is_older && now.kind == Kind::Virtual
 }
 
 fn number_in_file_system(file: &Identity) -> Option<&str> {

@@ -257,7 +257,7 @@ impl Drive {
         ));
         }
         for copy in guards::older_copies(target) {
-            drive.note(format!("not reached: {copy}"));
+            drive.note(format!("overwriting does not reach older copies: {copy}"));
         }
         let path = &target.identity.path;
         if let Some(name) =

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat, unlink};
 use rustix::io::{Errno, retry_on_intr};
 use squall_drives::Number;
-use squall_drives::mapper::{Command, Header, flag};
+use squall_drives::mapper::{Command, Header, SPEC_LEN, flag};
 use squall_tools::Failure;
 use squall_tools::retry::retry;
 use zeroize::Zeroizing;
@@ -25,10 +25,6 @@ pub const PREFIX: &str = "squall-dmcrypt-";
 /// Flags for udev's rules, in the upper half of `event_nr`: udev is not to look into the device, nor
 /// to name it by its content (DM_UDEV_DISABLE_SUBSYSTEM_RULES_FLAG and similar ones of libdevmapper).
 const NOT_FOR_UDEV: u32 = (0x02 | 0x04 | 0x08) << 16;
-
-/// The length of `struct dm_target_spec`: the target's start and length (8 bytes each), a status, the
-/// distance to the next target, and the target's name.
-const SPEC_LEN: usize = 40;
 
 /// A table with one target that covers the whole device.
 pub struct Table {

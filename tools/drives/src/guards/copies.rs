@@ -3,87 +3,103 @@
 
 use std::io;
 
+use squall_tools::Failure;
 use squall_tools::failure::at;
 
-use super::{loops, mapped, stack};
+use super::mapped::Tables;
+use super::{loops, stack};
 use crate::Target;
 use crate::target::device::{Device, devices_in};
 
-/// What keeps older copies below a mapped device, by the kind of its target.
-const KEEPERS: [(&str, &str); 7] = [
-    ("cache", "the devices of its cache may keep older copies"),
-    ("clone", "the device that it was cloned from keeps its data"),
-    (
-        "mirror",
-        "drives that have left its array keep what they held",
-    ),
-    (
-        "raid",
-        "drives that have left its array keep what they held",
-    ),
-    ("snapshot", "its origin keeps its data"),
-    (
-        "vdo",
-        "its pool writes changes to other places, and older copies stay there",
-    ),
-    (
-        "writecache",
-        "the devices of its cache may keep older copies",
-    ),
-];
+/// What a mapped device with a target of this type leaves behind.
+fn left_by(target_type: &str) -> Option<&'static str> {
+    Some(match target_type {
+        "cache" | "writecache" => "the devices of its cache may keep older copies",
+        "clone" => "the device that it was cloned from keeps its data",
+        "mirror" | "raid" => "drives that have left its array keep what they held",
+        "snapshot" => "its origin keeps its data",
+        "vdo" => "its pool writes changes to other places, and older copies stay there",
+        _ => return None,
+    })
+}
 
 /// What keeps data of `target` that overwriting it does not reach, as far as the kernel shows it: a clause each.
 pub fn older_copies(target: &Target) -> Vec<String> {
-    let find = |device| {
-        let found = stack::chain(device, &loops::all()?).and_then(|chain| {
-            let kept = chain.iter().map(|it| of_device(it, &chain));
-            Ok(kept.collect::<io::Result<Vec<_>>>()?.concat())
-        });
-        found.map_err(at(&target.identity.path))
+    let Some(device) = target.device() else {
+        return Vec::new();
     };
-    let found = target.device().map(find);
-    found.unwrap_or(Ok(Vec::new())).unwrap_or_else(|failure| {
-        let why = failure.into_text();
+    below(device).unwrap_or_else(|why| {
+        let why = why.into_text();
         vec![format!("squall cannot tell what keeps older copies: {why}")]
     })
 }
 
-/// What `device` keeps, which is one of `chain`.
-fn of_device(device: &Device, chain: &[Device]) -> io::Result<Vec<String>> {
+/// What `device` and the devices that it stands on leave behind.
+fn below(device: &Device) -> Result<Vec<String>, Failure> {
+    let loops = loops::all()?;
+    let find = || {
+        let tables = Tables::read()?;
+        let chain = stack::chain(device, &loops)?;
+        let found = chain.iter().map(|it| of_device(it, &chain, &tables));
+        Ok(found.collect::<io::Result<Vec<_>>>()?.concat())
+    };
+    find().map_err(at(&device.path()))
+}
+
+/// What `device`, one of `chain`, leaves behind.
+fn of_device(device: &Device, chain: &[Device], tables: &Tables) -> io::Result<Vec<String>> {
     let name = device.full_name();
     let mut found = Vec::new();
     let missing = device.value("md/degraded").filter(|missing| *missing > 0);
     if let Some(missing) = missing {
-        let all = device.value("md/raid_disks").unwrap_or_default();
+        // While an array is reshaped, its earlier number follows.
+        let all = device.text("md/raid_disks").unwrap_or_default();
+        let all = all.split(' ').next().unwrap_or_default();
         found.push(format!(
-            "{name}: {missing} of its {all} members are missing, and keep what they held"
+            "{name}: members missing: {missing} of {all}; they keep what they held"
         ));
     }
-    let kinds = mapped::kinds(device);
-    let keepers = KEEPERS
-        .iter()
-        .filter(|(kind, _)| kinds.iter().any(|it| it == kind));
-    found.extend(keepers.map(|(_, what)| format!("{name}: {what}")));
-    if kinds.iter().any(|kind| kind == "thin-pool") {
-        found.push(of_thin_pool(device, chain)?);
+    if device.has("bcache") && device.partition().is_none() {
+        found.push(format!(
+            "{name}: the device of its cache may keep older copies"
+        ));
+    }
+    let Some(types) = tables.types(device) else {
+        found.push(format!("{name}: only root can tell what it is made of"));
+        return Ok(found);
+    };
+    let left = types.iter().filter_map(|it| left_by(it));
+    found.extend(left.map(|what| format!("{name}: {what}")));
+    if tables.has_target(device, "thin-pool") {
+        found.push(of_thin_pool(device, chain, tables)?);
+    }
+    if tables.has_target(device, "thin") {
+        let below = devices_in(&device.join("slaves"))?.into_iter();
+        let origins = below.filter(|it| !tables.has_target(it, "thin-pool"));
+        let kept = |it: Device| {
+            format!(
+                "{name}: its external origin {} keeps its data",
+                it.full_name()
+            )
+        };
+        found.extend(origins.map(kept));
     }
     Ok(found)
 }
 
-/// Only the pool's metadata tell which of its volumes are snapshots, and of which.
-fn of_thin_pool(pool: &Device, chain: &[Device]) -> io::Result<String> {
+/// Only the pool's metadata tell which of its volumes are snapshots, and of which. Those that are not in use have no
+/// device.
+fn of_thin_pool(pool: &Device, chain: &[Device], tables: &Tables) -> io::Result<String> {
     let holders = devices_in(&pool.join("holders"))?.into_iter();
-    let is_other = |holder: &Device| {
-        let is_thin = || mapped::kinds(holder).iter().any(|kind| kind == "thin");
-        !chain.contains(holder) && is_thin()
-    };
+    let is_other = |it: &Device| !chain.contains(it) && tables.has_target(it, "thin");
     let others: Vec<_> = holders.filter(is_other).map(|it| it.full_name()).collect();
-    let name = pool.full_name();
-    Ok(match others.is_empty() {
-        true => format!("the thin pool {name} may hold old data in blocks that were freed"),
-        false => format!(
-            "other volumes of the thin pool {name} may be its snapshots, which keep its old data: {}",
-            others.join(", ")
-        ),
-    })
+    let named = match others.is_empty() {
+        true => String::new(),
+        false => format!(" (active: {})", others.join(", ")),
+    };
+    Ok(format!(
+        "thin pool {}: its snapshots, also those that are not active, and blocks that were freed keep old data: `lvs -a` \
+         shows its volumes{named}",
+        pool.full_name()
+    ))
 }

@@ -9,14 +9,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use rustix::ioctl::{Getter, Opcode, ioctl};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
+use super::backing::Backing;
 use crate::target::Inode;
 use crate::target::device::{Device, Number};
 
@@ -26,12 +26,6 @@ pub(super) struct LoopDevice {
     backing: Backing,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Backing {
-    File(Inode),
-    Device(Number),
-}
-
 /// All loop devices whose backing file or device can be found out.
 pub(super) fn all() -> Result<Vec<LoopDevice>, Failure> {
     let devices = Device::all().map_err(at(Path::new("/sys/block")))?;
@@ -39,21 +33,11 @@ pub(super) fn all() -> Result<Vec<LoopDevice>, Failure> {
         let mut name = fs::read(device.join("loop/backing_file")).ok()?;
         name.pop_if(|byte| *byte == b'\n');
         let backing = ask(&device)
-            .or_else(|_| named(&OsString::from_vec(name)))
+            .or_else(|_| Backing::named(OsString::from_vec(name)))
             .ok()?;
         Some(LoopDevice { device, backing })
     };
     Ok(devices.into_iter().filter_map(attached).collect())
-}
-
-/// The file or device that has this name in this mount namespace.
-fn named(name: &OsString) -> io::Result<Backing> {
-    let metadata = fs::metadata(name)?;
-    Ok(if metadata.file_type().is_block_device() {
-        Backing::Device(Number::new(metadata.rdev()))
-    } else {
-        Backing::File(Inode::from_metadata(&metadata))
-    })
 }
 
 impl LoopDevice {
@@ -101,11 +85,7 @@ const _: () = assert!(size_of::<Info>() == 232);
 /// The file or device behind `device`. Fails if its node cannot be opened or belongs to another device, or if
 /// nothing is attached.
 fn ask(device: &Device) -> io::Result<Backing> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let node: std::fs::File = rustix::fs::open(device.path(), flags, Mode::empty())?.into();
-    if Number::new(node.metadata()?.rdev()) != device.number {
-        return Err(io::Error::other("its node belongs to another device"));
-    }
+    let node = device.open(OFlags::empty())?;
     // SAFETY: the request fills in a `loop_info64`. `Info` has its size and layout, and fields for
     // which every value is valid.
     let info: Info = unsafe { ioctl(&node, Getter::<GET_STATUS, Info>::new()) }?;

@@ -2,75 +2,130 @@
 //!
 //! Volumes beside each other on a drive share no bytes; an origin and its snapshots share all. sysfs shows both alike.
 
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::ops::Range;
 
 use crate::Number;
-use crate::mapper::{Command, Header, flag, request};
+use crate::mapper::{CONTROL, Command, Header, SPEC_LEN, flag, request};
 use crate::target::device::Device;
 
-const CONTROL: &str = "/dev/mapper/control";
+/// The tables of all mapped devices.
+#[derive(Debug)]
+pub(super) struct Tables(BTreeMap<Number, Option<Table>>);
+
+/// A mapped device's table, as far as it concerns what the device shares with others.
+#[derive(Debug)]
+struct Table {
+    /// The types of its targets, each once, such as `linear`.
+    types: Vec<String>,
+    /// The sectors of 512 bytes that it takes of other devices; `None` if that is not known.
+    parts: Option<Vec<Part>>,
+}
+
+/// Sectors of a device.
+type Part = (Number, Range<u64>);
 
 /// A line of a mapped device's table.
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
     /// Length in sectors of 512 bytes.
     length: u64,
-    /// The target's name, such as `linear`.
-    kind: String,
-    /// Empty if only the kind was asked for.
+    /// The target's type, such as `linear`.
+    target_type: String,
+    /// The parameters or, without [`flag::TABLE`], the status.
     parameters: String,
 }
 
-/// Whether `one` and `other`, which both stand on `below`, may share bytes of it. A thin pool gives each of its volumes
-/// blocks of its own when it is written to.
-pub(super) fn share(one: &Device, other: &Device, below: &Device) -> bool {
-    if kinds(below).iter().any(|kind| kind == "thin-pool") {
-        return false;
+impl Tables {
+    /// Reads them from the kernel, which tells only root.
+    pub fn read() -> io::Result<Tables> {
+        let control = File::open(CONTROL).ok();
+        let all = Device::all()?.into_iter();
+        let mapped = all.filter(|device| device.has("dm"));
+        let read = |device: Device| {
+            let control = control.as_ref();
+            let table = control.and_then(|control| Table::read(control, device.number));
+            (device.number, table)
+        };
+        Ok(Tables(mapped.map(read).collect()))
     }
-    match (ranges(one, below), ranges(other, below)) {
-        (Some(one), Some(other)) => {
-            let overlap = |a: &Range<u64>, b: &Range<u64>| a.start < b.end && b.start < a.end;
-            one.iter().any(|a| other.iter().any(|b| overlap(a, b)))
+
+    /// Whether `one` and `other`, which both stand on `below`, may share bytes of it. Only mapped devices may, and a thin
+    /// pool gives each of its volumes blocks of its own when it is written to.
+    pub fn may_overlap(&self, one: &Device, other: &Device, below: &Device) -> bool {
+        if self.has_target(below, "thin-pool") {
+            return false;
         }
-        _ => true,
+        let parts = [one, other].map(|device| self.0.get(&device.number));
+        let [Some(one), Some(other)] = parts else {
+            return false;
+        };
+        let of_below = |table: &Option<Table>| {
+            let parts = table.as_ref()?.parts.as_ref()?.iter();
+            let parts = parts.filter(|(number, _)| *number == below.number);
+            Some(parts.map(|(_, range)| range.clone()).collect::<Vec<_>>())
+        };
+        match (of_below(one), of_below(other)) {
+            (Some(one), Some(other)) => {
+                let overlap = |a: &Range<u64>, b: &Range<u64>| a.start < b.end && b.start < a.end;
+                one.iter().any(|a| other.iter().any(|b| overlap(a, b)))
+            }
+            _ => true,
+        }
+    }
+
+    /// The types of targets of which `device` is made, none if it is no mapped device; `None` if the kernel does not tell
+    /// this process.
+    pub fn types(&self, device: &Device) -> Option<&[String]> {
+        match self.0.get(&device.number) {
+            None => Some(&[]),
+            Some(table) => table.as_ref().map(|table| &table.types[..]),
+        }
+    }
+
+    /// Whether `device` is known to have a target of this type.
+    pub fn has_target(&self, device: &Device, target_type: &str) -> bool {
+        let types = self.types(device).unwrap_or_default();
+        types.iter().any(|it| it == target_type)
     }
 }
 
-/// The kinds of targets of which the mapped device `device` is made, each once; none if it is no mapped device, or the
-/// kernel does not answer this process.
-pub(super) fn kinds(device: &Device) -> Vec<String> {
-    let lines = lines(device, 0).unwrap_or_default();
-    let mut kinds: Vec<_> = lines.into_iter().map(|line| line.kind).collect();
-    kinds.sort();
-    kinds.dedup();
-    kinds
+impl Table {
+    /// `None` if the kernel does not tell.
+    fn read(control: &File, number: Number) -> Option<Table> {
+        // A thin pool would write its metadata first.
+        let lines = lines(control, number, flag::NO_FLUSH)?;
+        let mut types: Vec<_> = lines.into_iter().map(|line| line.target_type).collect();
+        types.sort();
+        types.dedup();
+        let is_plain = |it: &String| PLAIN.contains(&it.as_str()) || EMPTY.contains(&it.as_str());
+        // Other tables may hold keys, so nobody asks for them.
+        let parts = types.iter().all(is_plain).then(|| {
+            let lines = self::lines(control, number, flag::TABLE)?.into_iter();
+            let parts = lines.map(|line| line.parts()).collect::<Option<Vec<_>>>()?;
+            Some(parts.concat())
+        });
+        let parts = parts.flatten();
+        Some(Table { types, parts })
+    }
 }
 
-/// The sectors of `below` that `device` takes; `None` if that is not known.
-fn ranges(device: &Device, below: &Device) -> Option<Vec<Range<u64>>> {
-    let is_plain = |kind: &String| ["linear", "striped"].contains(&kind.as_str());
-    let kinds = kinds(device);
-    // The tables of other kinds may have keys.
-    if kinds.is_empty() || !kinds.iter().all(is_plain) {
-        return None;
-    }
-    let mut ranges = Vec::new();
-    for line in lines(device, flag::TABLE)? {
-        let parts = line.parts()?.into_iter();
-        let of_it = parts.filter(|(number, _)| *number == below.number);
-        ranges.extend(of_it.map(|(_, range)| range));
-    }
-    Some(ranges)
-}
+/// Types of targets that take a part of one device or, in stripes, of several.
+const PLAIN: [&str; 5] = ["delay", "dust", "flakey", "linear", "striped"];
+
+/// Types of targets that stand on no device.
+const EMPTY: [&str; 2] = ["error", "zero"];
 
 impl Line {
-    /// The sectors that a linear or striped target takes of which device; `None` if it is another one.
-    fn parts(&self) -> Option<Vec<(Number, Range<u64>)>> {
+    /// The sectors that the target takes of which device; `None` if that is not known.
+    fn parts(&self) -> Option<Vec<Part>> {
         let words: Vec<&str> = self.parameters.split_whitespace().collect();
-        let (stripes, places) = match (self.kind.as_str(), &words[..]) {
-            ("linear", places) => (1, places),
+        let (stripes, places) = match (self.target_type.as_str(), &words[..]) {
+            (it, _) if EMPTY.contains(&it) => return Some(Vec::new()),
             ("striped", [stripes, _, places @ ..]) => (stripes.parse().ok()?, places),
+            (it, [_, _, ..]) if PLAIN.contains(&it) => (1, &words[..2]),
             _ => return None,
         };
         let length = self.length.checked_div(stripes)?;
@@ -87,29 +142,27 @@ impl Line {
 }
 
 /// The lines of a mapped device's table; `None` if the kernel does not tell them.
-fn lines(device: &Device, flags: u32) -> Option<Vec<Line>> {
-    let mut header = Header::for_number(device.number);
+fn lines(control: &File, number: Number, flags: u32) -> Option<Vec<Line>> {
+    let mut header = Header::for_number(number);
     header.flags = flags;
-    let control = device.has("dm").then(|| File::open(CONTROL).ok())??;
-    let answer = request(&control, Command::Table, header, &[]).ok()?;
+    let answer = request(control, Command::Table, header, &[]).ok()?;
     let is_whole = answer.header.flags & flag::CUT_SHORT == 0;
     is_whole.then(|| parse(&answer.data, answer.header.target_count))?
 }
 
-/// The lines in the kernel's answer. Each is a `struct dm_target_spec` (its start and length of 8 bytes each, a status,
-/// the offset of the next one, and its kind of 16 bytes) and the parameters, which end with 0.
+/// The lines in the kernel's answer. Each is a `struct dm_target_spec`, which has the offset of the next one from the
+/// beginning of the answer, and the parameters, which end with 0.
 fn parse(data: &[u8], count: u32) -> Option<Vec<Line>> {
-    const SPEC: usize = 40;
     let mut lines = Vec::new();
     let mut at = 0;
     for _ in 0..count {
-        let spec = data.get(at..)?.get(..SPEC)?;
+        let spec = data.get(at..)?.get(..SPEC_LEN)?;
         let length = u64::from_ne_bytes(spec[8..16].try_into().ok()?);
         let next = u32::from_ne_bytes(spec[20..24].try_into().ok()?);
         lines.push(Line {
             length,
-            kind: text(&spec[24..]),
-            parameters: text(&data[at + SPEC..]),
+            target_type: text(&spec[24..]),
+            parameters: text(&data[at + SPEC_LEN..]),
         });
         at = next as usize;
     }
@@ -126,10 +179,10 @@ fn text(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn line(length: u64, kind: &str, parameters: &str) -> Line {
+    fn line(length: u64, target_type: &str, parameters: &str) -> Line {
         Line {
             length,
-            kind: kind.into(),
+            target_type: target_type.into(),
             parameters: parameters.into(),
         }
     }
@@ -140,7 +193,9 @@ mod tests {
         let one = vec![(number(0), 2048..3048)];
         let two = vec![(number(0), 0..500), (number(16), 8..508)];
         for (kind, parameters, expected) in [
-            ("linear", "8:0 2048", Some(one)),
+            ("linear", "8:0 2048", Some(one.clone())),
+            ("flakey", "8:0 2048 1 1 0", Some(one)),
+            ("error", "", Some(Vec::new())),
             ("striped", "2 128 8:0 0 8:16 8", Some(two)),
             ("striped", "2 128 8:0 0", None),
             ("striped", "0 128", None),

@@ -7,7 +7,7 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 
 use super::loops::{self, LoopDevice};
-use super::mapped;
+use super::mapped::Tables;
 use crate::target::device::{Device, Number, devices_in};
 use crate::target::medium::Media;
 use crate::{Target, shown};
@@ -17,6 +17,7 @@ use crate::{Target, shown};
 pub(super) fn standing_on(
     device: &Device,
     loops: &[LoopDevice],
+    tables: &Tables,
     chain: &[Device],
 ) -> io::Result<Vec<Device>> {
     closure(vec![device.clone()], |below| {
@@ -25,7 +26,7 @@ pub(super) fn standing_on(
         let ours: Vec<Device> = above.iter().filter(is_ours).cloned().collect();
         // What stands beside ours may take another part of the device below.
         if !ours.is_empty() {
-            above.retain(|holder| ours.iter().any(|it| mapped::share(it, holder, below)));
+            above.retain(|holder| ours.iter().any(|it| tables.may_overlap(it, holder, below)));
         }
         let on_it = loops
             .iter()
@@ -93,18 +94,16 @@ pub(super) fn family(device: &Device, media: &Media) -> io::Result<Vec<Device>> 
     let disk = device.disk();
     let mut family = vec![device.clone()];
     for path in [vec![disk.clone()], media.other_paths(&disk)].concat() {
-        family.extend(family_by(&path, device)?);
+        for member in family_by(&path, device)? {
+            if !family.contains(&member) {
+                family.push(member);
+            }
+        }
     }
-    let mut seen = Vec::new();
-    family.retain(|member| {
-        let is_new = !seen.contains(member);
-        seen.push(member.clone());
-        is_new
-    });
     Ok(family)
 }
 
-/// The whole device `path`, if it leads to the medium of `device`, and those of its partitions that share bytes with
+/// The whole device `path`, which leads to the medium of `device`, and those of its partitions that share bytes with
 /// `device`.
 pub(super) fn family_by(path: &Device, device: &Device) -> io::Result<Vec<Device>> {
     let mut members = path.partitions()?;
@@ -114,7 +113,7 @@ pub(super) fn family_by(path: &Device, device: &Device) -> io::Result<Vec<Device
 }
 
 /// Whether overwriting `device` destroys something of `other`, if both are on one medium.
-pub(super) fn share_bytes(device: &Device, other: &Device) -> bool {
+pub(crate) fn share_bytes(device: &Device, other: &Device) -> bool {
     match [device, other].map(Partition::from_device) {
         [Some(part), Some(other)] => part.overlaps_or_leads_to(&other),
         _ => true,
@@ -131,13 +130,17 @@ pub(super) fn relative_name(member: &Device, device: &Device) -> String {
     format!("{kind} {}", member.name())
 }
 
-/// The devices of `chain` that do not only hold another one, as the disk of a partition does.
+/// `chain` without disks that are in it only because of a partition.
 pub(super) fn parts(chain: &[Device]) -> impl Iterator<Item = &Device> {
-    let is_disk_of_part = |device: &Device| {
-        let mut others = chain.iter().filter(move |other| *other != device);
-        others.any(|other| other.disk() == *device)
-    };
-    chain.iter().filter(move |device| !is_disk_of_part(device))
+    chain
+        .iter()
+        .filter(|device| !is_disk_of_part(device, chain))
+}
+
+/// Whether `device` is in `chain` only as the disk of a partition that is in it.
+pub(super) fn is_disk_of_part(device: &Device, chain: &[Device]) -> bool {
+    let mut others = chain.iter().filter(|other| *other != device);
+    others.any(|other| other.disk() == *device)
 }
 
 /// The devices by which others could use the bytes that `chain` stands on: those on other paths to their media.
@@ -152,10 +155,10 @@ pub(super) fn other_paths(chain: &[Device], media: &Media) -> io::Result<Vec<Dev
                 Some(_) => path.partitions()?,
                 None => Vec::new(),
             };
-            match members.is_empty() {
-                // The kernel has read no partitions there.
-                true => members.push(path),
-                false => members.retain(|member| share_bytes(part, member)),
+            members.retain(|member| share_bytes(part, member));
+            // The kernel may not have read the partition table there, or an earlier one.
+            if members.is_empty() {
+                members.push(path);
             }
             found.extend(members);
         }
@@ -224,9 +227,10 @@ pub fn holders(target: &Target, is_ours: impl Fn(&str) -> bool) -> Result<Vec<St
 }
 
 fn all_holders(device: &Device, loops: &[LoopDevice]) -> io::Result<Vec<Device>> {
+    let tables = Tables::read()?;
     let mut found = Vec::new();
     for member in family(device, &Media::all()?)? {
-        found.extend(standing_on(&member, loops, &[])?);
+        found.extend(standing_on(&member, loops, &tables, &[])?);
     }
     found.sort();
     found.dedup();

@@ -14,7 +14,7 @@ use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 
 use super::claim;
-use super::other_paths::{OtherPaths, claimed_by_other_path};
+use super::other_paths::OtherPaths;
 use super::queue::Queue;
 use super::transfer::{Buffer, Direction};
 use crate::target::length;
@@ -248,12 +248,7 @@ fn open_direct(target: &Target, access: Access) -> Result<Option<File>, Errno> {
     }
 }
 
-pub(super) fn open(
-    path: &Path,
-    access: Access,
-    is_block: bool,
-    flags: OFlags,
-) -> Result<File, Errno> {
+fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<File, Errno> {
     let access = match access {
         Access::Write | Access::WriteLater => OFlags::RDWR,
         Access::Read => OFlags::RDONLY,
@@ -270,9 +265,9 @@ pub(super) fn open(
     Ok(file.into())
 }
 
-/// Why `target` cannot be opened exclusively at this moment, by one of the paths to its medium; `None` if it can. It is
-/// opened for reading only, and closed again.
-pub fn claimed_by_others(target: &Target) -> Option<String> {
+/// Why `target` cannot be opened exclusively at this moment, by this path to its medium; `None` if it can. It is opened
+/// for reading only, and closed again.
+pub(crate) fn claim_on_target(target: &Target) -> Option<String> {
     let is_block = target.identity.kind != Kind::File;
     let opened = open(
         &target.identity.path,
@@ -281,8 +276,7 @@ pub fn claimed_by_others(target: &Target) -> Option<String> {
         OFlags::empty(),
     );
     let claimed = opened.and_then(|file| claim::try_claim(&file, is_block));
-    let own = claimed.err().map(|error| why(&error));
-    own.or_else(|| claimed_by_other_path(target))
+    claimed.err().map(|error| why(&error))
 }
 
 /// The failure for a target that cannot be opened. Nothing has been written at that point.

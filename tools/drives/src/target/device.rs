@@ -1,10 +1,13 @@
 //! A block device as sysfs shows it. Only files of sysfs are opened.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::printable::printable_bytes;
 
@@ -101,6 +104,16 @@ impl Device {
 
     pub fn path(&self) -> PathBuf {
         Path::new("/dev").join(self.name())
+    }
+
+    /// Opens its node in /dev for reading. Fails with [`Errno::NODEV`] if the node belongs to another device.
+    pub fn open(&self, flags: OFlags) -> Result<File, Errno> {
+        let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let node = rustix::fs::open(self.path(), flags, Mode::empty())?;
+        match Number::new(rustix::fs::fstat(&node)?.st_rdev) == self.number {
+            true => Ok(node.into()),
+            false => Err(Errno::NODEV),
+        }
     }
 
     /// The printable text of one of its files in sysfs, if there is any.

@@ -33,7 +33,8 @@ impl Target {
     /// Whether it is reached over a network or a fabric, where other machines may use it too: iSCSI, Fibre Channel,
     /// SRP, NVMe over Fabrics.
     pub fn is_remote(&self) -> bool {
-        self.device().is_some_and(is_remote)
+        let transport = self.device().map(transport);
+        transport.is_some_and(|it| it != Transport::Local)
     }
 
     /// Whether it is a drive for CDs, DVDs and the like: SCSI's type 5, or what the kernel calls sr0.
@@ -65,12 +66,13 @@ pub(super) fn kind(device: &Device) -> Kind {
     }
 }
 
-/// What holds the bytes of `device`. Only what is known to be a medium is one.
+/// What holds the bytes of `device`. A controller that passes a drive on, and a hypervisor that imitates one well, are
+/// not noticed.
 pub(super) fn storage(device: &Device) -> Storage {
     let disk = device.disk();
     let name = disk.name();
     let is_named = |start: &str| name.starts_with(start);
-    match bus(&disk).as_deref() {
+    match bus_name(&disk).as_deref() {
         _ if disk.has("dm") || disk.has("bcache") || is_named("loop") => Storage::Layers,
         _ if disk.has("md") => Storage::Array,
         None if ["zram", "ram", "nullb"].into_iter().any(is_named) => Storage::Memory,
@@ -78,49 +80,90 @@ pub(super) fn storage(device: &Device) -> Storage {
         None if is_named("ublk") => Storage::Program,
         Some("rbd") => Storage::Network,
         Some("virtio" | "xen") => Storage::Host,
-        Some("nvme" | "nvme-subsystem" | "scsi") if is_remote(&disk) => Storage::Network,
-        Some("nvme" | "nvme-subsystem" | "mmc" | "nd") => Storage::Medium,
-        Some("scsi") => scsi_storage(&disk),
+        Some("nvme" | "mmc" | "nd" | "scsi" | "sata" | "usb") => storage_of_drive(&disk),
         _ => Storage::Unknown,
     }
 }
 
-/// What holds the bytes of a SCSI drive of this machine: adapters of hypervisors and RAID controllers show drives that
-/// are none. A controller that passes a SATA drive on says so.
-fn scsi_storage(disk: &Device) -> Storage {
+/// Models of drives that hypervisors and clouds imitate, as they begin.
+const VIRTUAL: [&str; 11] = [
+    "Amazon",
+    "Google PersistentDisk",
+    "MSFT NVMe",
+    "Microsoft NVMe",
+    "Msft Virtual",
+    "QEMU",
+    "VBOX",
+    "VMware",
+    "Virtual HD",
+    "Xen",
+    "nvme_card",
+];
+
+/// Drivers of SCSI hosts of hypervisors, as their names begin.
+const HYPERVISORS: [&str; 5] = ["ibmvscsi", "scsifront", "storvsc", "virtio", "vmw_pvscsi"];
+
+/// Drivers of RAID controllers that show volumes, as their names begin.
+const RAID: [&str; 13] = [
+    "3w-", "aacraid", "arcmsr", "esas2r", "hpsa", "hptiop", "ipr", "ips", "megaraid", "mvumi",
+    "pmcraid", "smartpqi", "stex",
+];
+
+/// Drivers of controllers that show both volumes and drives, which are on ports of SAS.
+const RAID_AND_SAS: [&str; 4] = ["mpi3mr", "mpt2sas", "mpt3sas", "mptsas"];
+
+/// What holds the bytes of what the kernel shows as a drive.
+fn storage_of_drive(disk: &Device) -> Storage {
     let place = fs::canonicalize(disk.join("device")).unwrap_or_default();
-    let is_virtio = place.ancestors().any(|it| is_directory(it, "virtio"));
+    let is_below = |start: &str| place.ancestors().any(|it| is_directory(it, start));
     let driver = place.ancestors().find_map(scsi_driver).unwrap_or_default();
     let is_of = |drivers: &[&str]| drivers.iter().any(|name| driver.starts_with(name));
-    let is_volume = disk
-        .text("device/raid_level")
-        .is_some_and(|level| level != "N/A");
-    match disk.text("device/vendor").as_deref() {
-        _ if is_virtio || is_of(&["storvsc", "vmw_pvscsi", "xen", "ibmvscsi"]) => Storage::Host,
+    let model = model(disk).unwrap_or_default();
+    let is_volume = disk.has("device/raid_devices")
+        || disk.text("device/raid_level").is_some_and(|it| it != "N/A");
+    match transport(disk) {
+        Transport::Remote => Storage::Network,
+        Transport::Unknown => Storage::Unknown,
+        _ if VIRTUAL.iter().any(|name| model.starts_with(name)) => Storage::Host,
+        _ if is_below("virtio") || is_of(&HYPERVISORS) => Storage::Host,
         _ if is_volume => Storage::Array,
-        Some("ATA") => Storage::Medium,
-        _ if is_of(&["megaraid", "hpsa", "smartpqi", "aacraid", "arcmsr", "3w-"]) => Storage::Array,
-        _ => Storage::Medium,
+        _ if disk.text("device/vendor").as_deref() == Some("ATA") => Storage::Drive,
+        _ if is_of(&RAID) => Storage::Array,
+        _ if is_of(&RAID_AND_SAS) && !is_below("end_device-") => Storage::Array,
+        _ => Storage::Drive,
     }
 }
 
-/// Whether the drive of `device` is reached over a network or a fabric.
-fn is_remote(device: &Device) -> bool {
+#[derive(PartialEq, Eq)]
+enum Transport {
+    Local,
+    /// A network or a fabric.
+    Remote,
+    /// An NVMe controller does not say.
+    Unknown,
+}
+
+/// By what the drive of `device` is reached.
+fn transport(device: &Device) -> Transport {
     let drive = device.disk().join("device");
     // A namespace's device is its controller, or with several paths a subsystem, which has controllers.
     let mut controllers = vec![drive.clone()];
     controllers.extend(entries(&drive, "nvme"));
-    let is_local = |transport: String| ["pcie", "apple-nvme"].contains(&transport.as_str());
-    let transports = controllers
-        .iter()
-        .filter_map(|controller| text(&controller.join("transport")));
-    let mut remote = transports.map(|transport| !is_local(transport));
+    let transports = controllers.iter();
+    let transports = transports.filter_map(|it| text(&it.join("transport")));
+    let transports: Vec<String> = transports.collect();
+    let is_local = |transport: &String| ["pcie", "apple-nvme"].contains(&transport.as_str());
     let place = fs::canonicalize(&drive).unwrap_or_default();
-    remote.any(|is_remote| is_remote) || place.ancestors().any(is_of_network)
+    match bus(&device.disk()).as_deref() {
+        _ if place.ancestors().any(is_of_network) => Transport::Remote,
+        _ if !transports.iter().all(is_local) => Transport::Remote,
+        Some("nvme" | "nvme-subsystem") if transports.is_empty() => Transport::Unknown,
+        _ => Transport::Local,
+    }
 }
 
 /// The maker's model name, with the vendor for SCSI; for a mapped device, its mapper's name.
-pub(crate) fn model(device: &Device) -> Option<String> {
+pub(super) fn model(device: &Device) -> Option<String> {
     let disk = device.disk();
     let first = |names: &[&str]| names.iter().find_map(|name| disk.text(name));
     let model = first(&["device/model", "device/name", "dm/name"])?;
@@ -136,7 +179,7 @@ pub(crate) fn model(device: &Device) -> Option<String> {
 }
 
 /// The maker's serial number, or else the kernel's number for this attachment.
-pub(crate) fn serial(device: &Device) -> Option<String> {
+pub(super) fn serial(device: &Device) -> Option<String> {
     let disk = device.disk();
     let attachment = || {
         let number = device.attachment()?;
@@ -146,7 +189,7 @@ pub(crate) fn serial(device: &Device) -> Option<String> {
     Some(with_part(device, serial))
 }
 
-pub(crate) fn wwid(device: &Device) -> Option<String> {
+pub(super) fn wwid(device: &Device) -> Option<String> {
     let disk = device.disk();
     let wwid = ["wwid", "device/wwid"]
         .iter()
@@ -167,7 +210,7 @@ fn with_part(device: &Device, of_disk: String) -> String {
     }
 }
 
-fn makers_serial(disk: &Device) -> Option<String> {
+pub(super) fn makers_serial(disk: &Device) -> Option<String> {
     let page = || unit_serial(&fs::read(disk.join("device/vpd_pg80")).ok()?);
     let serial = disk
         .text("serial")
@@ -339,78 +382,77 @@ mod tests {
         Device::in_directory(&place).expect("a device")
     }
 
+    /// What holds the bytes of drives on SCSI and NVMe.
     #[test]
-    fn only_what_is_known_to_be_a_medium_is_one() {
-        use Storage::{Array, Host, Layers, Medium, Memory, Network, Program, Unknown};
+    fn only_drives_are_drives() {
+        use Storage::{Array, Drive, Host, Network, Unknown};
+        const DRIVER: &str = "../host7/scsi_host/host7/proc_name";
+        let model = |model| ("device/model", model);
+        let (ata, sas) = (("device/vendor", "ATA"), (DRIVER, "mpt3sas"));
+        let pcie = ("device/transport", "pcie");
         let sysfs = Lab::new();
-        let ata = ("device/vendor", "ATA");
-        let driver = "../host7/scsi_host/host7/proc_name";
-        let raid = (driver, "megaraid_sas");
-        for (name, bus, files, kind, expected) in [
-            ("sda", "scsi", vec![], Kind::Disk, Medium),
-            ("sdb", "scsi", vec![raid], Kind::Disk, Array),
-            ("sdc", "scsi", vec![raid, ata], Kind::Disk, Medium),
-            (
-                "sdd",
-                "scsi",
-                vec![("device/raid_level", "RAID 1")],
-                Kind::Disk,
-                Array,
-            ),
-            (
-                "sde",
-                "scsi",
-                vec![(driver, "storvsc_host")],
-                Kind::Disk,
-                Host,
-            ),
-            ("sdf", "scsi", vec![(driver, "ib_srp")], Kind::Disk, Network),
-            (
-                "nvme0n1",
-                "nvme",
-                vec![("device/transport", "pcie")],
-                Kind::Disk,
-                Medium,
-            ),
-            (
-                "nvme1n1",
-                "nvme",
-                vec![("device/transport", "tcp")],
-                Kind::Disk,
-                Network,
-            ),
-            ("mmcblk0", "mmc", vec![], Kind::Disk, Medium),
-            ("vda", "virtio", vec![], Kind::Disk, Host),
-            ("xvda", "xen", vec![], Kind::Disk, Host),
-            ("ubda", "platform", vec![], Kind::Disk, Unknown),
-            ("rbd0", "rbd", vec![], Kind::Virtual, Network),
-            (
-                "md_home",
-                "",
-                vec![("md/level", "raid1")],
-                Kind::Virtual,
-                Array,
-            ),
-            (
-                "bcache0",
-                "",
-                vec![("bcache/state", "clean")],
-                Kind::Virtual,
-                Layers,
-            ),
-            ("dm-0", "", vec![("dm/name", "home")], Kind::Mapped, Layers),
-            ("loop0", "", vec![], Kind::Loop, Layers),
-            ("nbd0", "", vec![], Kind::Virtual, Network),
-            ("drbd0", "", vec![], Kind::Virtual, Network),
-            ("ublkb0", "", vec![], Kind::Virtual, Program),
-            ("ram0", "", vec![], Kind::Virtual, Memory),
-            ("zram0", "", vec![], Kind::Virtual, Memory),
-            ("zd0", "", vec![], Kind::Virtual, Unknown),
+        let cases = [
+            (vec![], Drive),
+            (vec![(DRIVER, "ahci"), ata, model("WDC WD40EFRX")], Drive),
+            (vec![(DRIVER, "ahci"), ata, model("QEMU HARDDISK")], Host),
+            (vec![(DRIVER, "storvsc_host")], Host),
+            (vec![(DRIVER, "megaraid_sas")], Array),
+            (vec![(DRIVER, "megaraid_sas"), ata], Drive),
+            (vec![(DRIVER, "hpsa"), ("device/raid_level", "N/A")], Array),
+            (vec![("device/raid_level", "N/A")], Drive),
+            (vec![("device/raid_level", "RAID 1")], Array),
+            (vec![("device/raid_devices/x", "")], Array),
+            (vec![sas], Array),
+            (vec![(DRIVER, "ib_srp")], Network),
+        ];
+        let nvme = [
+            (vec![pcie], Drive),
+            (vec![pcie, model("Amazon Elastic Block Store")], Host),
+            (vec![("device/transport", "tcp")], Network),
+            (vec![], Unknown),
+        ];
+        let cases = cases.map(|(files, expected)| ("scsi", files, expected));
+        let nvme = nvme.map(|(files, expected)| ("nvme", files, expected));
+        for (number, (bus, files, expected)) in cases.into_iter().chain(nvme).enumerate() {
+            let device = device(&sysfs, &format!("disk{number}"), bus, &files);
+            assert_eq!(storage(&device), expected, "{files:?}");
+            fs::remove_dir_all(sysfs.path("host7")).expect("a directory");
+        }
+        // A drive on a port of the same controller, and one of virtio.
+        for (port, expected) in [("end_device-1:0", Drive), ("virtio2", Host)] {
+            let device = device(&sysfs, port, "scsi", &[sas]);
+            let place = sysfs.path("host7").join(port);
+            fs::rename(sysfs.path("host7").join(format!("{port}-device")), &place).expect("room");
+            fs::remove_file(device.join("device")).expect("a link");
+            symlink(place, device.join("device")).expect("room");
+            assert_eq!(storage(&device), expected, "{port}");
+        }
+    }
+
+    #[test]
+    fn other_devices_are_what_their_drivers_make() {
+        use Storage::{Array, Drive, Host, Layers, Memory, Network, Program, Unknown};
+        let sysfs = Lab::new();
+        for (name, bus, file, kind, expected) in [
+            ("mmcblk0", "mmc", "size", Kind::Disk, Drive),
+            ("vda", "virtio", "size", Kind::Disk, Host),
+            ("xvda", "xen", "size", Kind::Disk, Host),
+            ("ubda", "platform", "size", Kind::Disk, Unknown),
+            ("rbd0", "rbd", "size", Kind::Virtual, Network),
+            ("md_home", "", "md/level", Kind::Virtual, Array),
+            ("bcache0", "", "bcache/state", Kind::Virtual, Layers),
+            ("dm-0", "", "dm/name", Kind::Mapped, Layers),
+            ("loop0", "", "size", Kind::Loop, Layers),
+            ("nbd0", "", "size", Kind::Virtual, Network),
+            ("drbd0", "", "size", Kind::Virtual, Network),
+            ("ublkb0", "", "size", Kind::Virtual, Program),
+            ("ram0", "", "size", Kind::Virtual, Memory),
+            ("zram0", "", "size", Kind::Virtual, Memory),
+            ("zd0", "", "size", Kind::Virtual, Unknown),
         ] {
-            let device = device(&sysfs, name, bus, &files);
+            let device = device(&sysfs, name, bus, &[(file, "")]);
             let found = (self::kind(&device), storage(&device));
             assert_eq!(found, (kind, expected), "{name}");
-            fs::remove_dir_all(sysfs.path("host7")).unwrap_or_default();
         }
     }
 

@@ -5,20 +5,23 @@
 //! they do not suffice, as with drives of virtual machines that have none, the contents do: devices that hold different
 //! bytes are two media.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::iter;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 
 use super::device::{Device, Number};
 use super::drive;
-use crate::identity::ATTACHMENT;
 use crate::io::Buffer;
 
 /// What the kernel knows of a whole device that tells media apart.
 #[derive(Clone, Debug)]
-struct Names {
+pub(crate) struct Names {
     wwid: Option<String>,
     /// The maker's, or none.
     serial: Option<String>,
@@ -31,37 +34,39 @@ struct Names {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     /// They certainly do.
-    Same,
+    Certain,
     /// Their names do not tell, for this reason.
-    Alike(&'static str),
+    Possible(&'static str),
 }
 
 impl Names {
-    fn of(device: &Device) -> Names {
-        Names {
+    /// The names of the whole device `device`; `None` if it stands on others, has no bytes, or is a partition.
+    pub fn of(device: &Device) -> Option<Names> {
+        let is_lowest = device.size() > 0 && is_lowest(device);
+        is_lowest.then(|| Names {
             wwid: drive::wwid(device),
-            serial: drive::serial(device).filter(|serial| !serial.starts_with(ATTACHMENT)),
+            serial: drive::makers_serial(device),
             model: drive::model(device),
             size: device.size(),
-        }
+        })
     }
 
     /// How both are alike; `None` if they are two media.
-    fn compare(&self, other: &Names) -> Option<Match> {
+    pub fn compare(&self, other: &Names) -> Option<Match> {
         let is_equal =
             |one: &Option<String>, other: &Option<String>| Some(one.as_ref()? == other.as_ref()?);
         let serial = is_equal(&self.serial, &other.serial);
         let is_alike =
             self.size == other.size && is_equal(&self.model, &other.model) != Some(false);
         match (is_equal(&self.wwid, &other.wwid), serial) {
-            (Some(true), Some(true) | None) if self.size == other.size => Some(Match::Same),
-            (Some(true), _) => Some(Match::Alike("their worldwide identifiers are equal")),
+            (Some(true), Some(true) | None) if self.size == other.size => Some(Match::Certain),
+            (Some(true), _) => Some(Match::Possible("their worldwide identifiers are equal")),
             (Some(false), _) | (None, Some(false)) => None,
-            (None, Some(true)) if is_alike => Some(Match::Alike(
-                "their serial numbers and sizes are equal, and one has no worldwide identifier",
-            )),
-            (None, None) if is_alike => Some(Match::Alike(
-                "they have the same size, and no name that tells them apart",
+            (None, Some(true)) if is_alike => {
+                Some(Match::Possible("their serial numbers and sizes are equal"))
+            }
+            (None, None) if is_alike => Some(Match::Possible(
+                "they have no names that differ, their sizes are equal",
             )),
             _ => None,
         }
@@ -74,10 +79,11 @@ pub(crate) struct Media(Vec<(Device, Names)>);
 impl Media {
     pub fn all() -> io::Result<Media> {
         let all = Device::all()?.into_iter();
-        let lowest = all.filter(|device| device.size() > 0 && is_lowest(device));
-        Ok(Media(
-            lowest.map(|it| (it.clone(), Names::of(&it))).collect(),
-        ))
+        let lowest = all.filter_map(|device| {
+            let names = Names::of(&device)?;
+            Some((device, names))
+        });
+        Ok(Media(lowest.collect()))
     }
 
     /// The other devices that lead, or may lead, to the medium of the whole device `disk`.
@@ -92,43 +98,24 @@ impl Media {
         alike.collect()
     }
 
-    /// The other devices that certainly lead to the medium of the whole device `disk`.
+    /// The other devices that lead to the medium of the whole device `disk`: those with its names, unless their contents
+    /// differ.
     pub fn other_paths(&self, disk: &Device) -> Vec<Device> {
         let all = self.matches(disk).into_iter();
-        let same = all.filter(|(_, how)| *how == Match::Same);
+        let same =
+            all.filter(|(other, how)| *how == Match::Certain && !are_known_to_differ(disk, other));
         same.map(|(device, _)| device).collect()
     }
 
     /// The devices that may lead to the medium of the whole device `disk` as far as their names tell, and why.
-    pub fn perhaps_other_paths(&self, disk: &Device) -> Vec<(Device, &'static str)> {
+    pub fn possible_other_paths(&self, disk: &Device) -> Vec<(Device, &'static str)> {
         let all = self.matches(disk).into_iter();
         let alike = all.filter_map(|(device, how)| match how {
-            Match::Same => None,
-            Match::Alike(why) => Some((device, why)),
+            Match::Certain => None,
+            Match::Possible(why) => Some((device, why)),
         });
         alike.collect()
     }
-}
-
-/// Whether both whole devices lead to the same medium, or nothing tells that they do not.
-pub(crate) fn is_same(one: &Device, other: &Device) -> bool {
-    if one == other {
-        return true;
-    }
-    if !is_lowest(one) || !is_lowest(other) {
-        return false;
-    }
-    match Names::of(one).compare(&Names::of(other)) {
-        Some(Match::Same) => true,
-        Some(Match::Alike(_)) => !are_contents_different(one, other),
-        None => false,
-    }
-}
-
-/// Whether both whole devices are certainly two paths to the same medium.
-pub(crate) fn are_two_paths(one: &Device, other: &Device) -> bool {
-    let are_two = one != other && is_lowest(one) && is_lowest(other);
-    are_two && Names::of(one).compare(&Names::of(other)) == Some(Match::Same)
 }
 
 /// Whether `device` is a whole device that stands on no other device or file, as far as the kernel tells.
@@ -137,51 +124,72 @@ fn is_lowest(device: &Device) -> bool {
     device.partition().is_none() && !stands_on_others
 }
 
-/// How many places of two devices are compared, and how many bytes at each.
-const PLACES: u64 = 16;
+/// Whether two devices whose names are equal hold different bytes, as drives do behind docks that all have one name. Each
+/// pair is compared once.
+pub(crate) fn are_known_to_differ(one: &Device, other: &Device) -> bool {
+    static KNOWN: Mutex<BTreeMap<[Attached; 2], bool>> = Mutex::new(BTreeMap::new());
+    let mut pair = [one, other].map(|device| (device.number, device.attachment()));
+    pair.sort();
+    let known = |map: &BTreeMap<_, _>| map.get(&pair).copied();
+    let found = known(&KNOWN.lock().unwrap_or_else(PoisonError::into_inner));
+    found.unwrap_or_else(|| {
+        let differ = are_contents_different(one, other).unwrap_or(false);
+        let mut map = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        map.insert(pair, differ);
+        differ
+    })
+}
+
+/// A device, and which attachment of it.
+type Attached = (Number, Option<u64>);
+
+/// How many bytes are compared at the beginning of two devices, where labels, partition tables and the first file system
+/// are; and at each of how many places after that.
+const BEGINNING: u64 = 2 << 20;
 const LENGTH: u64 = 64 << 10;
+const PLACES: u64 = 15;
 
 /// Whether the contents of both show that they are two media. Both are read twice, past the page cache: the first time
-/// has the kernel write to the medium what it has kept back. What somebody writes to meanwhile differs from itself, too,
-/// and tells nothing.
-pub(crate) fn are_contents_different(one: &Device, other: &Device) -> bool {
-    let read = || {
-        let size = one.size().min(other.size());
-        let (one, other) = (open(one)?, open(other)?);
-        let [first, second] = [(); 2].map(|()| Some((sample(&one, size)?, sample(&other, size)?)));
-        Some((first?, second?))
-    };
-    read().is_some_and(|(before, after)| before == after && after.0 != after.1)
-}
-
-/// Bytes at places from the beginning to the end of `size` bytes; `None` if one cannot be read.
-fn sample(device: &File, size: u64) -> Option<Vec<u8>> {
-    let unit = 4096;
-    let length = LENGTH.min(size / unit * unit);
-    let mut bytes = Vec::new();
-    for place in 0..PLACES {
-        let mut buffer = Buffer::new(length as usize);
-        let offset = (size - length) * place / (PLACES - 1) / unit * unit;
-        device.read_exact_at(&mut buffer, offset).ok()?;
-        bytes.extend_from_slice(&buffer);
+/// has the kernel write to the medium what it has kept back. If a device changes between the reads, somebody writes to
+/// it, and nothing is known. Fails if one cannot be read.
+pub(crate) fn are_contents_different(one: &Device, other: &Device) -> io::Result<bool> {
+    let unit = [one, other].map(|device| device.disk().value("queue/logical_block_size"));
+    let unit = unit.into_iter().flatten().max().unwrap_or(0).max(4096);
+    let size = one.size().min(other.size());
+    let (one, other) = (one.open(OFlags::DIRECT)?, other.open(OFlags::DIRECT)?);
+    for place in places(size, unit) {
+        let read = || Ok::<_, io::Error>((bytes(&one, &place)?, bytes(&other, &place)?));
+        if show_two_media(&read()?, &read()?) {
+            return Ok(true);
+        }
     }
-    Some(bytes)
+    Ok(false)
 }
 
-/// Opens `device` to read past the page cache; `None` if its node belongs to another device.
-fn open(device: &Device) -> Option<File> {
-    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file: File = rustix::fs::open(device.path(), flags, Mode::empty())
-        .ok()?
-        .into();
-    let is_it = Number::new(file.metadata().ok()?.rdev()) == device.number;
-    is_it.then_some(file)
+/// The places that are compared in `size` bytes, in whole `unit`s, the last of which ends with the last whole unit.
+fn places(size: u64, unit: u64) -> impl Iterator<Item = Range<u64>> {
+    let size = size / unit * unit;
+    let length = LENGTH.max(unit).min(size);
+    let step = (size - length) / PLACES / unit * unit;
+    let later = (1..PLACES).map(move |place| place * step);
+    let later = later.chain([size - length]);
+    let later = later.map(move |start| start..start + length);
+    iter::once(0..BEGINNING.min(size)).chain(later)
+}
+
+fn bytes(device: &File, place: &Range<u64>) -> io::Result<Vec<u8>> {
+    let mut buffer = Buffer::new((place.end - place.start) as usize);
+    device.read_exact_at(&mut buffer, place.start)?;
+    Ok(buffer.to_vec())
+}
+
+/// Whether what was read of two devices, before and after, shows that they are two media.
+fn show_two_media<T: PartialEq>(before: &(T, T), after: &(T, T)) -> bool {
+    before == after && after.0 != after.1
 }
 
 #[cfg(test)]
 mod tests {
-    use squall_testing::loops::Lab;
-
     use super::*;
 
     #[test]
@@ -202,7 +210,7 @@ mod tests {
         let is_alike = |one: &Names, other: &Names| {
             let [found, reverse] = [one.compare(other), other.compare(one)];
             assert_eq!(found, reverse);
-            found.map(|found| found != Match::Same)
+            found.map(|found| found != Match::Certain)
         };
         for (one, other, expected) in [
             (&drive, &drive, Some(false)),
@@ -230,19 +238,37 @@ mod tests {
     }
 
     #[test]
-    fn samples_reach_from_the_beginning_to_the_end() {
-        let lab = Lab::new();
-        for size in [4096, LENGTH, 8 * LENGTH + 4096, 100 * LENGTH] {
-            let image = lab.image(&size.to_string(), size);
-            let file = File::options().read(true).write(true).open(image);
-            let file = file.expect("a file");
-            let before = sample(&file, size);
-            for offset in [0, size - 1] {
-                file.write_at(b"x", offset).expect("room");
-                assert_ne!(sample(&file, size), before, "{offset} of {size}");
-                file.write_at(b"\0", offset).expect("room");
-            }
-            assert!(sample(&file, size).is_some_and(|bytes| bytes.len() >= 4096));
+    fn only_contents_that_stay_and_differ_show_two_media() {
+        for (before, after, expected) in [
+            ((1, 2), (1, 2), true),
+            ((1, 1), (1, 1), false),
+            // Somebody writes to the one medium while it is read.
+            ((1, 2), (3, 4), false),
+            ((1, 1), (1, 2), false),
+            ((1, 2), (2, 2), false),
+        ] {
+            assert_eq!(show_two_media(&before, &after), expected);
         }
+    }
+
+    #[test]
+    fn places_reach_from_the_beginning_to_the_end() {
+        for (size, unit) in [
+            (4096, 4096),
+            (BEGINNING + 512, 4096),
+            (100 * BEGINNING, 65536),
+            (u64::MAX, 4096),
+        ] {
+            let places: Vec<_> = places(size, unit).collect();
+            assert_eq!(places[0].start, 0);
+            assert_eq!(places[places.len() - 1].end, size / unit * unit);
+            let ends = places.iter().flat_map(|place| [place.start, place.end]);
+            assert!(
+                ends.into_iter().all(|end| end % unit == 0 && end <= size),
+                "{places:?}"
+            );
+            assert!(places[1..].is_sorted_by_key(|place| place.start));
+        }
+        assert!(places(512, 4096).all(|place| place.is_empty()));
     }
 }

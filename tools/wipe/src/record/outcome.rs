@@ -95,7 +95,7 @@ impl Level {
     /// of it was overwritten, and everything that was read back matched.
     pub fn reached_by(drive: &Drive) -> Option<Level> {
         let is_cleared = drive.target.kind == Kind::Disk
-            && drive.target.storage == Storage::Medium
+            && drive.target.storage == Storage::Drive
             && drive.outcome == Some(Outcome::Verified)
             && drive.wipe.is_none()
             && !drive.hides_something();
@@ -196,15 +196,8 @@ mod tests {
         drive.target.kind = Kind::Partition;
         assert_eq!(Level::reached_by(&drive), None);
         drive.target.kind = Kind::Disk;
-        for storage in [
-            Storage::Array,
-            Storage::Network,
-            Storage::Host,
-            Storage::Unknown,
-        ] {
-            drive.target.storage = storage;
-            assert_eq!(Level::reached_by(&drive), None, "{storage:?}");
-        }
+        drive.target.storage = Storage::Unknown;
+        assert_eq!(Level::reached_by(&drive), None);
     }
 
     /// A drive with two passes, after the first of which `found` was found, and nothing after the second.

@@ -56,7 +56,7 @@ pub fn target(drive: &Drive) -> Vec<Fact> {
             hidden.areas()
         ),
     };
-    let storage = (target.storage != Storage::Medium).then(|| target.storage.words().into());
+    let storage = (target.storage != Storage::Drive).then(|| target.storage.words().into());
     let facts = [
         ("Model", or_unknown(&target.model)),
         ("Serial number", or_unknown(&target.serial)),
@@ -64,7 +64,7 @@ pub fn target(drive: &Drive) -> Vec<Fact> {
         ("Size", Some(bytes(target.size))),
         ("Sector", Some(format!("{sector} bytes"))),
         ("Kind", Some(target.kind.name().into())),
-        ("Bytes held by", storage),
+        ("Storage", storage),
         ("Medium", Some(medium.into())),
         ("Path", Some(target.path.display().to_string())),
         ("Given as", given),

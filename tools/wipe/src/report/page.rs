@@ -5,13 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use squall_drives::{Health, Hidden, Kind, Storage};
+use squall_drives::{Health, Hidden};
 use squall_tools::report::{Cell, Column, Document, Kind as Of, Part, Section, Table, Verdict};
 use squall_tools::units;
 
 use super::facts::{self, Fact, timestamp};
-use super::verdict;
-use crate::advice::Advice;
+use super::{limits, verdict};
 use crate::content;
 use crate::record::{Drive, Extent, Job, Level, Outcome, Pass, Scope, Verification};
 use crate::text;
@@ -46,7 +45,10 @@ pub fn html(job: &Job, drive: usize) -> String {
         let notes = notes.map(|note| format!("{}: {}", timestamp(note.at), note.text));
         parts.push(section("Notes", vec![Part::items(notes)]));
     }
-    parts.push(section("What overwriting cannot reach", limits(drive)));
+    parts.push(section(
+        "What overwriting cannot reach",
+        limits::of_drive(drive),
+    ));
     parts.extend(end(
         job,
         "This record describes the drive that is named above and was in my hands.",
@@ -403,35 +405,4 @@ fn exchanges(drive: &Drive) -> Option<Part> {
         )
     };
     (!exchanges.is_empty()).then(commands)
-}
-
-fn limits(drive: &Drive) -> Vec<Part> {
-    const MAGNETIC: &str = "Every sector that the drive shows was addressed. Out of reach are sectors that it had \
-         replaced by spare ones before, of which a healthy disk has few or none (`smartctl -A` counts \
-         them), and areas that are hidden from the host (`hdparm -N` shows whether there are any).";
-    const UNKNOWN_MEDIUM: &str = "The kernel does not report whether this is flash. If it is, its spare cells are out \
-         of reach too, and only the drive itself can erase them.";
-    let target = &drive.target;
-    let sentences: &[&str] = match (target.storage, target.flash) {
-        (Storage::Medium, Some(false)) => &[MAGNETIC],
-        (Storage::Medium, None) => &[MAGNETIC, UNKNOWN_MEDIUM],
-        (Storage::Medium, Some(true)) => &[],
-        (other, _) => &[other.out_of_reach()],
-    };
-    let note = |sentence: &str| Part::Note(sentence.to_owned());
-    let mut parts: Vec<_> = sentences.iter().map(|it| note(it)).collect();
-    if let Some(Advice { text, commands }) = Advice::for_drive(drive) {
-        parts.push(Part::Warning("Flash", text));
-        let has_commands = !commands.is_empty();
-        let copy = |(command, what): (String, &str)| Part::Copy(what.to_owned(), command);
-        parts.extend(commands.into_iter().map(copy));
-        let after = "After that, the drive may no longer hold what this page says was written.";
-        parts.extend(has_commands.then(|| note(after)));
-    }
-    if target.kind == Kind::Partition {
-        parts.push(note(
-            "Only this partition was overwritten, and nothing beside it on the drive.",
-        ));
-    }
-    parts
 }

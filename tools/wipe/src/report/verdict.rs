@@ -68,8 +68,8 @@ fn level(drive: &Drive) -> String {
                 .into()
         }
         (Some(Level::Purge), ..) => "the drive also sanitized itself, as it reports.".into(),
-        (None, Kind::Disk | Kind::Virtual, _) if storage != Storage::Medium => format!(
-            "levels are for drives, and {} holds these bytes.",
+        (None, Kind::Disk | Kind::Virtual, _) if storage != Storage::Drive => format!(
+            "levels are for drives, and this storage is {}.",
             storage.words()
         ),
         (None, Kind::Disk, Some(hidden)) => {

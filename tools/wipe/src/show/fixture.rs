@@ -269,6 +269,6 @@ fn identity(path: &str, serial: &str) -> Identity {
         wwid: Some("naa.50014ee2b5c6d7e8".into()),
         number: "8:16".into(),
         flash: Some(false),
-        storage: Storage::Medium,
+        storage: Storage::Drive,
     }
 }
