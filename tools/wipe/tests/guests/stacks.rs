@@ -10,6 +10,7 @@ use crate::guests::workspace::{GuestSession, Workspace};
 
 pub const TESTS: &[Test] = tests![
     an_array_whose_member_has_left_reaches_no_level: [USER_MODE],
+    a_container_of_arrays_does_not_block_them: [USER_MODE],
     memory_reaches_no_level: [USER_MODE],
     an_origin_is_refused_while_it_has_a_snapshot: [USER_MODE],
     other_volumes_of_a_thin_pool_are_named: [USER_MODE],
@@ -68,17 +69,6 @@ fn kernel_name(session: &mut GuestSession, mapped: &str) -> String {
     session.ok(&asked).trim().to_owned()
 }
 
-#[track_caller]
-fn refused(session: &mut GuestSession, device: &str, words: &str) {
-    let running = session.squall("refused", &format!("wipe --dry-run {device}"));
-    session.end(running).refused(words);
-}
-
-#[track_caller]
-fn allowed(session: &mut GuestSession, device: &str) {
-    planned(session, device);
-}
-
 fn an_array_whose_member_has_left_reaches_no_level() {
     let workspace = Workspace::user_mode();
     let mut session = boot(&workspace, &["raid1"]);
@@ -89,7 +79,7 @@ fn an_array_whose_member_has_left_reaches_no_level() {
     session.wait_until_ok("grep -q idle /sys/block/md0/md/sync_action");
     fill(&mut session, "/dev/md0");
     session.ok("mdadm /dev/md0 --fail /dev/sdb && mdadm /dev/md0 --remove /dev/sdb");
-    let missing = "md0: 1 of its 2 members are missing, and keep what they held";
+    let missing = "md0: members missing: 1 of 2; they keep what they held";
     assert_eq!(
         planned(&mut session, "/dev/md0")["copies"],
         json!([[missing]])
@@ -100,10 +90,10 @@ fn an_array_whose_member_has_left_reaches_no_level() {
     assert_eq!(record["level"], Value::Null);
     assert_eq!(
         record["notes"][0]["text"],
-        format!("not reached: {missing}")
+        format!("overwriting does not reach older copies: {missing}")
     );
     let left = "Drives that have left it keep what they held";
-    for words in [left, missing, "an array of drives holds these bytes"] {
+    for words in [left, missing, "this storage is an array of drives"] {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert!(holds_secret(&mut session, "/dev/sdb"));
@@ -111,9 +101,44 @@ fn an_array_whose_member_has_left_reaches_no_level() {
     // The control: a drive by itself reaches a level.
     let (record, page) = wiped(&mut session, "member", "/dev/sdb");
     assert_eq!(record["target"]["kind"], "disk");
-    assert_eq!(record["target"]["storage"], "medium");
+    assert_eq!(record["target"]["storage"], "drive");
     assert_eq!(record["level"], "clear");
     assert!(!page.contains(left), "{page}");
+}
+
+/// A container and a volume, both of which hold each drive, as with Intel's VROC.
+const CONTAINER: &str = "set -e
+modprobe raid0
+new=/sys/module/md_mod/parameters/new_array
+echo md_con >$new
+cd /sys/block/md_con/md
+echo external:any >metadata_version
+for drive in 8:0 8:16; do echo $drive >new_dev; done
+echo md_vol >$new
+cd /sys/block/md_vol/md
+echo external:/md_con/0 >metadata_version
+echo raid0 >level
+echo 2 >raid_disks
+echo 65536 >chunk_size
+for drive in 8:0 8:16; do echo $drive >new_dev; done
+slot=0
+for drive in dev-sda dev-sdb; do
+    echo 0 >$drive/offset
+    echo 16384 >$drive/size
+    echo $slot >$drive/slot
+    slot=$((slot + 1))
+done
+echo active >array_state
+";
+
+fn a_container_of_arrays_does_not_block_them() {
+    let workspace = Workspace::user_mode();
+    let mut session = boot(&workspace, &["raid0"]);
+    session.ok(CONTAINER);
+    session.may_wipe("/dev/md_vol");
+    session.refuses_to_wipe("/dev/sda", "is held by md_con, md_vol");
+    session.ok("mke2fs -q /dev/md_vol && mount -o ro -t ext4 /dev/md_vol /mnt");
+    session.refuses_to_wipe("/dev/md_vol", "is mounted at /mnt");
 }
 
 fn memory_reaches_no_level() {
@@ -139,13 +164,13 @@ fn an_origin_is_refused_while_it_has_a_snapshot() {
     session.ok("lvm lvcreate -qq -Wn -Zn -L 8M -n origin vg && lvm lvcreate -qq -Wn -Zn -L 4M -n beside vg");
     session.ok("mke2fs -q /dev/mapper/vg-beside && mount -o ro -t ext4 /dev/mapper/vg-beside /mnt");
     session.ok("mke2fs -q /dev/mapper/vg-origin");
-    allowed(&mut session, "/dev/mapper/vg-origin");
+    session.may_wipe("/dev/mapper/vg-origin");
     session.ok("lvm lvcreate -qq -s -L 12M -n snap vg/origin");
     session.ok("mkdir /tmp/backup && mount -o ro -t ext4 /dev/mapper/vg-snap /tmp/backup");
     let snapshot = kernel_name(&mut session, "vg-snap");
     let held = format!("is held by {snapshot} (vg-snap), a snapshot");
     let mounted = format!("{held}, mounted at /tmp/backup");
-    refused(&mut session, "/dev/mapper/vg-origin", &mounted);
+    session.refuses_to_wipe("/dev/mapper/vg-origin", &mounted);
     let listed = session.ok("squall drives --all");
     let origin = kernel_name(&mut session, "vg-origin");
     let mut lines = listed.lines();
@@ -153,12 +178,12 @@ fn an_origin_is_refused_while_it_has_a_snapshot() {
     assert!(line.is_some_and(|line| line.contains(&mounted)), "{listed}");
     // Also while nobody uses it: it would keep what the origin held.
     session.ok("umount /tmp/backup");
-    refused(&mut session, "/dev/mapper/vg-origin", &held);
+    session.refuses_to_wipe("/dev/mapper/vg-origin", &held);
     let held = format!("is held by {origin} (vg-origin)");
-    refused(&mut session, "/dev/mapper/vg-snap", &held);
+    session.refuses_to_wipe("/dev/mapper/vg-snap", &held);
     session.ok("lvm lvremove -qq -y vg/snap");
     // The control, and with it that the volume beside is nobody's copy.
-    allowed(&mut session, "/dev/mapper/vg-origin");
+    session.may_wipe("/dev/mapper/vg-origin");
 }
 
 /// Only the pool's metadata say which volumes are snapshots, so all are named.
@@ -173,26 +198,30 @@ fn other_volumes_of_a_thin_pool_are_named() {
          dmsetup create origin --table '0 16384 thin /dev/mapper/pool 0'");
     fill(&mut session, "/dev/mapper/origin");
     let pool = kernel_name(&mut session, "pool");
-    let alone = format!("the thin pool {pool} (pool) may hold old data in blocks that were freed");
+    let text = format!(
+        "thin pool {pool} (pool): its snapshots, also those that are not active, and blocks that were freed keep old \
+         data: `lvs -a` shows its volumes"
+    );
     assert_eq!(
         planned(&mut session, "/dev/mapper/origin")["copies"],
-        json!([[alone]])
+        json!([[text]])
     );
     session.ok("dmsetup suspend origin
          dmsetup message pool 0 'create_snap 1 0'
          dmsetup resume origin
          dmsetup create snap --table '0 16384 thin /dev/mapper/pool 1'");
     let snapshot = kernel_name(&mut session, "snap");
-    let named = format!(
-        "other volumes of the thin pool {pool} (pool) may be its snapshots, which keep its old data: {snapshot} (snap)"
-    );
+    let named = format!("{text} (active: {snapshot} (snap))");
     assert_eq!(
         planned(&mut session, "/dev/mapper/origin")["copies"],
         json!([[named]])
     );
     let (record, page) = wiped(&mut session, "thin", "/dev/mapper/origin");
     assert_eq!(record["level"], Value::Null);
-    assert_eq!(record["notes"][0]["text"], format!("not reached: {named}"));
+    assert_eq!(
+        record["notes"][0]["text"],
+        format!("overwriting does not reach older copies: {named}")
+    );
     assert!(page.contains(&named), "{page}");
     assert!(holds_secret(&mut session, "/dev/mapper/snap"));
 }
@@ -222,7 +251,7 @@ fn what_others_are_made_from_is_refused() {
             "0 16384 era /dev/mapper/meta3 /dev/mapper/origin 128",
         ),
     ] {
-        allowed(&mut session, origin);
+        session.may_wipe(origin);
         if name == "thin" {
             session.ok(
                 "dmsetup create pool --table '0 24576 thin-pool /dev/mapper/meta1 /dev/mapper/data 128 0'
@@ -231,11 +260,7 @@ fn what_others_are_made_from_is_refused() {
         }
         session.ok(&format!("dmsetup create {name} --table '{table}'"));
         let number = kernel_name(&mut session, name);
-        refused(
-            &mut session,
-            origin,
-            &format!("is held by {number} ({name})"),
-        );
+        session.refuses_to_wipe(origin, &format!("is held by {number} ({name})"));
         if name == "cloned" {
             let copies = planned(&mut session, "/dev/mapper/cloned")["copies"].to_string();
             assert!(
@@ -245,5 +270,5 @@ fn what_others_are_made_from_is_refused() {
         }
         session.ok(&format!("dmsetup remove {name}"));
     }
-    allowed(&mut session, origin);
+    session.may_wipe(origin);
 }

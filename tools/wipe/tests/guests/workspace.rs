@@ -69,11 +69,22 @@ impl Workspace {
 
     /// A guest with `drives`, which have names below /dev/disk/by-id.
     pub fn boot(&self, modules: &[&str], drives: Vec<Drive>) -> GuestSession<'_> {
+        self.boot_with(modules, drives, "")
+    }
+
+    /// The same, with additions to the kernel's command line.
+    pub fn boot_with(
+        &self,
+        modules: &[&str],
+        drives: Vec<Drive>,
+        command_line: &str,
+    ) -> GuestSession<'_> {
         let serials: Vec<_> = drives.iter().map(|drive| drive.serial.clone()).collect();
         let setup = Setup {
             modules,
             drives,
             programs: &[fixture::squall(), &self.terminal],
+            command_line,
             ..Setup::default()
         };
         let guest = self.guests.factory.boot(&setup).expect("a guest");
@@ -121,6 +132,27 @@ impl GuestSession<'_> {
     #[track_caller]
     pub fn wait_until_ok(&mut self, command: &str) {
         fixture::wait_until_ok(&mut self.guest, command);
+    }
+
+    /// Asserts that `command` is refused for a reason with `words`.
+    #[track_caller]
+    pub fn refuses(&mut self, command: &str, words: &str) {
+        let output = self.guest.sh(command).expect("an end");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let is_refused = output.status != 0 && said.contains(words);
+        assert!(is_refused, "{command}: {words:?} is not in: {said}");
+    }
+
+    /// Asserts that `path` may not be wiped, for a reason with `words`.
+    #[track_caller]
+    pub fn refuses_to_wipe(&mut self, path: &str, words: &str) {
+        self.refuses(&format!("squall wipe --dry-run {path}"), words);
+    }
+
+    /// Asserts that `path` may be wiped.
+    #[track_caller]
+    pub fn may_wipe(&mut self, path: &str) {
+        self.ok(&format!("squall wipe --dry-run {path}"));
     }
 
     /// Waits for the drive with this serial number, and links it below /dev/disk/by-id.
