@@ -37,7 +37,6 @@ use crate::{Kind, Purpose, Target, shown};
 
 pub use copies::older_copies;
 pub use stack::holders;
-pub(crate) use stack::share_bytes;
 
 /// What a reason against a target begins with that is perhaps not in use: another device is, which may be the same.
 pub const DOUBT: &str = "cannot be told apart from";

@@ -4,6 +4,7 @@
 pub(crate) mod device;
 mod drive;
 pub(crate) mod medium;
+pub(crate) mod partition;
 
 use std::fmt;
 use std::fs::{self, File, Metadata};
@@ -13,11 +14,12 @@ use std::path::{Component, Path, PathBuf};
 
 use device::{Device, Number};
 use medium::{Match, Names};
+use partition::share_bytes;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom, StatxFlags};
 use squall_tools::failure::{at, cause};
 use squall_tools::{Failure, named_file};
 
-use crate::{Hidden, Identity, Kind, Storage, guards, hidden, standby};
+use crate::{Hidden, Identity, Kind, Storage, hidden, standby};
 
 /// Directories of /dev/disk whose names belong to one drive. The other directories name a slot,
 /// which another drive may be in, or contents, which a copy has too.
@@ -270,7 +272,7 @@ impl Target {
         let disks = [one.disk(), two.disk()];
         self.match_media(other) == Some(Match::Certain)
             && disks[0] != disks[1]
-            && guards::share_bytes(one, two)
+            && share_bytes(one, two)
             && !medium::are_known_to_differ(&disks[0], &disks[1])
     }
 

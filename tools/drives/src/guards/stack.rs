@@ -10,6 +10,7 @@ use super::loops::{self, LoopDevice};
 use super::mapped::Tables;
 use crate::target::device::{Device, Number, devices_in};
 use crate::target::medium::Media;
+use crate::target::partition::share_bytes;
 use crate::{Target, shown};
 
 /// All devices that stand on `device`, directly or through others, but not through `chain`. They
@@ -112,14 +113,6 @@ pub(super) fn family_by(path: &Device, device: &Device) -> io::Result<Vec<Device
     Ok(members)
 }
 
-/// Whether overwriting `device` destroys something of `other`, if both are on one medium.
-pub(crate) fn share_bytes(device: &Device, other: &Device) -> bool {
-    match [device, other].map(Partition::from_device) {
-        [Some(part), Some(other)] => part.overlaps_or_leads_to(&other),
-        _ => true,
-    }
-}
-
 /// The kind and name of a family member of `device`, for messages: `partition sda1`.
 pub(super) fn relative_name(member: &Device, device: &Device) -> String {
     let kind = match member.partition() {
@@ -166,47 +159,6 @@ pub(super) fn other_paths(chain: &[Device], media: &Media) -> io::Result<Vec<Dev
     Ok(found)
 }
 
-/// The number and position of a partition. Lengths are in units of 512 bytes.
-#[derive(Clone, Copy, Debug)]
-struct Partition {
-    number: u64,
-    start: u64,
-    length: u64,
-    /// Length of the disk's logical sectors.
-    sector: u64,
-}
-
-impl Partition {
-    fn from_device(device: &Device) -> Option<Partition> {
-        const UNIT: u64 = 512;
-        let sector = device.disk().value("queue/logical_block_size");
-        Some(Partition {
-            number: device.partition()?,
-            start: device.value("start")?,
-            length: device.value("size")?,
-            sector: sector.unwrap_or(UNIT) / UNIT,
-        })
-    }
-
-    /// Whether overwriting this partition destroys `other`, or the entry that leads to it.
-    fn overlaps_or_leads_to(&self, other: &Partition) -> bool {
-        let is_apart =
-            self.start + self.length <= other.start || other.start + other.length <= self.start;
-        !is_apart || self.is_extended() && other.is_logical()
-    }
-
-    /// Whether it may be the extended partition of an MS-DOS table, of which the kernel shows only
-    /// the two sectors that lead to the logical ones (parse_extended in block/partitions/msdos.c).
-    fn is_extended(&self) -> bool {
-        !self.is_logical() && self.length <= self.sector.max(2)
-    }
-
-    /// Whether it would be a logical partition in an MS-DOS table.
-    fn is_logical(&self) -> bool {
-        self.number >= 5
-    }
-}
-
 /// The devices that stand, directly or through others, on `target`, its partitions or its disk,
 /// without those for which `is_ours` is true. It is given the device mapper's name where there is
 /// one, and else the kernel's.
@@ -239,44 +191,4 @@ fn all_holders(device: &Device, loops: &[LoopDevice]) -> io::Result<Vec<Device>>
 
 fn own_name(device: &Device) -> String {
     device.text("dm/name").unwrap_or_else(|| device.name())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn overlapping_and_extended_partitions() {
-        let part = |number, start, length| Partition {
-            number,
-            start,
-            length,
-            sector: 1,
-        };
-        let extended = part(2, 100, 2);
-        let cases = [
-            (part(1, 0, 100), extended, false),
-            (part(1, 0, 101), extended, true),
-            (extended, part(1, 0, 101), true),
-            (extended, part(1, 0, 100), false),
-            (part(1, 50, 10), part(3, 0, 100), true),
-            (extended, part(5, 200, 50), true),
-            (extended, part(3, 200, 50), false),
-            (part(2, 100, 3), part(5, 200, 50), false),
-            (part(6, 100, 2), part(5, 200, 50), false),
-            (part(5, 200, 50), extended, false),
-        ];
-        for (one, other, expected) in cases {
-            assert_eq!(
-                one.overlaps_or_leads_to(&other),
-                expected,
-                "{one:?} {other:?}"
-            );
-        }
-        let large = Partition {
-            sector: 8,
-            ..part(2, 100, 8)
-        };
-        assert!(large.overlaps_or_leads_to(&part(5, 200, 50)));
-    }
 }

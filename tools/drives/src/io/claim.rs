@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use rustix::ioctl::{NoArg, Opcode, ioctl, opcode};
+use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 
 /// F_SETSIG of asm-generic/fcntl.h.
@@ -142,6 +143,21 @@ pub fn reread_partitions_in_time(drive: &File) -> Result<(), Errno> {
 pub fn forget_partitions(drive: impl AsFd) {
     // A device without partitions refuses this, and has nothing to drop.
     let _ = reread_partitions(drive);
+}
+
+/// Why a target cannot be opened, in words.
+pub fn why(error: &Errno) -> String {
+    match *error {
+        Errno::BUSY => "another process is using it".to_owned(),
+        Errno::WOULDBLOCK => "another process has locked it".to_owned(),
+        Errno::ACCESS | Errno::PERM => {
+            format!(
+                "{}: run as root, outside of containers",
+                cause(&(*error).into())
+            )
+        }
+        error => cause(&error.into()),
+    }
 }
 
 #[cfg(test)]

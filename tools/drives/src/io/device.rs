@@ -10,10 +10,9 @@ use clap::ValueEnum;
 use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use squall_tools::Failure;
-use squall_tools::failure::cause;
 use squall_tools::retry::retry;
 
-use super::claim;
+use super::claim::{self, why};
 use super::other_paths::OtherPaths;
 use super::queue::Queue;
 use super::transfer::{Buffer, Direction};
@@ -295,19 +294,4 @@ fn refused(target: &Target, access: Access, why: &str) -> Failure {
         Access::Write | Access::WriteLater => "; nothing was written",
     };
     Failure::Runtime(format!("{}: {why}{end}", target.identity.path.display()))
-}
-
-/// Why a target cannot be opened, in words.
-pub(super) fn why(error: &Errno) -> String {
-    match *error {
-        Errno::BUSY => "another process is using it".to_owned(),
-        Errno::WOULDBLOCK => "another process has locked it".to_owned(),
-        Errno::ACCESS | Errno::PERM => {
-            format!(
-                "{}: run as root, outside of containers",
-                cause(&(*error).into())
-            )
-        }
-        error => cause(&error.into()),
-    }
 }

@@ -9,8 +9,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use squall_tools::retry::retry;
 
-use super::claim::{self, CLAIM_TIMEOUT};
-use super::device::why;
+use super::claim::{self, CLAIM_TIMEOUT, why};
 use crate::target::device::Device;
 use crate::{Number, Target, guards};
 
