@@ -255,7 +255,7 @@ impl Target {
         let (one, two) = (one.disk(), two.disk());
         one == two
             || match self.match_media(other) {
-                Some(Match::Certain) => !medium::are_known_to_differ(&one, &two),
+                Some(Match::Certain) => true,
                 // What cannot be read cannot be told apart.
                 Some(Match::Possible(_)) => {
                     !medium::are_contents_different(&one, &two).unwrap_or(false)
@@ -269,11 +269,8 @@ impl Target {
         let (Some(one), Some(two)) = (self.device(), other.device()) else {
             return false;
         };
-        let disks = [one.disk(), two.disk()];
-        self.match_media(other) == Some(Match::Certain)
-            && disks[0] != disks[1]
-            && share_bytes(one, two)
-            && !medium::are_known_to_differ(&disks[0], &disks[1])
+        let is_certain = self.match_media(other) == Some(Match::Certain);
+        is_certain && one.disk() != two.disk() && share_bytes(one, two)
     }
 
     /// How the media of both are alike, as far as their names tell; `None` if they are two.

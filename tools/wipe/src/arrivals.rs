@@ -104,9 +104,11 @@ impl KnownDrives {
         })
     }
 
-    /// Why `drive` is left out; `None` if it is neither one of `job` nor one that was left out before.
-    fn reason_against(&self, drive: &Identity, job: &Job) -> Option<Reason> {
-        let is_it = |known: &&Drive| known.target.is_same_drive(drive);
+    /// Why `drive` is left out; `None` if it is neither one of `job` nor one that was left out before. Its names are
+    /// perhaps not its own but those of a dock.
+    fn reason_against(&self, drive: &Identity, has_own_names: bool, job: &Job) -> Option<Reason> {
+        let is_same = |known: &Identity| has_own_names && known.is_same_drive(drive);
+        let is_it = |known: &&Drive| is_same(&known.target);
         if let Some(known) = job.drives.iter().find(is_it) {
             return Some(Reason::rule(match &known.outcome {
                 None => "it is being wiped already",
@@ -114,7 +116,7 @@ impl KnownDrives {
                 Some(_) => "this run has tried to wipe it, as its report says",
             }));
         }
-        if self.left_out.iter().any(|known| known.is_same_drive(drive)) {
+        if self.left_out.iter().any(is_same) {
             return Some(Reason::rule("it was left out before"));
         }
         let of_job = job.drives.iter().filter_map(|known| {
@@ -263,7 +265,11 @@ impl<'a> Arrivals<'a> {
             return Err(Reason::rule("left out by --except"));
         }
         let job = self.journal.job().clone();
-        if let Some(reason) = self.known.reason_against(&target.identity, &job) {
+        let has_own_names = target.bus().as_deref() != Some("usb");
+        let reason = self
+            .known
+            .reason_against(&target.identity, has_own_names, &job);
+        if let Some(reason) = reason {
             return Err(reason);
         }
         let uses = guards::uses(std::slice::from_ref(target), &PURPOSE).map_err(Reason::missed)?;
@@ -326,7 +332,8 @@ mod tests {
         job.drives[0].target = drive("JOB", Some("naa.2"));
         job.drives[1].target = drive("STICK", None);
         job.drives[1].outcome = Some(Outcome::Verified);
-        let reason = |job: &Job, serial, wwid| known.reason_against(&drive(serial, wwid), job);
+        let reason =
+            |job: &Job, serial, wwid| known.reason_against(&drive(serial, wwid), true, job);
         for (outcome, words) in [
             (None, "it is being wiped already"),
             (Some(Outcome::Verified), "it was wiped in this run already"),
@@ -352,6 +359,13 @@ mod tests {
             let words = format!("it has the {what} of a drive {which}");
             assert!(text.starts_with(&words) && is_missed, "{text}");
         }
+        // Behind a dock it may be another drive.
+        let docked = known.reason_against(&drive("JOB", Some("naa.2")), false, &job);
+        let docked = docked.expect("a reason");
+        assert!(
+            docked.is_missed && docked.text.contains("may be that one"),
+            "{docked:?}"
+        );
         let left_out = Reason::rule("it was left out before");
         assert_eq!(reason(&job, "LEFT", Some("naa.1")), Some(left_out));
         for (serial, wwid) in [("NEW", None), ("NEW", Some("naa.3"))] {
@@ -375,7 +389,7 @@ mod tests {
             (Some(Outcome::Interrupted), false),
         ] {
             job.drives[0].outcome = outcome;
-            let reason = nobody.reason_against(&drive("diskseq-2", None), &job);
+            let reason = nobody.reason_against(&drive("diskseq-2", None), true, &job);
             assert_eq!(reason.is_none(), is_taken, "{reason:?}");
         }
     }

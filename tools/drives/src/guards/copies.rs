@@ -59,7 +59,7 @@ fn of_device(device: &Device, chain: &[Device], tables: &Tables) -> io::Result<V
             "{name}: members missing: {missing} of {all}; they keep what they held"
         ));
     }
-    if device.has("bcache") && device.partition().is_none() {
+    if device.name().starts_with("bcache") && device.partition().is_none() {
         found.push(format!(
             "{name}: the device of its cache may keep older copies"
         ));

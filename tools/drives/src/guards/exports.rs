@@ -4,10 +4,11 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::backing::Backing;
-use crate::target::device::{Device, text};
+use crate::target::device::{Device, Number, text};
 
 const SUBSYSTEMS: &str = "/sys/kernel/config/nvmet/subsystems";
 
@@ -50,7 +51,13 @@ fn enabled(directory: &Path) -> Option<PathBuf> {
 
 /// The namespaces of the NVMe controller at `path`, by itself or in a subsystem.
 fn of_controller(path: &Path) -> Vec<Backing> {
-    let Some(name) = path.file_name() else {
+    let by_number = || {
+        let number = Number::new(fs::metadata(path).ok()?.rdev());
+        fs::canonicalize(format!("/sys/dev/char/{number}")).ok()
+    };
+    // Where the path leads nowhere in this mount namespace, its name tells.
+    let controller = by_number().unwrap_or_else(|| path.to_owned());
+    let Some(name) = controller.file_name() else {
         return Vec::new();
     };
     let is_of_it = |device: &Device| {

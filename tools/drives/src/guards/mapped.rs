@@ -58,12 +58,12 @@ impl Tables {
         if self.has_target(below, "thin-pool") {
             return false;
         }
-        let parts = [one, other].map(|device| self.0.get(&device.number));
-        let [Some(one), Some(other)] = parts else {
+        if !one.has("dm") || !other.has("dm") {
             return false;
-        };
-        let of_below = |table: &Option<Table>| {
-            let parts = table.as_ref()?.parts.as_ref()?.iter();
+        }
+        let of_below = |device: &Device| {
+            let parts = self.0.get(&device.number)?.as_ref()?.parts.as_ref()?;
+            let parts = parts.iter();
             let parts = parts.filter(|(number, _)| *number == below.number);
             Some(parts.map(|(_, range)| range.clone()).collect::<Vec<_>>())
         };
@@ -79,9 +79,9 @@ impl Tables {
     /// The types of targets of which `device` is made, none if it is no mapped device; `None` if the kernel does not tell
     /// this process.
     pub fn types(&self, device: &Device) -> Option<&[String]> {
-        match self.0.get(&device.number) {
-            None => Some(&[]),
-            Some(table) => table.as_ref().map(|table| &table.types[..]),
+        match device.has("dm") {
+            false => Some(&[]),
+            true => Some(&self.0.get(&device.number)?.as_ref()?.types),
         }
     }
 
@@ -113,7 +113,7 @@ impl Table {
 }
 
 /// Types of targets that take a part of one device or, in stripes, of several.
-const PLAIN: [&str; 5] = ["delay", "dust", "flakey", "linear", "striped"];
+const PLAIN: [&str; 4] = ["dust", "flakey", "linear", "striped"];
 
 /// Types of targets that stand on no device.
 const EMPTY: [&str; 2] = ["error", "zero"];

@@ -13,7 +13,7 @@ use squall_tools::Failure;
 use squall_tools::retry::retry;
 
 use super::claim::{self, why};
-use super::other_paths::OtherPaths;
+use super::other_paths::{OtherPaths, is_other_path_of_ours};
 use super::queue::Queue;
 use super::transfer::{Buffer, Direction};
 use crate::target::length;
@@ -280,6 +280,13 @@ pub(crate) fn claim_on_target(target: &Target) -> Option<String> {
 
 /// The failure for a target that cannot be opened. Nothing has been written at that point.
 fn cannot_open(target: &Target, access: Access, error: &Errno) -> Failure {
+    if *error == Errno::BUSY && is_other_path_of_ours(target) {
+        return refused(
+            target,
+            access,
+            "another path to this drive is named, too: name only one",
+        );
+    }
     let claim = (*error == Errno::BUSY).then(|| guards::claim(target));
     refused(
         target,

@@ -24,20 +24,8 @@ impl OtherPaths {
     /// Claims them for `target`. Fails with the reason if somebody else uses the medium by one of them.
     pub fn claim(target: &Target) -> Result<OtherPaths, String> {
         let found = guards::other_paths(target)?;
-        let claim = |device: &Device| {
-            let mut claims = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(ours) = claims.get(&device.number).and_then(Weak::upgrade) {
-                return Ok(ours);
-            }
-            let claimed = retry(CLAIM_TIMEOUT, |_| true, || claim_path(device));
-            let claimed = claimed.map(Arc::new);
-            let claimed = claimed.inspect(|file| {
-                claims.insert(device.number, Arc::downgrade(file));
-            });
-            claimed.map_err(|error| reason(device, &error))
-        };
         Ok(OtherPaths(
-            found.iter().map(claim).collect::<Result<_, _>>()?,
+            found.iter().map(claim_path).collect::<Result<_, _>>()?,
         ))
     }
 
@@ -59,14 +47,40 @@ impl OtherPaths {
     }
 }
 
+/// Claims the path `device`, unless this process has.
+fn claim_path(device: &Device) -> Result<Arc<File>, String> {
+    if let Some(ours) = ours(device) {
+        return Ok(ours);
+    }
+    let passes = |error: &Errno| [Errno::BUSY, Errno::WOULDBLOCK].contains(error);
+    let claimed = retry(CLAIM_TIMEOUT, passes, || open_claimed(device));
+    let claimed = Arc::new(claimed.map_err(|error| reason(device, &error))?);
+    let mut claims = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+    claims.insert(device.number, Arc::downgrade(&claimed));
+    Ok(claimed)
+}
+
+/// The path `device`, if this process has claimed it for a target on the same drive.
+fn ours(device: &Device) -> Option<Arc<File>> {
+    let claims = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+    claims.get(&device.number)?.upgrade()
+}
+
+/// Whether this process has claimed `target` as the other path to another target.
+pub fn is_other_path_of_ours(target: &Target) -> bool {
+    target.device().is_some_and(|device| ours(device).is_some())
+}
+
 /// Why the other path `device` cannot be claimed at this moment; `None` if it can.
 pub fn claim_on_path(device: &Device) -> Option<String> {
-    claim_path(device).err().map(|error| reason(device, &error))
+    open_claimed(device)
+        .err()
+        .map(|error| reason(device, &error))
 }
 
 /// Why `device` cannot be claimed at this moment; `None` if it can.
 pub fn claim_on(device: &Device) -> Option<String> {
-    claim_path(device).err().map(|error| why(&error))
+    open_claimed(device).err().map(|error| why(&error))
 }
 
 /// Why the other path `device` cannot be claimed, and what to do about one that is dead.
@@ -80,7 +94,7 @@ fn reason(device: &Device, error: &Errno) -> String {
     }
 }
 
-fn claim_path(device: &Device) -> Result<File, Errno> {
+fn open_claimed(device: &Device) -> Result<File, Errno> {
     let file = device.open(OFlags::EXCL)?;
     claim::try_claim(&file, true)?;
     Ok(file)

@@ -73,7 +73,7 @@ pub(super) fn storage(device: &Device) -> Storage {
     let name = disk.name();
     let is_named = |start: &str| name.starts_with(start);
     match bus_name(&disk).as_deref() {
-        _ if disk.has("dm") || disk.has("bcache") || is_named("loop") => Storage::Layers,
+        _ if disk.has("dm") || is_named("bcache") || is_named("loop") => Storage::Layers,
         _ if disk.has("md") => Storage::Array,
         None if ["zram", "ram", "nullb"].into_iter().any(is_named) => Storage::Memory,
         None if ["nbd", "drbd"].into_iter().any(is_named) => Storage::Network,
@@ -86,31 +86,49 @@ pub(super) fn storage(device: &Device) -> Storage {
 }
 
 /// Models of drives that hypervisors and clouds imitate, as they begin.
-const VIRTUAL: [&str; 11] = [
+const VIRTUAL: [&str; 15] = [
+    "Alibaba",
     "Amazon",
+    "BHYVE",
     "Google PersistentDisk",
     "MSFT NVMe",
     "Microsoft NVMe",
     "Msft Virtual",
+    "ORCL-VBOX",
     "QEMU",
     "VBOX",
     "VMware",
     "Virtual HD",
     "Xen",
+    "bhyve",
     "nvme_card",
 ];
+
+/// Models of pairs of drives on one card, as they begin.
+const MIRRORS: [&str; 4] = ["DELLBOSS", "Dell BOSS", "HPE NS204", "ThinkSystem M.2 VD"];
 
 /// Drivers of SCSI hosts of hypervisors, as their names begin.
 const HYPERVISORS: [&str; 5] = ["ibmvscsi", "scsifront", "storvsc", "virtio", "vmw_pvscsi"];
 
-/// Drivers of RAID controllers that show volumes, as their names begin.
-const RAID: [&str; 13] = [
-    "3w-", "aacraid", "arcmsr", "esas2r", "hpsa", "hptiop", "ipr", "ips", "megaraid", "mvumi",
-    "pmcraid", "smartpqi", "stex",
+/// Drivers of RAID controllers, as their names begin, and on which of SCSI's channels they show volumes.
+const RAID: [(&str, &[u64]); 14] = [
+    ("3w-", ANY),
+    ("aacraid", &[0]),
+    ("arcmsr", ANY),
+    ("esas2r", ANY),
+    ("hptiop", ANY),
+    ("ipr", ANY),
+    ("ips", ANY),
+    ("megaraid", &[2, 3]),
+    ("mpt2sas", &[1]),
+    ("mpt3sas", &[1]),
+    ("mptsas", &[1]),
+    ("mvumi", ANY),
+    ("pmcraid", ANY),
+    ("stex", ANY),
 ];
 
-/// Drivers of controllers that show both volumes and drives, which are on ports of SAS.
-const RAID_AND_SAS: [&str; 4] = ["mpi3mr", "mpt2sas", "mpt3sas", "mptsas"];
+const ANY: &[u64] = &[0, 1, 2, 3];
 
 /// What holds the bytes of what the kernel shows as a drive.
 fn storage_of_drive(disk: &Device) -> Storage {
@@ -118,20 +136,30 @@ fn storage_of_drive(disk: &Device) -> Storage {
     let is_below = |start: &str| place.ancestors().any(|it| is_directory(it, start));
     let driver = place.ancestors().find_map(scsi_driver).unwrap_or_default();
     let is_of = |drivers: &[&str]| drivers.iter().any(|name| driver.starts_with(name));
+    let channel = channel(&place);
+    let mut raid = RAID.iter().filter(|(name, _)| driver.starts_with(name));
+    let is_on_raid = raid.any(|(_, volumes)| channel.is_none_or(|it| volumes.contains(&it)));
     let model = model(disk).unwrap_or_default();
-    let is_volume = disk.has("device/raid_devices")
-        || disk.text("device/raid_level").is_some_and(|it| it != "N/A");
-    match transport(disk) {
-        Transport::Remote => Storage::Network,
-        Transport::Unknown => Storage::Unknown,
-        _ if VIRTUAL.iter().any(|name| model.starts_with(name)) => Storage::Host,
-        _ if is_below("virtio") || is_of(&HYPERVISORS) => Storage::Host,
-        _ if is_volume => Storage::Array,
+    let is_model = |models: &[&str]| models.iter().any(|name| model.starts_with(name));
+    match (transport(disk), disk.text("device/raid_level").as_deref()) {
+        (Transport::Remote, _) => Storage::Network,
+        (Transport::Unknown, _) => Storage::Unknown,
+        _ if is_model(&VIRTUAL) || is_below("virtio") || is_of(&HYPERVISORS) => Storage::Host,
+        _ if is_model(&MIRRORS) || disk.has("device/raid_devices") => Storage::Array,
+        (_, Some("N/A")) => Storage::Drive,
+        (_, Some(_)) => Storage::Array,
         _ if disk.text("device/vendor").as_deref() == Some("ATA") => Storage::Drive,
-        _ if is_of(&RAID) => Storage::Array,
-        _ if is_of(&RAID_AND_SAS) && !is_below("end_device-") => Storage::Array,
+        // Volumes and drives look alike there.
+        _ if is_of(&["mpi3mr"]) && !is_below("end_device-") => Storage::Unknown,
+        _ if is_on_raid => Storage::Array,
         _ => Storage::Drive,
     }
+}
+
+/// The channel in the address `host:channel:target:unit` with which the path to a SCSI drive ends.
+fn channel(place: &Path) -> Option<u64> {
+    let address = place.file_name()?.to_str()?;
+    address.split(':').nth(1)?.parse().ok()
 }
 
 #[derive(PartialEq, Eq)]
@@ -398,7 +426,9 @@ mod tests {
             (vec![(DRIVER, "storvsc_host")], Host),
             (vec![(DRIVER, "megaraid_sas")], Array),
             (vec![(DRIVER, "megaraid_sas"), ata], Drive),
-            (vec![(DRIVER, "hpsa"), ("device/raid_level", "N/A")], Array),
+            (vec![(DRIVER, "hpsa"), ("device/raid_level", "N/A")], Drive),
+            (vec![model("DELLBOSS VD")], Array),
+            (vec![(DRIVER, "mpi3mr")], Unknown),
             (vec![("device/raid_level", "N/A")], Drive),
             (vec![("device/raid_level", "RAID 1")], Array),
             (vec![("device/raid_devices/x", "")], Array),
@@ -418,8 +448,8 @@ mod tests {
             assert_eq!(storage(&device), expected, "{files:?}");
             fs::remove_dir_all(sysfs.path("host7")).expect("a directory");
         }
-        // A drive on a port of the same controller, and one of virtio.
-        for (port, expected) in [("end_device-1:0", Drive), ("virtio2", Host)] {
+        // A drive and a volume of the same controller, and a drive of virtio.
+        for (port, expected) in [("7:0:0:0", Drive), ("7:1:0:0", Array), ("virtio2", Host)] {
             let device = device(&sysfs, port, "scsi", &[sas]);
             let place = sysfs.path("host7").join(port);
             fs::rename(sysfs.path("host7").join(format!("{port}-device")), &place).expect("room");

@@ -2,20 +2,17 @@
 //! the other, and the kernel does not see that.
 //!
 //! Names decide, as the kernel has them from the drive: the worldwide identifier, or else serial number and model. Where
-//! they do not suffice, as with drives of virtual machines that have none, the contents do: devices that hold different
-//! bytes are two media.
+//! they do not suffice, as with drives of virtual machines that have none and docks that give all drives their own, the
+//! contents do: devices that hold different bytes are two media.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::iter;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::OFlags;
 
-use super::device::{Device, Number};
+use super::device::Device;
 use super::drive;
 use crate::io::Buffer;
 
@@ -28,6 +25,8 @@ pub(crate) struct Names {
     model: Option<String>,
     /// Length in bytes.
     size: u64,
+    /// Whether it is on USB, where no drive has two paths, and a dock may give all drives its own names.
+    is_usb: bool,
 }
 
 /// How two devices are alike that may lead to the same medium.
@@ -48,6 +47,7 @@ impl Names {
             serial: drive::makers_serial(device),
             model: drive::model(device),
             size: device.size(),
+            is_usb: drive::bus_name(device).as_deref() == Some("usb"),
         })
     }
 
@@ -56,10 +56,13 @@ impl Names {
         let is_equal =
             |one: &Option<String>, other: &Option<String>| Some(one.as_ref()? == other.as_ref()?);
         let serial = is_equal(&self.serial, &other.serial);
+        let is_usb = self.is_usb || other.is_usb;
         let is_alike =
             self.size == other.size && is_equal(&self.model, &other.model) != Some(false);
         match (is_equal(&self.wwid, &other.wwid), serial) {
-            (Some(true), Some(true) | None) if self.size == other.size => Some(Match::Certain),
+            (Some(true), Some(true) | None) if self.size == other.size && !is_usb => {
+                Some(Match::Certain)
+            }
             (Some(true), _) => Some(Match::Possible("their worldwide identifiers are equal")),
             (Some(false), _) | (None, Some(false)) => None,
             (None, Some(true)) if is_alike => {
@@ -98,12 +101,10 @@ impl Media {
         alike.collect()
     }
 
-    /// The other devices that lead to the medium of the whole device `disk`: those with its names, unless their contents
-    /// differ.
+    /// The other devices that certainly lead to the medium of the whole device `disk`.
     pub fn other_paths(&self, disk: &Device) -> Vec<Device> {
         let all = self.matches(disk).into_iter();
-        let same =
-            all.filter(|(other, how)| *how == Match::Certain && !are_known_to_differ(disk, other));
+        let same = all.filter(|(_, how)| *how == Match::Certain);
         same.map(|(device, _)| device).collect()
     }
 
@@ -124,27 +125,8 @@ fn is_lowest(device: &Device) -> bool {
     device.partition().is_none() && !stands_on_others
 }
 
-/// Whether two devices whose names are equal hold different bytes, as drives do behind docks that all have one name. Each
-/// pair is compared once.
-pub(crate) fn are_known_to_differ(one: &Device, other: &Device) -> bool {
-    static KNOWN: Mutex<BTreeMap<[Attached; 2], bool>> = Mutex::new(BTreeMap::new());
-    let mut pair = [one, other].map(|device| (device.number, device.attachment()));
-    pair.sort();
-    let known = |map: &BTreeMap<_, _>| map.get(&pair).copied();
-    let found = known(&KNOWN.lock().unwrap_or_else(PoisonError::into_inner));
-    found.unwrap_or_else(|| {
-        let differ = are_contents_different(one, other).unwrap_or(false);
-        let mut map = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        map.insert(pair, differ);
-        differ
-    })
-}
-
-/// A device, and which attachment of it.
-type Attached = (Number, Option<u64>);
-
 /// How many bytes are compared at the beginning of two devices, where labels, partition tables and the first file system
-/// are; and at each of how many places after that.
+/// are; in pieces of which length; and at how many places after that.
 const BEGINNING: u64 = 2 << 20;
 const LENGTH: u64 = 64 << 10;
 const PLACES: u64 = 15;
@@ -170,11 +152,12 @@ pub(crate) fn are_contents_different(one: &Device, other: &Device) -> io::Result
 fn places(size: u64, unit: u64) -> impl Iterator<Item = Range<u64>> {
     let size = size / unit * unit;
     let length = LENGTH.max(unit).min(size);
-    let step = (size - length) / PLACES / unit * unit;
+    let last = size - length;
+    let step = last / PLACES / unit * unit;
+    let first = (0..BEGINNING / LENGTH).map(move |place| (place * length).min(last));
     let later = (1..PLACES).map(move |place| place * step);
-    let later = later.chain([size - length]);
-    let later = later.map(move |start| start..start + length);
-    iter::once(0..BEGINNING.min(size)).chain(later)
+    let starts = first.chain(later).chain([last]);
+    starts.map(move |start| start..start + length)
 }
 
 fn bytes(device: &File, place: &Range<u64>) -> io::Result<Vec<u8>> {
@@ -202,10 +185,15 @@ mod tests {
                 serial,
                 model,
                 size,
+                is_usb: false,
             }
         };
         let drive = names("naa.1", "S1", "M", 8);
         let virtual_drive = names("", "", "", 8);
+        let docked = Names {
+            is_usb: true,
+            ..drive.clone()
+        };
         let stick = names("", "S1", "M", 8);
         let is_alike = |one: &Names, other: &Names| {
             let [found, reverse] = [one.compare(other), other.compare(one)];
@@ -218,6 +206,7 @@ mod tests {
             (&drive, &names("naa.1", "", "M", 8), Some(false)),
             // One of its paths does not know yet that it was enlarged.
             (&drive, &names("naa.1", "S1", "M", 9), Some(true)),
+            (&docked, &docked, Some(true)),
             // A maker who gives all drives one identifier.
             (&drive, &names("naa.1", "S2", "M", 8), Some(true)),
             // Units of an array that have its serial number.
@@ -267,7 +256,6 @@ mod tests {
                 ends.into_iter().all(|end| end % unit == 0 && end <= size),
                 "{places:?}"
             );
-            assert!(places[1..].is_sorted_by_key(|place| place.start));
         }
         assert!(places(512, 4096).all(|place| place.is_empty()));
     }

@@ -17,7 +17,6 @@ pub const TESTS: &[Test] = tests![
     a_drive_is_wiped_once_and_by_one_path: [USER_MODE],
     nobody_gets_at_a_drive_by_another_path_meanwhile: [USER_MODE],
     a_path_that_appears_later_is_left_out: [USER_MODE],
-    drives_behind_docks_of_one_name_are_two: [USER_MODE],
     volumes_on_one_drive_are_wiped_together: [USER_MODE],
     paths_below_a_multipath_device_are_its_own: [USER_MODE],
     namespaces_by_two_controllers_are_one: [GUESTS],
@@ -45,7 +44,7 @@ fn boot<'w>(workspace: &'w Workspace, options: &str) -> GuestSession<'w> {
     let mut session = workspace.boot(&MODULES, Vec::new());
     session.ok("modprobe -a sd_mod dm-mod loop");
     session.ok(&format!(
-        "modprobe scsi_debug dev_size_mb=48 add_host=2 vpd_use_hostno=0 {options}"
+        "modprobe scsi_debug dev_size_mb=48 add_host=2 vpd_use_hostno=0 per_host_store=0 {options}"
     ));
     session.wait_until_ok(&format!(
         "[ -b {ONE} ] && [ -b {OTHER} ] && : <{ONE} && : <{OTHER}"
@@ -288,21 +287,6 @@ fn a_path_that_appears_later_is_left_out() {
     assert_eq!(sum(&mut session), before);
     session.ok("kill -s TERM $(pidof squall)");
     assert_eq!(session.end(running).succeeded().outcome(1), "verified");
-}
-
-/// Some docks give all drives the same names. What the drives hold tells them apart.
-fn drives_behind_docks_of_one_name_are_two() {
-    let workspace = Workspace::user_mode();
-    let mut session = boot(&workspace, "per_host_store=1");
-    let listed = session.ok("squall drives");
-    assert!(listed.ends_with("1 drive, 1 free\n"), "{listed}");
-    session.ok(&format!("mke2fs -q {ONE} && sync && {MOUNT}"));
-    session.may_wipe(OTHER);
-    session.ok("umount /mnt");
-    let wipe = "wipe --all --yes --bus scsi --count 2 --report /tmp/two";
-    let running = session.squall("two", wipe);
-    let ran = session.end(running).succeeded();
-    assert_eq!([ran.outcome(0), ran.outcome(1)], ["verified", "verified"]);
 }
 
 /// Each volume claims the drive's other path.
