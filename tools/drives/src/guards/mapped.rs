@@ -52,13 +52,10 @@ impl Tables {
         Ok(Tables(mapped.map(read).collect()))
     }
 
-    /// Whether `one` and `other`, which both stand on `below`, may share bytes of it. Only mapped devices may, and a thin
-    /// pool gives each of its volumes blocks of its own when it is written to.
+    /// Whether `one` and `other`, which both stand on `below`, may share bytes of it. Only mapped devices may.
     pub fn may_overlap(&self, one: &Device, other: &Device, below: &Device) -> bool {
-        if self.has_target(below, "thin-pool") {
-            return false;
-        }
-        if !one.has("dm") || !other.has("dm") {
+        let is_mapped = |device: &Device| self.0.contains_key(&device.number) || device.has("dm");
+        if !is_mapped(one) || !is_mapped(other) {
             return false;
         }
         let of_below = |device: &Device| {
@@ -79,9 +76,11 @@ impl Tables {
     /// The types of targets of which `device` is made, none if it is no mapped device; `None` if the kernel does not tell
     /// this process.
     pub fn types(&self, device: &Device) -> Option<&[String]> {
-        match device.has("dm") {
-            false => Some(&[]),
-            true => Some(&self.0.get(&device.number)?.as_ref()?.types),
+        match self.0.get(&device.number) {
+            Some(table) => Some(&table.as_ref()?.types),
+            // It may be a new one.
+            None if device.has("dm") => None,
+            None => Some(&[]),
         }
     }
 

@@ -25,9 +25,15 @@ pub(super) fn standing_on(
         let mut above = devices_in(&below.join("holders"))?;
         let is_ours = |holder: &&Device| chain.contains(holder);
         let ours: Vec<Device> = above.iter().filter(is_ours).cloned().collect();
-        // What stands beside ours may take another part of the device below.
+        // What stands beside ours may take another part of the device below. A thin pool gives each of its volumes
+        // blocks of its own when it is written to.
         if !ours.is_empty() {
-            above.retain(|holder| ours.iter().any(|it| tables.may_overlap(it, holder, below)));
+            let is_pool = tables.has_target(below, "thin-pool");
+            let overlaps = |holder: &Device| {
+                let mut ours = ours.iter();
+                !is_pool && ours.any(|it| tables.may_overlap(it, holder, below))
+            };
+            above.retain(overlaps);
         }
         let on_it = loops
             .iter()
