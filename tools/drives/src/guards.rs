@@ -1,9 +1,10 @@
 //! Refuses targets that are in use, and disks of the running system.
 //!
-//! Guards look at the medium, not only at the named device. Devices above and below a target count too: a loop device on a mounted device is
-//! refused as that device is. So do other paths to its medium, and devices that cannot be told apart from it. Loop
-//! devices are opened for this, to query them, and a target whose use is not visible is opened exclusively for a moment,
-//! by each path: mounts in other namespaces, and journals of file systems on other devices, leave no other trace.
+//! Guards look at the medium, not only at the named device. Devices above and below a target count too: a loop device on
+//! a mounted device is refused as that device is. So do other paths to its medium, and devices that cannot be told apart
+//! from it. Loop devices are opened for this, to query them, and a target whose use is not visible is opened exclusively
+//! for a moment, by each path: mounts in other namespaces, and journals of file systems on other devices, leave no other
+//! trace.
 
 mod backing;
 mod copies;
@@ -127,9 +128,10 @@ pub fn visible_uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<Str
 
 /// For each of `targets` the paths in /dev of the devices that lead to its bytes by other paths to its medium.
 pub fn names_of_other_paths(targets: &[Target]) -> Result<Vec<Vec<PathBuf>>, Failure> {
-    let machine = Machine::inspect()?;
+    let loops = loops::all()?;
+    let media = Media::all().map_err(at(Path::new("/sys/block")))?;
     let of_target = |target: &Target| {
-        let found = machine.other_paths(target);
+        let found = paths_beside(target, &loops, &media);
         let found = found.map_err(at(&target.identity.path))?;
         Ok(found.iter().map(Device::path).collect())
     };
@@ -139,12 +141,19 @@ pub fn names_of_other_paths(targets: &[Target]) -> Result<Vec<Vec<PathBuf>>, Fai
 /// The devices that lead to the bytes of `target` by other paths. Whoever opens `target` exclusively must open them, too.
 pub(crate) fn other_paths(target: &Target) -> Result<Vec<Device>, String> {
     // A file has none, whatever the kernel shows here.
-    let Some(device) = target.device() else {
+    if target.device().is_none() {
         return Ok(Vec::new());
-    };
+    }
     let loops = loops::all().map_err(Failure::into_text)?;
-    let find = || stack::other_paths(&stack::chain(device, &loops)?, &Media::all()?);
-    find().map_err(|error| format!("its other paths: {}", cause(&error)))
+    let found = Media::all().and_then(|media| paths_beside(target, &loops, &media));
+    found.map_err(|error| format!("its other paths: {}", cause(&error)))
+}
+
+fn paths_beside(target: &Target, loops: &[LoopDevice], media: &Media) -> io::Result<Vec<Device>> {
+    match target.device() {
+        Some(device) => stack::other_paths(&stack::chain(device, loops)?, media),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// What keeps `target` from being opened exclusively: a use of it or of a part of it that is visible here.
@@ -234,14 +243,6 @@ impl Machine {
         Ok(claims.into_iter().next())
     }
 
-    /// The devices that lead to the bytes of `target` by other paths to its medium.
-    fn other_paths(&self, target: &Target) -> io::Result<Vec<Device>> {
-        match target.device() {
-            Some(device) => stack::other_paths(&stack::chain(device, &self.loops)?, &self.media),
-            None => Ok(Vec::new()),
-        }
-    }
-
     fn reasons(&self, target: &Target, purpose: &Purpose) -> Result<Vec<String>, Failure> {
         let path = &target.identity.path;
         let mut reasons = match &target.place {
@@ -278,15 +279,14 @@ impl Machine {
     ) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
         let chain = stack::chain(device, &self.loops)?;
-        let by_other_paths = chain.iter().flat_map(|it| self.media.other_paths(it));
-        let by_other_paths: Vec<Device> = by_other_paths.collect();
+        let by_other_paths = || {
+            let paths = chain.iter().flat_map(|it| self.media.other_paths(it));
+            self.system_on(&paths.collect::<Vec<_>>())
+        };
         let system = match self.system_on(&chain)? {
             Some(point) if chain.len() == 1 => Some(("is", point)),
             Some(point) => Some(("is on", point)),
-            None => {
-                let point = self.system_on(&by_other_paths)?;
-                point.map(|point| ("is another path to", point))
-            }
+            None => by_other_paths()?.map(|point| ("is another path to", point)),
         };
         reasons.extend(system.map(|(relation, point)| {
             let point = shown(point);

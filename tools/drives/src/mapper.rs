@@ -129,10 +129,12 @@ pub fn request(
         Command::Table => TABLE_ROOM,
         _ => HEADER_LEN + payload.len().max(512),
     };
-    let answer = request_with(control, command, header, payload, room)?;
+    // The kernel may have wiped a request that a signal has interrupted, so each attempt makes its own.
+    let ask = |room| retry_on_intr(|| request_with(control, command, header, payload, room));
+    let answer = ask(room)?;
     match answer.header.flags & flag::CUT_SHORT {
         0 => Ok(answer),
-        _ => request_with(control, command, header, payload, ROOM),
+        _ => ask(ROOM),
     }
 }
 
@@ -153,15 +155,11 @@ fn request_with(
     // SAFETY: the request reads and writes a `dm_ioctl` and at most the `data_size` bytes that it
     // names, from its beginning; `bytes` has that many, aligned to eight bytes, and nobody else
     // borrows it until the call returns. The descriptor is open while `control` is borrowed.
-    let ask =
-        || match unsafe { libc::ioctl(control.as_raw_fd(), code(command), bytes.as_mut_ptr()) } {
-            -1 => {
-                let error = std::io::Error::last_os_error();
-                Err(Errno::from_io_error(&error).unwrap_or(Errno::IO))
-            }
-            _ => Ok(()),
-        };
-    retry_on_intr(ask)?;
+    let answer = unsafe { libc::ioctl(control.as_raw_fd(), code(command), bytes.as_mut_ptr()) };
+    if answer < 0 {
+        let error = std::io::Error::last_os_error();
+        return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+    }
     let header: Header = bytemuck::pod_read_unaligned(&bytes[..HEADER_LEN]);
     let end = (header.data_size as usize).clamp(HEADER_LEN, bytes.len());
     let start = (header.data_start as usize).clamp(HEADER_LEN, end);

@@ -156,14 +156,14 @@ fn block(text: &mut String, identity: &Identity) {
         (Kind::Disk, Some(false)) => ", magnetic",
         _ => "",
     };
-    let held = match (identity.kind, identity.storage) {
+    let storage = match (identity.kind, identity.storage) {
         (Kind::Disk | Kind::Virtual, storage) if storage != Storage::Drive => {
             format!(", storage: {}", storage.words())
         }
         _ => String::new(),
     };
     let (kind, sector) = (identity.kind.name(), identity.sector);
-    let line = format!("  kind      {kind}{medium}{held}, {sector} byte sectors");
+    let line = format!("  kind      {kind}{medium}{storage}, {sector} byte sectors");
     add(text, &line);
 }
 

@@ -38,8 +38,11 @@ pub fn older_copies(target: &Target) -> Vec<String> {
 fn below(device: &Device) -> Result<Vec<String>, Failure> {
     let loops = loops::all()?;
     let find = || {
-        let tables = Tables::read()?;
         let chain = stack::chain(device, &loops)?;
+        let tables = match chain.iter().any(|it| it.has("dm")) {
+            true => Tables::read()?,
+            false => Tables::default(),
+        };
         let found = chain.iter().map(|it| of_device(it, &chain, &tables));
         Ok(found.collect::<io::Result<Vec<_>>>()?.concat())
     };

@@ -12,7 +12,7 @@ use crate::mapper::{CONTROL, Command, Header, SPEC_LEN, flag, request};
 use crate::target::device::Device;
 
 /// The tables of all mapped devices.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tables(BTreeMap<Number, Option<Table>>);
 
 /// A mapped device's table, as far as it concerns what the device shares with others.
@@ -59,8 +59,7 @@ impl Tables {
             return false;
         }
         let of_below = |device: &Device| {
-            let parts = self.0.get(&device.number)?.as_ref()?.parts.as_ref()?;
-            let parts = parts.iter();
+            let parts = self.0.get(&device.number)?.as_ref()?.parts.as_ref()?.iter();
             let parts = parts.filter(|(number, _)| *number == below.number);
             Some(parts.map(|(_, range)| range.clone()).collect::<Vec<_>>())
         };

@@ -1,4 +1,4 @@
-//! A block device as sysfs shows it. Only files of sysfs are opened.
+//! A block device as sysfs shows it.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -109,7 +109,8 @@ impl Device {
     /// Opens its node in /dev for reading. Fails with [`Errno::NODEV`] if the node belongs to another device.
     pub fn open(&self, flags: OFlags) -> Result<File, Errno> {
         let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let node = rustix::fs::open(self.path(), flags, Mode::empty())?;
+        let open = || rustix::fs::open(self.path(), flags, Mode::empty());
+        let node = rustix::io::retry_on_intr(open)?;
         match Number::new(rustix::fs::fstat(&node)?.st_rdev) == self.number {
             true => Ok(node.into()),
             false => Err(Errno::NODEV),
