@@ -175,8 +175,11 @@ fn a_thread_ends_after_the_library_was_unloaded() {
         path
     };
     // Load copies, because the program itself is linked with the installed library.
-    let kept = write_copy("kept.so", &contents);
-    succeeded(program.command().arg(kept));
+    let kept: Vec<_> = (0..20)
+        .map(|copy| write_copy(&format!("kept{copy}.so"), &contents))
+        .collect();
+    // More than the loader's reserve for variables of threads has room for.
+    succeeded(program.command().args(kept));
     let gone = write_copy("gone.so", &without_nodelete(contents));
     let crashed = program.command().arg(gone).output().expect("it starts");
     assert_eq!(

@@ -20,6 +20,14 @@ fn only_the_listed_symbols_are_exported() {
     assert_eq!(symbols, listed);
 }
 
+/// The loader's reserve for such variables may be used up when a program loads the provider.
+fn no_variable_of_a_thread_needs_static_tls() {
+    let mut readelf = Command::new("readelf");
+    let entries = output_of(readelf.arg("--dynamic").arg(module("squall.so")));
+    assert!(entries.contains("NODELETE"), "{entries}");
+    assert!(!entries.contains("STATIC_TLS"), "{entries}");
+}
+
 fn the_provider_loads_into_openssl_3_0_and_later() {
     let workspace = Workspace::unused();
     for version in ["3.0.0", "3.0.22", "3.5.0", "3.6.0-dev", "4.0.0"] {
@@ -94,6 +102,7 @@ fn clear_nodelete(library: &mut [u8]) {
 
 pub const TESTS: &[Test] = tests![
     only_the_listed_symbols_are_exported: [OPENSSL],
+    no_variable_of_a_thread_needs_static_tls: [OPENSSL],
     the_provider_loads_into_openssl_3_0_and_later: [OPENSSL],
     the_provider_refuses_other_versions: [OPENSSL],
     a_thread_may_end_after_openssl_unloaded_the_provider: [OPENSSL],

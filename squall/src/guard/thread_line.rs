@@ -23,7 +23,7 @@ pub(crate) const SMALL: usize = 256;
 /// The line. All zeros: a thread that has not drawn yet.
 ///
 /// In the shared libraries on aarch64 it may span two cache lines: when a program that is running loads a
-/// library, glibc has no room for thread-local variables aligned to more than 16 bytes (2.42,
+/// library, the reserve of glibc has no room for variables aligned to more than 16 bytes (2.42,
 /// elf/dl-reloc.c and TCB_ALIGNMENT).
 #[cfg_attr(
     not(all(feature = "shared-library", target_arch = "aarch64")),

@@ -1,4 +1,4 @@
-/* Loads the library named as argument, draws in a thread, unloads it, and lets the thread end,
+/* Loads each library named as argument, draws in a thread, unloads it, and lets the thread end,
  * which calls into the library. */
 
 #define _POSIX_C_SOURCE 200809L
@@ -25,18 +25,26 @@ static void *draw(void *out)
     return dlclose(library) == 0 ? out : NULL;
 }
 
-int main(int count, char **arguments)
+static int ends_after_unloading(const char *path)
 {
     pthread_t thread;
     uint64_t number = 0;
     void *ended;
 
-    library = count == 2 ? dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
-        fprintf(stderr, "%s\n", count == 2 ? dlerror() : "usage: unloaded LIBRARY");
-        return EXIT_FAILURE;
+        fprintf(stderr, "%s\n", dlerror());
+        return 0;
     }
     if (pthread_create(&thread, NULL, draw, &number) != 0 || pthread_join(thread, &ended) != 0)
-        return EXIT_FAILURE;
-    return ended != NULL && number != 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        return 0;
+    return ended != NULL && number != 0;
+}
+
+int main(int count, char **arguments)
+{
+    for (int at = 1; at < count; at++)
+        if (!ends_after_unloading(arguments[at]))
+            return EXIT_FAILURE;
+    return EXIT_SUCCESS;
 }

@@ -1,9 +1,10 @@
-//! Variables at a fixed distance from the thread's pointer: the *initial exec* model (U. Drepper, "ELF
-//! Handling For Thread-Local Storage", section 4.3).
+//! Variables that are reached by a *TLS descriptor* (A. Oliva and G. Araujo, "Speeding Up Thread-Local Storage
+//! Access in Dynamic Libraries", 2006): the address of a function that returns the variable's distance from
+//! the thread's pointer. The loader chooses the function.
 
 macro_rules! per_thread {
     ($(#[$attribute:meta])* static $name:ident: $type:ty) => {
-        $crate::per_thread::at_fixed_distance! {
+        $crate::per_thread::by_descriptor! {
             $(#[$attribute])*
             static $name: $type, concat!("squall_", env!("CARGO_PKG_VERSION"), "_", stringify!($name))
         }
@@ -13,7 +14,7 @@ pub(crate) use per_thread;
 
 /// The variable as a type of its own, so that its address is computed where it is used. The symbol
 /// contains the version, which keeps two releases in one program apart.
-macro_rules! at_fixed_distance {
+macro_rules! by_descriptor {
     ($(#[$attribute:meta])* static $name:ident: $type:ty, $symbol:expr) => {
         core::arch::global_asm!(
             concat!(".pushsection .tbss.", $symbol, ", \"awT\", @nobits"),
@@ -39,30 +40,36 @@ macro_rules! at_fixed_distance {
                 const fn begins_as_zeros<T: $crate::per_thread::ZeroAtStart>() {}
                 const { begins_as_zeros::<$type>() };
                 let place: *const $type;
-                // SAFETY: computes an address: the distance that the linker or the loader has put
-                // in the table of offsets, and the thread's pointer, which is the first word at FS
-                // (System V ABI for x86-64, thread-local storage).
+                // SAFETY: computes an address: the distance that the descriptor's function returns, and
+                // the thread's pointer, which is the first word at FS (System V ABI for x86-64,
+                // thread-local storage). Before 2.40, glibc's function did not keep vector registers.
                 #[cfg(target_arch = "x86_64")]
                 unsafe {
                     core::arch::asm!(
-                        concat!("mov {0}, qword ptr [rip + ", $symbol, "@GOTTPOFF]"),
-                        "add {0}, qword ptr fs:[0]",
-                        out(reg) place,
-                        options(pure, nomem, nostack),
+                        concat!("lea rax, [rip + ", $symbol, "@TLSDESC]"),
+                        concat!("call qword ptr [rax + ", $symbol, "@TLSCALL]"),
+                        "add rax, qword ptr fs:[0]",
+                        out("rax") place,
+                        clobber_abi("C"),
+                        options(pure, nomem),
                     );
                 }
-                // SAFETY: the same, where the thread's pointer is a register (ELF for the Arm 64-bit
-                // Architecture, "Thread Local Storage").
+                // SAFETY: the same, where the thread's pointer is a register, and the function keeps all
+                // registers but these (ELF for the Arm 64-bit Architecture, "Thread Local Storage").
                 #[cfg(target_arch = "aarch64")]
                 unsafe {
                     core::arch::asm!(
-                        concat!("adrp {0}, :gottprel:", $symbol),
-                        concat!("ldr {0}, [{0}, :gottprel_lo12:", $symbol, "]"),
-                        "mrs {1}, tpidr_el0",
-                        "add {0}, {0}, {1}",
-                        out(reg) place,
-                        out(reg) _,
-                        options(pure, nomem, nostack, preserves_flags),
+                        concat!("adrp x0, :tlsdesc:", $symbol),
+                        concat!("ldr x1, [x0, :tlsdesc_lo12:", $symbol, "]"),
+                        concat!("add x0, x0, :tlsdesc_lo12:", $symbol),
+                        concat!(".tlsdesccall ", $symbol),
+                        "blr x1",
+                        "mrs x1, tpidr_el0",
+                        "add x0, x0, x1",
+                        out("x0") place,
+                        out("x1") _,
+                        out("lr") _,
+                        options(pure, nomem),
                     );
                 }
                 // SAFETY: the space defined above has the type's size and alignment, begins as
@@ -73,4 +80,4 @@ macro_rules! at_fixed_distance {
         }
     };
 }
-pub(crate) use at_fixed_distance;
+pub(crate) use by_descriptor;
