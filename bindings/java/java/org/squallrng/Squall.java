@@ -4,6 +4,7 @@ import java.security.Provider;
 import java.security.ProviderException;
 import java.security.Security;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -77,6 +78,7 @@ public final class Squall {
      * @throws UnsupportedOperationException if this process cannot notice clones: cloneGeneration is empty
      */
     public static synchronized void onClone(Runnable listener) {
+        Objects.requireNonNull(listener, "listener");
         Native.check();
         LISTENERS.add(listener);
         if (isWatching) {

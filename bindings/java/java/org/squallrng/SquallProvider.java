@@ -3,13 +3,12 @@ package org.squallrng;
 import java.security.NoSuchAlgorithmException;
 import java.security.Provider;
 import java.security.SecureRandomParameters;
+import java.security.SecureRandomSpi;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 
-/**
- * The security provider "Squall". If it is the first provider, NativePRNG and DRBG are squall too. SHA1PRNG stays the
- * JDK's, because a program may seed it to get the same numbers again.
- */
+/** The security provider "Squall". If it is the first provider, the JDK's names of generators mean squall too. */
 public final class SquallProvider extends Provider {
     private static final long serialVersionUID = 1;
     private static final String TYPE = "SecureRandom";
@@ -24,7 +23,8 @@ public final class SquallProvider extends Provider {
 
     SquallProvider(String name) {
         super(name, Version.VERSION, "squall: random bytes that forks and clones of the machine do not repeat");
-        putService(new RandomService(this));
+        putService(new RandomService(this, NAME, ALIASES, SquallRandom.class, SquallRandom::new));
+        putService(new RandomService(this, SeedableRandom.NAME, null, SeedableRandom.class, SeedableRandom::new));
         // SecureRandom looks under the name that the program used whether it must lock.
         ALIASES.forEach(alias -> put(TYPE + "." + alias + " ThreadSafe", "true"));
     }
@@ -35,16 +35,20 @@ public final class SquallProvider extends Provider {
     }
 
     private static final class RandomService extends Service {
-        RandomService(Provider provider) {
-            super(provider, TYPE, NAME, SquallRandom.class.getName(), ALIASES,
+        private final Function<SecureRandomParameters, SecureRandomSpi> maker;
+
+        RandomService(Provider provider, String algorithm, List<String> aliases, Class<?> made,
+            Function<SecureRandomParameters, SecureRandomSpi> maker) {
+            super(provider, TYPE, algorithm, made.getName(), aliases,
                 Map.of("ThreadSafe", "true", "ImplementedIn", "Software"));
+            this.maker = maker;
         }
 
         /** Parameters that squall cannot satisfy are left to other providers. */
         @Override
         public Object newInstance(Object parameters) throws NoSuchAlgorithmException {
             try {
-                return new SquallRandom((SecureRandomParameters) parameters);
+                return maker.apply((SecureRandomParameters) parameters);
             } catch (IllegalArgumentException error) {
                 throw new NoSuchAlgorithmException(error.getMessage(), error);
             }

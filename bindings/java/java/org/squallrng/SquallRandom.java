@@ -4,12 +4,13 @@ import java.security.DrbgParameters;
 import java.security.ProviderException;
 import java.security.SecureRandomParameters;
 import java.security.SecureRandomSpi;
+import java.util.Objects;
 
 /**
  * Makes {@link java.security.SecureRandom} draw from squall's generator of the calling thread, which checks its state
  * on every request. The object's only state is a flag. So threads share it without a lock, and it can be serialized.
  */
-public final class SquallRandom extends SecureRandomSpi {
+public class SquallRandom extends SecureRandomSpi {
     private static final long serialVersionUID = 1;
     private static final int STRENGTH = 256;
 
@@ -79,7 +80,9 @@ public final class SquallRandom extends SecureRandomSpi {
 
     /** Does nothing: squall seeds itself, and SecureRandom lets a seed only supplement the existing one. */
     @Override
-    protected void engineSetSeed(byte[] seed) {}
+    protected void engineSetSeed(byte[] seed) {
+        Objects.requireNonNull(seed, "seed");
+    }
 
     @Override
     protected byte[] engineGenerateSeed(int length) {
