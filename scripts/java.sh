@@ -39,7 +39,8 @@ build() {
     check_module "$module"
 }
 
-case $(uname -m) in
+machine=$(uname -m)
+case $machine in
 x86_64)
     build x86_64 amd64 cc
     if [ "$(id -u)" -ne 0 ] || ! scripts/arm64-root.sh --made > /dev/null 2>&1; then
@@ -91,6 +92,9 @@ for compiler in $(compilers); do
     if [ "${1:-}" = bench ]; then
         "${java[@]}" org.squallrng.Bench
     elif command -v cc > /dev/null; then
+        cc -Wl,-z,now -I"$home/include" -I"$home/include/linux" -o "$here/wiped" bindings/java/test/wiped.c -ldl -lpthread
+        "$here/wiped" "$classes/org/squallrng/linux-${machine/x86_64/amd64}/libsquall_java.so" \
+            || fail "the native library leaves random bytes on the stack"
         cc -shared -fPIC -o "$here/libfailing_library.so" bindings/java/test/failing_library.c
         "${java[@]}" org.squallrng.SquallTest "$here/squall.jar" "$tests" "$here/libfailing_library.so"
     else

@@ -1,5 +1,9 @@
 package org.squallrng;
 
+import java.io.IOException;
+import java.lang.instrument.Instrumentation;
+import java.net.JarURLConnection;
+
 /**
  * The Java agent of {@code java -javaagent:squall.jar}: installs the provider before the program starts. If that fails,
  * the program does not start, because it would draw from generators that clones repeat. With
@@ -9,21 +13,20 @@ public final class Agent {
     private Agent() {}
 
     /** Called by the Java virtual machine. */
-    public static void premain(String arguments) {
-        if (arguments != null && !arguments.isEmpty()) {
-            System.err.println("squall: the agent takes no options, and got \"" + arguments
-                + "\": use properties, such as -Dsquall.optional=true");
-            System.exit(1);
+    @SuppressWarnings("exports") // Only the Java virtual machine has the second argument.
+    public static void premain(String arguments, Instrumentation instrumentation) throws IOException {
+        if (isUnderSecurityManager()) {
+            var resource = (JarURLConnection) Agent.class.getResource("Agent.class").openConnection();
+            instrumentation.appendToBootstrapClassLoaderSearch(resource.getJarFile());
         }
-        try {
-            Squall.install();
-        } catch (IllegalStateException error) {
-            if (!Boolean.getBoolean("squall.optional")) {
-                System.err.println(error.getMessage());
-                System.exit(1);
-            }
-            System.err.println(error.getMessage()
-                + "; with -Dsquall.optional=true the program starts with the JDK's generators");
-        }
+        AgentStart.start(arguments, instrumentation.getAllLoadedClasses());
+    }
+
+    /**
+     * Whether a security manager (of Java 23 and earlier) lets this class read neither properties nor files. It lets the
+     * classes of the boot loader, so the other classes are loaded there.
+     */
+    private static boolean isUnderSecurityManager() {
+        return Runtime.version().feature() < 24 && System.getSecurityManager() != null;
     }
 }

@@ -4,9 +4,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Locale;
+import java.util.Random;
 
 /** Loads the native library, from the jar or from the file that the property squall.library.path names. */
 final class Native {
@@ -31,27 +33,42 @@ final class Native {
                 loadFromJar();
             }
             return null;
-        } catch (IOException | UnsatisfiedLinkError | SecurityException error) {
+        } catch (IOException | RuntimeException | UnsatisfiedLinkError error) {
             // The message of a FileSystemException may be the file's name alone.
             String cause = error instanceof FileSystemException ? error.toString() : error.getMessage();
-            return "squall: the native library cannot be loaded: " + cause + ": " + (path != null
-                ? "-Dsquall.library.path must name the jar's libsquall_java.so for this machine, unpacked"
-                : "it needs Linux with glibc on x86-64 or aarch64, and a java.io.tmpdir from which programs may run;"
-                    + " or set -Dsquall.library.path=FILE");
+            return "squall: the native library cannot be loaded: " + cause + ": " + advice(error, path);
         }
+    }
+
+    private static String advice(Throwable error, String path) {
+        String message = String.valueOf(error.getMessage());
+        if (error instanceof IllegalCallerException) {
+            return "add --enable-native-access=ALL-UNNAMED";
+        }
+        if (path != null) {
+            return message.contains("another classloader")
+                ? "without -Dsquall.library.path, each class loader can load a copy"
+                : "-Dsquall.library.path must name the jar's libsquall_java.so for this machine, unpacked";
+        }
+        if (error instanceof FileSystemException || error instanceof InvalidPathException) {
+            return "java.io.tmpdir must be a folder in which the program may make files";
+        }
+        return message.contains("failed to map segment")
+            ? "java.io.tmpdir must be a folder from which programs may run; or set -Dsquall.library.path=FILE"
+            : "it needs Linux with glibc on x86-64 or aarch64";
     }
 
     /** Copies the library into a folder that only this user can open, loads it, and removes both. */
     private static void loadFromJar() throws IOException {
-        String name = System.getProperty("os.name").toLowerCase(Locale.ROOT)
+        String resource = System.getProperty("os.name").toLowerCase(Locale.ROOT)
             + "-" + System.getProperty("os.arch") + "/libsquall_java.so";
-        try (InputStream library = Native.class.getResourceAsStream(name)) {
+        try (InputStream library = Native.class.getResourceAsStream(resource)) {
             if (library == null) {
-                throw new IOException("the jar has no library for this machine (" + name + ")");
+                throw new IOException("the jar has no library for this machine (" + resource + ")");
             }
             // Files.createTempDirectory would draw the name from a SecureRandom, which may be squall's.
-            String random = Files.readString(Path.of("/proc/sys/kernel/random/uuid")).trim();
-            Path folder = Path.of(System.getProperty("java.io.tmpdir"), "squall-" + random);
+            String name = "squall-" + Long.toHexString(new Random().nextLong());
+            Path folder = Path.of(System.getProperty("java.io.tmpdir"), name).toAbsolutePath();
             var onlyOwner = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
             Files.createDirectory(folder, onlyOwner);
             Path file = folder.resolve("libsquall_java.so");

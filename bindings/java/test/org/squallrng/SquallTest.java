@@ -5,6 +5,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -28,6 +30,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import javax.crypto.KeyGenerator;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
@@ -56,13 +61,20 @@ public final class SquallTest {
         run("each way to install makes squall the first provider", SquallTest::testWaysToInstall);
         run("keys, UUIDs and TLS draw from squall by default", SquallTest::testDefaults);
         run("without the library a program does not start, or starts with a warning", SquallTest::testMissingLibrary);
+        run("a program for which squall is optional starts in every environment", SquallTest::testOptional);
+        run("what fails to load is named, with the advice that helps", SquallTest::testAdvice);
+        run("no file of /proc is needed that containers hide", SquallTest::testHiddenProc);
         run("the agent takes no options", SquallTest::testWrongOption);
+        run("generators that an earlier agent has made are named", SquallTest::testEarlierAgent);
+        run("any number of class loaders can load the jar", SquallTest::testClassLoaders);
         run("an error of a listener or of the watch does not end notification for ever", SquallTest::testFailingWatch);
         Squall.install();
         run("the provider has the version of the library", SquallTest::testVersion);
         run("install() again keeps squall the first provider, at every moment", SquallTest::testInstallAgain);
         run("bytes fill arrays of every length", SquallTest::testLengths);
         run("algorithm names mean squall, and seeds do not make it repeat", SquallTest::testAlgorithmNames);
+        run("SHA1PRNG is squall, or the JDK's if it is seeded before it draws", SquallTest::testSha1Prng);
+        run("null is refused", SquallTest::testNull);
         run("parameters that squall cannot satisfy are refused", SquallTest::testParameters);
         run("a serialized object can be read back", SquallTest::testSerialization);
         run("threads share an object without a lock", SquallTest::testThreads);
@@ -103,6 +115,7 @@ public final class SquallTest {
         DRAWS(() -> {
             List<Callable<?>> draws = List.of(
                 () -> new SecureRandom().nextLong(),
+                () -> SecureRandom.getInstance("SHA1PRNG").nextInt(), // As Tomcat makes its session identifiers.
                 UUID::randomUUID,
                 () -> KeyGenerator.getInstance("AES").generateKey(),
                 () -> KeyPairGenerator.getInstance("EC").generateKeyPair(),
@@ -174,13 +187,21 @@ public final class SquallTest {
 
     /** Runs a program with these options; returns its exit code and both outputs. */
     private static String runJava(Program program, String... options) throws Exception {
+        return run(new ProcessBuilder(command(program, options)));
+    }
+
+    private static List<String> command(Program program, String... options) {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin/java").toString()));
         if (Runtime.version().feature() >= 24) {
             command.add("--enable-native-access=ALL-UNNAMED");
         }
         command.addAll(List.of(options));
         command.addAll(List.of("-cp", tests + File.pathSeparator + jar, SquallTest.class.getName(), program.name()));
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        return command;
+    }
+
+    private static String run(ProcessBuilder builder) throws Exception {
+        Process process = builder.redirectErrorStream(true).start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         return process.waitFor() + " " + output;
     }
@@ -209,7 +230,7 @@ public final class SquallTest {
         String drawn = runJava(Program.DRAWS, "-javaagent:" + jar, path);
         check(drawn.equals("0 "), drawn);
         // The control: they draw, but not from squall.
-        check(runJava(Program.DRAWS, path).split(" ").length == 7, "without the agent");
+        check(runJava(Program.DRAWS, path).split(" ").length == 8, "without the agent");
     }
 
     private static void testMissingLibrary() throws Exception {
@@ -225,6 +246,121 @@ public final class SquallTest {
         // Java 25 has a warning of its own before.
         String lacks = message + "java.nio.file.NoSuchFileException: /nonexistent/";
         check(noFolder.startsWith("1 ") && noFolder.contains(lacks), noFolder);
+    }
+
+    private static void testOptional() throws Exception {
+        boolean hasManager = Runtime.version().feature() < 24;
+        String denied = hasManager ? "-Djava.security.manager" : "--illegal-native-access=deny";
+        String missing = "-Dsquall.library.path=/nonexistent";
+        // Java cannot name such a folder where characters are ASCII.
+        String unnamable = "-Djava.io.tmpdir=/tmp/\u00e9";
+        for (List<String> failing : List.of(List.of(denied, missing), List.of(unnamable), List.of(missing))) {
+            List<String> options = new ArrayList<>(failing);
+            options.add("-javaagent:" + jar);
+            String refused = runAnywhere(options);
+            check(refused.startsWith("1 ") && refused.contains("squall: the native library cannot be loaded: "), refused);
+            check(!refused.contains("Exception in") && !refused.contains("SUN"), refused);
+            options.add("-Dsquall.optional=true");
+            String started = runAnywhere(options);
+            check(started.startsWith("0 ") && started.contains("; with -Dsquall.optional=true the"), started);
+            check(!started.contains("Squall") && started.contains("SUN"), started);
+        }
+        for (String working : hasManager ? new String[] {denied, "-Djava.io.tmpdir=."} : new String[] {"-Djava.io.tmpdir=."}) {
+            String drawn = runAnywhere(List.of(working, "-javaagent:" + jar));
+            check(drawn.startsWith("0 ") && drawn.endsWith("Squall Squall"), drawn);
+        }
+    }
+
+    /** Runs a program in an empty folder, and where characters are ASCII. */
+    private static String runAnywhere(List<String> options) throws Exception {
+        List<String> command = command(Program.PROVIDERS, options.toArray(String[]::new));
+        if (options.contains("--illegal-native-access=deny")) {
+            command.remove("--enable-native-access=ALL-UNNAMED");
+        }
+        Path folder = Files.createTempDirectory("squall");
+        ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
+        builder.environment().put("LC_ALL", "C");
+        String output = run(builder);
+        Files.delete(folder);
+        return output;
+    }
+
+    private static void testAdvice() throws Exception {
+        Path folder = Files.createTempDirectory("squall");
+        Path broken = Files.writeString(folder.resolve("broken.so"), "no library");
+        String agent = "-javaagent:" + jar;
+        String named = runJava(Program.PROVIDERS, agent, "-Dsquall.library.path=" + broken);
+        check(named.endsWith(": -Dsquall.library.path must name the jar's libsquall_java.so for this machine, unpacked\n"), named);
+        String noFolder = runJava(Program.PROVIDERS, agent, "-Djava.io.tmpdir=" + broken);
+        check(noFolder.endsWith(": java.io.tmpdir must be a folder in which the program may make files\n"), noFolder);
+        String noMachine = runJava(Program.PROVIDERS, agent, "-Dos.arch=pdp11");
+        check(noMachine.endsWith("(linux-pdp11/libsquall_java.so): it needs Linux with glibc on x86-64 or aarch64\n"), noMachine);
+        if (Runtime.version().feature() >= 24) {
+            String denied = runAnywhere(List.of("--illegal-native-access=deny", agent));
+            check(denied.endsWith(": add --enable-native-access=ALL-UNNAMED\n"), denied);
+        }
+        String[] inFolder = {"sh", "-c", "mount -t tmpfs -o noexec none \"$0\" && exec \"$@\"", folder.toString()};
+        String noRun = runIsolated(inFolder, "-Djava.io.tmpdir=" + folder);
+        check(noRun.isEmpty() || noRun.contains(": java.io.tmpdir must be a folder from which programs may run; or "), noRun);
+        Files.delete(broken);
+        Files.delete(folder);
+    }
+
+    private static void testHiddenProc() throws Exception {
+        String[] inFolder = {"sh", "-c", "mount -t proc -o subset=pid proc /proc && exec \"$0\" \"$@\""};
+        String drawn = runIsolated(inFolder);
+        check(drawn.isEmpty() || drawn.equals("0 Squall Squall"), drawn);
+    }
+
+    /** Runs a program after a command has mounted something for it alone; returns nothing without the right to. */
+    private static String runIsolated(String[] mounting, String... options) throws Exception {
+        List<String> command = new ArrayList<>(List.of("unshare", "--mount"));
+        if (!run(new ProcessBuilder("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt")).equals("0 ")) {
+            System.out.println("ignored: a test for Java: it mounts, as root");
+            return "";
+        }
+        command.addAll(List.of(mounting));
+        List<String> all = new ArrayList<>(List.of(options));
+        all.add("-javaagent:" + jar);
+        command.addAll(command(Program.PROVIDERS, all.toArray(String[]::new)));
+        return run(new ProcessBuilder(command));
+    }
+
+    /** An agent, as of {@link #testEarlierAgent}. */
+    public static void premain(String arguments) {
+        UUID.randomUUID();
+    }
+
+    private static void testEarlierAgent() throws Exception {
+        Path other = Files.createTempFile("other", ".jar");
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        manifest.getMainAttributes().putValue("Premain-Class", SquallTest.class.getName());
+        new JarOutputStream(Files.newOutputStream(other), manifest).close();
+        String[] agents = {"-javaagent:" + other, "-javaagent:" + jar};
+        String warned = runJava(Program.PROVIDERS, agents);
+        check(warned.startsWith("0 squall: an earlier agent ") && warned.endsWith("Squall Squall"), warned);
+        check(warned.contains(" java.util.UUID: name -javaagent:squall.jar before other agents"), warned);
+        String first = runJava(Program.PROVIDERS, agents[1], agents[0]);
+        check(first.equals("0 Squall Squall"), first);
+        Files.delete(other);
+    }
+
+    private static void testClassLoaders() throws Exception {
+        URL[] place = {Path.of(jar).toUri().toURL()};
+        Set<Long> seen = new HashSet<>();
+        for (int number = 0; number < 30; number++) {
+            try (var loader = new URLClassLoader(place, ClassLoader.getPlatformClassLoader())) {
+                Class<?> provider = loader.loadClass("org.squallrng.SquallProvider");
+                Provider copy = (Provider) provider.getConstructor().newInstance();
+                SecureRandom random = SecureRandom.getInstance("Squall", copy);
+                FutureTask<Long> drawing = new FutureTask<>(random::nextLong);
+                new Thread(drawing).start();
+                seen.add(random.nextLong());
+                seen.add(drawing.get());
+            }
+        }
+        check(seen.size() == 60, seen.size());
     }
 
     private static void testWrongOption() throws Exception {
@@ -302,10 +438,45 @@ public final class SquallTest {
             }
             check(same[0].nextLong() != same[1].nextLong(), name);
         }
-        SecureRandom seeded = SecureRandom.getInstance("SHA1PRNG");
-        check(!seeded.getProvider().getName().equals("Squall"), "SHA1PRNG");
         check(new SecureRandom().generateSeed(48).length == 48, "a seed");
         assertThrows(IllegalArgumentException.class, () -> new SecureRandom().generateSeed(-1));
+    }
+
+    private static void testSha1Prng() throws Exception {
+        SecureRandom[] drawn = new SecureRandom[2];
+        SecureRandom[] seeded = new SecureRandom[3];
+        for (int at = 0; at < 3; at++) {
+            seeded[at] = at < 2 ? SecureRandom.getInstance("SHA1PRNG") : SecureRandom.getInstance("SHA1PRNG", "SUN");
+            seeded[at].setSeed(5);
+            seeded[at].setSeed(new byte[32]);
+        }
+        long same = seeded[0].nextLong();
+        check(seeded[1].nextLong() == same && seeded[2].nextLong() == same, "seeded before the first draw");
+        seeded[0].setSeed(6);
+        seeded[2].setSeed(6);
+        check(seeded[0].nextLong() == seeded[2].nextLong(), "seeded again");
+        for (int at = 0; at < 2; at++) {
+            drawn[at] = SecureRandom.getInstance("SHA1PRNG");
+            check(drawn[at].getProvider().getName().equals("Squall"), "its provider");
+            drawn[at].nextInt();
+            drawn[at].setSeed(5);
+        }
+        check(drawn[0].nextLong() != drawn[1].nextLong(), "seeded after the first draw");
+        assertThrows(NoSuchAlgorithmException.class,
+            () -> SecureRandom.getInstance("SHA1PRNG", DrbgParameters.instantiation(-1, Capability.NONE, null)));
+    }
+
+    private static void testNull() throws Exception {
+        for (String name : List.of("Squall", "SHA1PRNG")) {
+            assertThrows(NullPointerException.class, () -> {
+                SecureRandom.getInstance(name).setSeed(null);
+                return name;
+            });
+        }
+        assertThrows(NullPointerException.class, () -> {
+            Squall.onClone(null);
+            return "a listener";
+        });
     }
 
     private static void testParameters() throws Exception {
@@ -353,7 +524,7 @@ public final class SquallTest {
     }
 
     private static void testThreads() throws Exception {
-        for (String name : List.of("Squall", "NativePRNG", "DRBG")) {
+        for (String name : List.of("Squall", "NativePRNG", "DRBG", "SHA1PRNG")) {
             SecureRandom random = SecureRandom.getInstance(name);
             Set<Long> seen = ConcurrentHashMap.newKeySet();
             List<Thread> threads = new ArrayList<>();
