@@ -340,7 +340,7 @@ public final class SquallTest {
         String[] agents = {"-javaagent:" + other, "-javaagent:" + jar};
         String warned = runJava(Program.PROVIDERS, agents);
         check(warned.startsWith("0 squall: an earlier agent ") && warned.endsWith("Squall Squall"), warned);
-        check(warned.contains(" java.util.UUID: name -javaagent:squall.jar before other agents"), warned);
+        check(warned.contains(": java.util.UUID: name -javaagent:squall.jar before other agents"), warned);
         String first = runJava(Program.PROVIDERS, agents[1], agents[0]);
         check(first.equals("0 Squall Squall"), first);
         Files.delete(other);
