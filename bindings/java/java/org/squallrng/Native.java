@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Locale;
@@ -25,8 +24,9 @@ final class Native {
     }
 
     private static String load() {
-        String path = System.getProperty("squall.library.path");
+        String path = null;
         try {
+            path = System.getProperty("squall.library.path");
             if (path != null) {
                 System.load(Path.of(path).toAbsolutePath().toString());
             } else {
@@ -36,24 +36,26 @@ final class Native {
         } catch (IOException | RuntimeException | UnsatisfiedLinkError error) {
             // The message of a FileSystemException may be the file's name alone.
             String cause = error instanceof FileSystemException ? error.toString() : error.getMessage();
-            return "squall: the native library cannot be loaded: " + cause + ": " + advice(error, path);
+            return "squall: the native library cannot be loaded: " + cause + ": " + advice(error, cause, path);
         }
     }
 
-    private static String advice(Throwable error, String path) {
-        String message = String.valueOf(error.getMessage());
+    private static String advice(Throwable error, String cause, String path) {
         if (error instanceof IllegalCallerException) {
             return "add --enable-native-access=ALL-UNNAMED";
         }
+        if (error instanceof SecurityException) {
+            return "the security manager must grant it to squall.jar";
+        }
         if (path != null) {
-            return message.contains("another classloader")
-                ? "without -Dsquall.library.path, each class loader can load a copy"
+            return cause.contains("another classloader")
+                ? "without -Dsquall.library.path, each class loader loads a copy"
                 : "-Dsquall.library.path must name the jar's libsquall_java.so for this machine, unpacked";
         }
-        if (error instanceof FileSystemException || error instanceof InvalidPathException) {
+        if (!(error instanceof UnsatisfiedLinkError)) {
             return "java.io.tmpdir must be a folder in which the program may make files";
         }
-        return message.contains("failed to map segment")
+        return cause.contains("failed to map segment")
             ? "java.io.tmpdir must be a folder from which programs may run; or set -Dsquall.library.path=FILE"
             : "it needs Linux with glibc on x86-64 or aarch64";
     }
@@ -64,7 +66,7 @@ final class Native {
             + "-" + System.getProperty("os.arch") + "/libsquall_java.so";
         try (InputStream library = Native.class.getResourceAsStream(resource)) {
             if (library == null) {
-                throw new IOException("the jar has no library for this machine (" + resource + ")");
+                throw new UnsatisfiedLinkError("the jar has no library for this machine (" + resource + ")");
             }
             // Files.createTempDirectory would draw the name from a SecureRandom, which may be squall's.
             String name = "squall-" + Long.toHexString(new Random().nextLong());

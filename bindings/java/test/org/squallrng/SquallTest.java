@@ -133,6 +133,10 @@ public final class SquallTest {
                 }
             }
         }),
+        LOADERS(() -> {
+            ofNewLoader(System.getProperty("jar"));
+            ofNewLoader(System.getProperty("jar"));
+        }),
         /** Prints calls of listeners and of the uncaught exception handler, until a second watch has seen a clone. */
         CLONES(() -> {
             CountDownLatch registered = new CountDownLatch(1);
@@ -299,6 +303,10 @@ public final class SquallTest {
             String denied = runAnywhere(List.of("--illegal-native-access=deny", agent));
             check(denied.endsWith(": add --enable-native-access=ALL-UNNAMED\n"), denied);
         }
+        if (Runtime.version().feature() < 24) {
+            String forbidden = runJava(Program.INSTALLED, "-Djava.security.manager");
+            check(forbidden.contains("\"read\"): the security manager must grant it to squall.jar"), forbidden);
+        }
         String[] inFolder = {"sh", "-c", "mount -t tmpfs -o noexec none \"$0\" && exec \"$@\"", folder.toString()};
         String noRun = runIsolated(inFolder, "-Djava.io.tmpdir=" + folder);
         check(noRun.isEmpty() || noRun.contains(": java.io.tmpdir must be a folder from which programs may run; or "), noRun);
@@ -347,20 +355,25 @@ public final class SquallTest {
     }
 
     private static void testClassLoaders() throws Exception {
-        URL[] place = {Path.of(jar).toUri().toURL()};
         Set<Long> seen = new HashSet<>();
         for (int number = 0; number < 30; number++) {
-            try (var loader = new URLClassLoader(place, ClassLoader.getPlatformClassLoader())) {
-                Class<?> provider = loader.loadClass("org.squallrng.SquallProvider");
-                Provider copy = (Provider) provider.getConstructor().newInstance();
-                SecureRandom random = SecureRandom.getInstance("Squall", copy);
-                FutureTask<Long> drawing = new FutureTask<>(random::nextLong);
-                new Thread(drawing).start();
-                seen.add(random.nextLong());
-                seen.add(drawing.get());
-            }
+            SecureRandom random = ofNewLoader(jar);
+            FutureTask<Long> drawing = new FutureTask<>(random::nextLong);
+            new Thread(drawing).start();
+            seen.add(random.nextLong());
+            seen.add(drawing.get());
         }
         check(seen.size() == 60, seen.size());
+        String refused = runJava(Program.LOADERS, "-Dsquall.library.path=" + failingLibrary, "-Djar=" + jar);
+        check(refused.contains("another classloader: without -Dsquall.library.path, each class loader "), refused);
+    }
+
+    private static SecureRandom ofNewLoader(String jar) throws Exception {
+        URL[] place = {Path.of(jar).toUri().toURL()};
+        try (var loader = new URLClassLoader(place, ClassLoader.getPlatformClassLoader())) {
+            Class<?> provider = loader.loadClass("org.squallrng.SquallProvider");
+            return SecureRandom.getInstance("Squall", (Provider) provider.getConstructor().newInstance());
+        }
     }
 
     private static void testWrongOption() throws Exception {
