@@ -2,6 +2,7 @@
 //! directions (docs/ARCHITECTURE.md has the reasons), README's example is compiled, and what is installed is removed
 //! again.
 
+mod dependencies;
 mod installed;
 
 use std::fs;
