@@ -1,11 +1,13 @@
 //! The report in its four forms: text, a page, CSV, and JSON with its schema.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 use squall_bench::advice::advice;
 use squall_bench::report::document::document;
 use squall_bench::report::lines;
 use squall_bench::report::model::workload::FILL;
-use squall_bench::report::model::{Noise, Report};
+use squall_bench::report::model::{Figure, Noise, Report};
 use squall_testing::schema::Schema;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -16,6 +18,7 @@ use crate::fixture::fixture;
 pub const TESTS: &[Test] = tests![
     the_text_is_as_it_was,
     pages_have_what_terminals_have_no_room_for,
+    a_source_looks_the_same_in_every_plot_and_on_every_page,
     what_is_to_be_doubted_comes_first,
     of_no_figures_there_is_no_table,
     advice_follows_the_figures,
@@ -63,6 +66,56 @@ fn pages_have_what_terminals_have_no_room_for() {
     // Two of the first eight sources have figures that others published by length.
     assert_eq!(counts, [10, 1, 10, 1, 8, 1, 8, 1]);
     assert!(legends[0].contains(">squall<") && !legends[0].contains(">squall by AES-NI<"));
+}
+
+/// The class and the marker of each name in the legends of a page; no plot has a colour twice.
+fn looks(report: &Report) -> BTreeMap<String, (String, String)> {
+    let page = document(report).page();
+    let mut looks = BTreeMap::new();
+    for legend in page.split("<ul class=\"names\">").skip(1) {
+        let legend = legend.split("</ul>").next().expect("a legend");
+        let mut colours = BTreeSet::new();
+        for line in legend.split("<span class=\"marker ").skip(1) {
+            let (colour, rest) = line
+                .split_once("\" aria-hidden=\"true\">")
+                .expect("a colour");
+            let (marker, rest) = rest.split_once("</span><span>").expect("a marker");
+            let (name, _) = rest.split_once("</span>").expect("a name");
+            assert!(marker == "╌○╌" || colours.insert(colour), "{legend}");
+            let look = (colour.to_owned(), marker.to_owned());
+            let before = looks.insert(name.to_owned(), look.clone());
+            assert!(before.is_none_or(|before| before == look), "{name}");
+        }
+    }
+    looks
+}
+
+fn a_source_looks_the_same_in_every_plot_and_on_every_page() {
+    let usual = looks(&fixture());
+    let different: BTreeSet<_> = usual.values().collect();
+    assert!(
+        usual.len() > 9 && different.len() == usual.len(),
+        "{usual:?}"
+    );
+    // Another run, in which the fast ones are slow, and some are missing.
+    let mut report = fixture();
+    for workload in &mut report.workloads {
+        workload
+            .series
+            .retain(|series| !["vdso", "thread-rng"].contains(&series.source.as_str()));
+        for series in workload.series.iter_mut().take(3) {
+            for point in &mut series.points {
+                let slow = point.ns.samples.iter().map(|ns| ns * 1000.0).collect();
+                point.ns = Figure::from_samples(slow);
+            }
+        }
+    }
+    let other = looks(&report);
+    assert!(other.len() < usual.len());
+    assert!(
+        other.iter().all(|(name, look)| usual[name] == *look),
+        "{usual:?} {other:?}"
+    );
 }
 
 fn what_is_to_be_doubted_comes_first() {

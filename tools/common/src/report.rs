@@ -396,9 +396,9 @@ mod tests {
 
     #[test]
     fn plots_have_legends_labels_and_axes() {
-        let curve = |name: &str, colour, is_dashed| Curve {
+        let curve = |name: &str, look, is_dashed| Curve {
             name: name.into(),
-            colour,
+            look,
             is_dashed,
             points: vec![(1.0, 10.0), (64.0, 1000.0)],
         };

@@ -1,6 +1,6 @@
 //! The plots, and which sources each shows.
 
-use squall_tools::report::plots::{Curve, Curves, Figure, MOST_CURVES, Plot};
+use squall_tools::report::plots::{Curve, Curves, Figure, LOOKS, MOST_CURVES, Plot};
 use squall_tools::units;
 
 use super::model::{Group, Report, Series, SourceReport, State, Workload, workload};
@@ -20,6 +20,31 @@ const PLOTS: [(&str, Quantity, &str); 4] = [
     (workload::THREADS_SMALL, Quantity::Rate, "Requests of 32 bytes by threads"),
     (workload::THREADS_LARGE, Quantity::Rate, "Requests of 16 KiB by threads"),
 ];
+
+/// Sources by their looks, which they have in every plot and on every page: those of a line differ in colour, and those
+/// of a column have the same one. What is new comes last.
+#[rustfmt::skip]
+const BY_LOOK: [&str; 43] = [
+    "squall", "vdso", "getrandom", "urandom", "thread-rng", "openssl-rand", "openssl-aes128-ctr", "openssl-aes128-ctr-noaes",
+    "squall-vaes512", "squall-fresh", "squall-no-signal", "squall-preloaded", "chacha8", "chacha12", "go-crypto-rand", "go-math-rand",
+    "squall-vaes256", "aes128-vaes512", "aes128-vaes256", "aes128-aesni", "squall-openssl", "chacha20", "thread-rng-call", "whirlwind",
+    "squall-aesni", "openssl-aes256-ctr", "openssl-chacha20", "chacha20-erasing", "aes128-portable", "libsquall", "squall-simulation", "dev-squall",
+    "squall-portable", "memset", "arc4random", "libsodium", "aes256-vaes512", "aes256-vaes256", "aes256-aesni", "aes256-portable",
+    "squall-chacha20", "robust", "legacy",
+];
+const _: () = assert!(BY_LOOK.len() < LOOKS);
+
+/// The look of the source named `name`.
+fn look(name: &str) -> usize {
+    let place = BY_LOOK.iter().position(|source| *source == name);
+    place.unwrap_or(BY_LOOK.len())
+}
+
+/// Whether two sources have the same colour, as any has with itself: then they are not in the same plot.
+fn is_alike(one: &Series, other: &Series) -> bool {
+    let [one, other] = [one, other].map(|series| look(&series.source) % MOST_CURVES);
+    one == other
+}
 
 /// Every plot of which there are figures.
 pub fn figures(report: &Report) -> Vec<Figure> {
@@ -41,11 +66,12 @@ pub fn figures(report: &Report) -> Vec<Figure> {
 /// A curve for each of `series`, and for what others published of it.
 fn curves(report: &Report, workload: &Workload, quantity: Quantity, series: &[&Series]) -> Curves {
     let mut curves = Vec::new();
-    for (colour, series) in series.iter().enumerate() {
+    for series in series {
+        let look = look(&series.source);
         let title = report.title(&series.source);
         curves.push(Curve {
             name: title.into(),
-            colour,
+            look,
             is_dashed: false,
             points: measured(quantity, series),
         });
@@ -58,7 +84,7 @@ fn curves(report: &Report, workload: &Workload, quantity: Quantity, series: &[&S
                 .filter_map(|figure| published_point(quantity, figure));
             curves.push(Curve {
                 name: format!("{title}, published: {} ({})", document.title, document.year),
-                colour,
+                look,
                 is_dashed: true,
                 points: published.collect(),
             });
@@ -113,7 +139,7 @@ fn published_point(quantity: Quantity, figure: &published::Published) -> Option<
 const KERNEL: usize = 3;
 const LIBRARIES: usize = 2;
 
-/// The sources of a workload, in groups of [`MOST_CURVES`] at most, because more curves in a plot are hard to tell
+/// The sources of a workload, in groups whose colours differ, because more curves in a plot are hard to tell
 /// apart. The first group has squall, the fastest of the kernel's ways and of libraries, those of which figures are
 /// published, and where there is room the fastest of all others.
 fn groups<'a>(report: &Report, workload: &'a Workload) -> Vec<Vec<&'a Series>> {
@@ -129,11 +155,14 @@ fn groups<'a>(report: &Report, workload: &'a Workload) -> Vec<Vec<&'a Series>> {
             .iter()
             .filter(|(series, source)| is_wanted(series, source))
             .map(|(series, _)| *series)
-            .filter(|series| !first.iter().any(|taken| taken.source == series.source))
             .collect();
         wanted.sort_by(|one, other| slowness(workload, one).total_cmp(&slowness(workload, other)));
-        let room = MOST_CURVES - first.len();
-        first.extend(wanted.into_iter().take(most.min(room)));
+        let before = first.len();
+        for series in wanted {
+            if first.len() < before + most {
+                add(&mut first, series);
+            }
+        }
     };
     let is_published = |series: &Series| {
         published::figures_of(&workload.name, &series.source).any(|figure| figure.at.is_some())
@@ -150,12 +179,25 @@ fn groups<'a>(report: &Report, workload: &'a Workload) -> Vec<Vec<&'a Series>> {
     });
     take(MOST_CURVES, &|_, _| true);
     let rest = measured.iter().map(|(series, _)| *series);
-    let rest: Vec<&Series> = rest
+    let mut rest: Vec<&Series> = rest
         .filter(|series| !first.iter().any(|taken| taken.source == series.source))
         .collect();
     let mut groups = vec![first];
-    groups.extend(rest.chunks(MOST_CURVES).map(<[_]>::to_vec));
+    while !rest.is_empty() {
+        let mut group = Vec::new();
+        rest.retain(|series| !add(&mut group, series));
+        groups.push(group);
+    }
     groups
+}
+
+/// Adds `series` to a group, unless one there has its colour; says whether it did.
+fn add<'a>(group: &mut Vec<&'a Series>, series: &'a Series) -> bool {
+    let is_new = !group.iter().any(|other| is_alike(other, series));
+    if is_new {
+        group.push(series);
+    }
+    is_new
 }
 
 /// How much slower than the fastest a source is, in powers: the mean over its places.
@@ -169,4 +211,18 @@ fn slowness(workload: &Workload, series: &Series) -> f64 {
         (point.ns.median / best).ln()
     });
     beside_best.sum::<f64>() / series.points.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::{self, RunsIn};
+
+    #[test]
+    fn every_source_of_a_plot_has_a_look_of_its_own() {
+        for entry in sources::all().filter(|entry| entry.runs_in != RunsIn::OtherProgram) {
+            let places = BY_LOOK.iter().filter(|name| **name == entry.name);
+            assert_eq!(places.count(), 1, "{}", entry.name);
+        }
+    }
 }

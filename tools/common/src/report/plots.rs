@@ -9,7 +9,9 @@ use plotters::series::DashedLineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::figures::{CURVES, MESH, TEXT};
-use super::svg::{self, Area, Drawn, FONT, WIDTH, mark, marker, mesh};
+use super::svg::{self, Area, Drawn, FONT, WIDTH, colour, mark, marker, mesh};
+
+pub use super::svg::LOOKS;
 use crate::measure::Spread;
 
 /// The most curves that a plot has room for: it has no more colours.
@@ -49,8 +51,8 @@ pub struct Curves {
 /// A curve.
 pub struct Curve {
     pub name: String,
-    /// The index of its colour in `CURVES`.
-    pub colour: usize,
+    /// Its colour and its marker, below [`LOOKS`].
+    pub look: usize,
     /// Whether it is dashed with hollow markers, for values that were not measured here.
     pub is_dashed: bool,
     /// The points, in the order of the horizontal axis; all values are above 0.
@@ -84,8 +86,8 @@ impl Plot {
         match self {
             Plot::Curves(plot) => {
                 let line = |curve: &'_ Curve| match curve.is_dashed {
-                    true => (curve.colour, "╌○╌"),
-                    false => (curve.colour, marker(curve.colour)),
+                    true => (colour(curve.look), "╌○╌"),
+                    false => (colour(curve.look), marker(curve.look)),
                 };
                 let lines = plot.curves.iter().map(|curve| (line(curve), &*curve.name));
                 lines
@@ -94,7 +96,7 @@ impl Plot {
             }
             Plot::Bars(plot) => {
                 let bars = plot.bars.iter().enumerate();
-                bars.map(|(colour, name)| (colour, marker(colour), *name))
+                bars.map(|(look, name)| (colour(look), marker(look), *name))
                     .collect()
             }
         }
@@ -137,13 +139,13 @@ impl Curves {
             .draw()?;
         for curve in self.curves.iter().rev() {
             let points = || curve.points.iter().copied();
-            let style = CURVES[curve.colour].0.stroke_width(2);
+            let style = CURVES[colour(curve.look)].0.stroke_width(2);
             if curve.is_dashed {
                 context.draw_series(DashedLineSeries::new(points(), 5, 4, style))?;
                 context.draw_series(points().map(|at| Circle::new(at, 4, style)))?;
             } else {
                 context.draw_series(LineSeries::new(points(), style))?;
-                mark(&mut context, curve.colour, points())?;
+                mark(&mut context, curve.look, points())?;
             }
         }
         Ok(())

@@ -52,24 +52,36 @@ where
     mesh
 }
 
-/// The marker of what has this colour.
-pub fn marker(colour: usize) -> &'static str {
-    ["●", "▲", "✕"][colour % 3]
+const MARKERS: [&str; 6] = ["●", "▲", "✕", "■", "△", "□"];
+
+/// How many looks there are: colours with markers. [`MOST_CURVES`](super::plots::MOST_CURVES) in a row differ in colour.
+pub const LOOKS: usize = CURVES.len() * MARKERS.len();
+
+/// The index in [`CURVES`] of this look's colour.
+pub fn colour(look: usize) -> usize {
+    look % CURVES.len()
 }
 
-/// Draws the marker of this colour at each of `points`.
+pub fn marker(look: usize) -> &'static str {
+    MARKERS[(look % CURVES.len() + look / CURVES.len()) % MARKERS.len()]
+}
+
+/// Draws the marker of this look at each of `points`.
 pub fn mark<X: Ranged<ValueType = f64>, Y: Ranged<ValueType = f64>>(
     context: &mut Context<X, Y>,
-    colour: usize,
+    look: usize,
     points: impl Iterator<Item = (f64, f64)>,
 ) -> Drawn {
-    let style = CURVES[colour].0;
-    match marker(colour) {
-        "●" => context.draw_series(points.map(|at| Circle::new(at, 3, style.filled())))?,
-        "▲" => {
-            context.draw_series(points.map(|at| TriangleMarker::new(at, 4, style.filled())))?
-        }
-        _ => context.draw_series(points.map(|at| Cross::new(at, 3, style.stroke_width(2))))?,
-    };
+    let style = CURVES[colour(look)].0;
+    let (filled, line) = (style.filled(), style.stroke_width(2));
+    let square = |at, style| EmptyElement::at(at) + Rectangle::new([(-3, -3), (3, 3)], style);
+    match marker(look) {
+        "●" => drop(context.draw_series(points.map(|at| Circle::new(at, 3, filled)))?),
+        "▲" => drop(context.draw_series(points.map(|at| TriangleMarker::new(at, 4, filled)))?),
+        "△" => drop(context.draw_series(points.map(|at| TriangleMarker::new(at, 4, line)))?),
+        "■" => drop(context.draw_series(points.map(|at| square(at, filled)))?),
+        "□" => drop(context.draw_series(points.map(|at| square(at, line)))?),
+        _ => drop(context.draw_series(points.map(|at| Cross::new(at, 3, line)))?),
+    }
     Ok(())
 }
