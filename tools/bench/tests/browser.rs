@@ -15,6 +15,7 @@ const CHROMIUM: Need = Need {
 
 pub const TESTS: &[Test] = tests![
     the_page_is_whole_on_every_screen: [TEST_ALL, CHROMIUM],
+    what_is_folded_away_is_not_printed: [TEST_ALL, CHROMIUM],
     faults_are_found: [TEST_ALL, CHROMIUM],
     messages_on_the_console_are_noticed: [TEST_ALL, CHROMIUM],
 ];
@@ -22,6 +23,15 @@ pub const TESTS: &[Test] = tests![
 fn the_page_is_whole_on_every_screen() {
     let seen = browser::check(browser::CHROMIUM, &[&document(&fixture()).page()]);
     assert!(seen.iter().all(|seen| seen.drawings > 0));
+}
+
+/// The plots and the long table that are folded away are a good part of what could be printed.
+fn what_is_folded_away_is_not_printed() {
+    let page = document(&fixture()).page();
+    let unfolded = page.replace("<details>", "<details open>");
+    let length = |page: &str| browser::print(browser::CHROMIUM, page).len();
+    let [printed, all] = [length(&page), length(&unfolded)];
+    assert!(printed * 10 < all * 9, "{printed} of {all} bytes");
 }
 
 /// Each fault is found, and none is found that is not there.

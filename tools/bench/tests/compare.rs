@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = tests![
     noise_is_no_change,
     what_became_slower_is_reported_less_what_all_have_in_common,
     two_sources_have_nothing_in_common,
+    runs_that_are_too_noisy_do_not_tell,
     intervals_that_overlap_are_no_change,
     another_machine_is_said_first,
     what_is_no_report_is_refused_in_a_line,
@@ -112,6 +113,17 @@ fn two_sources_have_nothing_in_common() {
     let comparison = compare(&few(fixture()), &few(with(|_, _| 1.2)));
     assert_eq!(comparison.common, None);
     assert!(comparison.to_string().contains("Too few sources"));
+}
+
+/// Times that are now a third of what they were, now three times as long: nothing is said to be unchanged.
+fn runs_that_are_too_noisy_do_not_tell() {
+    let noisy = with(|_, number| [0.3, 3.0, 1.0][number % 3]);
+    let text = compare(&fixture(), &noisy).to_string();
+    assert!(
+        text.contains("\nThese runs are too noisy to tell: "),
+        "{text}"
+    );
+    assert!(!text.contains("did not change"), "{text}");
 }
 
 /// Samples that reach into each other's interval are no change, however far the medians are.

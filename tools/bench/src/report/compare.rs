@@ -20,6 +20,9 @@ use super::model::{Figure, Point, Report, SCHEMA, Workload};
 /// runs of a calm machine, minutes apart.
 const CALM: f64 = 0.05;
 
+/// Above this threshold, runs do not tell: what became half as fast again would pass for noise.
+const NOISY: f64 = 0.5;
+
 /// How many times the scatter between runs a change must be.
 const BEYOND: f64 = 3.0;
 
@@ -305,12 +308,20 @@ impl Comparison {
         let changed = self.slower.len() + self.faster.len();
         let all = changed + self.unchanged;
         let threshold = percent(self.threshold);
-        let mut text = format!(
-            "{} of {all} points did not change. A change is more than {threshold} %, which is \
-             more than points scatter between these runs, and the 95 % intervals of the two \
-             medians do not overlap.",
-            self.unchanged
-        );
+        let mut text = if self.threshold > NOISY {
+            format!(
+                "These runs are too noisy to tell: points scatter so much between them that only \
+                 a change of more than {threshold} % would count, which {changed} of {all} points \
+                 show. Measure both again while nothing else runs."
+            )
+        } else {
+            format!(
+                "{} of {all} points did not change. A change is more than {threshold} %, which is \
+                 more than points scatter between these runs, and the 95 % intervals of the two \
+                 medians do not overlap.",
+                self.unchanged
+            )
+        };
         for (count, run) in self.only.iter().zip(["before", "now"]) {
             if *count > 0 {
                 text += &format!(" Measured only {run}: {count}.");

@@ -188,8 +188,8 @@ impl Place<'_> {
 }
 
 /// The sources that have a figure at any of `places`, by their families. Terminals show the names of the command
-/// line and columns with `ratios`, and pages titles, ratios below figures and, if `has_security`, what is to be known
-/// of security.
+/// line and columns with `ratios`, and pages titles, ratios below figures and, if `has_security`, below titles what is
+/// to be known of security, where phones show it too.
 fn table(
     report: &Report,
     places: &[Place],
@@ -207,9 +207,6 @@ fn table(
             .iter()
             .map(|place| Column::new(&place.title, Kind::Number)),
     );
-    if has_security {
-        columns.push(Column::new("For secrets", Kind::Name).only_on(Medium::Page));
-    }
     for (title, _) in ratios {
         columns.push(Column::new(title, Kind::Number).only_on(Medium::Terminal));
     }
@@ -218,13 +215,9 @@ fn table(
         let mut row = vec![
             Cell::new(fitness),
             Cell::new(&*source.name),
-            Cell::new(&*source.title),
+            Cell::new(&*source.title).with(has_security.then(|| security(source))),
         ];
         row.extend(places.iter().map(|place| place.cell(report, &source.name)));
-        if has_security {
-            let is_fit = if source.secure { "yes" } else { "no" };
-            row.push(Cell::new(is_fit).with(source.caveat.clone()));
-        }
         let ratio = |place: &Place| place.ratio(&source.name).map(units::number);
         let ratios = ratios.iter().map(|(_, place)| ratio(place));
         row.extend(ratios.map(|ratio| Cell::new(ratio.unwrap_or(NONE.into()))));
@@ -252,6 +245,19 @@ fn table(
             .collect(),
         heads,
         has_details: false,
+    }
+}
+
+/// Whether a source is fit for secrets, and what else is to be known of its security.
+fn security(source: &SourceReport) -> String {
+    let fitness = if source.secure {
+        "fit for secrets"
+    } else {
+        "not for secrets"
+    };
+    match &source.caveat {
+        Some(caveat) => format!("{fitness}: {caveat}"),
+        None => fitness.into(),
     }
 }
 
