@@ -47,7 +47,7 @@ pub struct Machine {
     pub kernel: String,
     /// squall's version.
     pub squall: String,
-    /// Whether the CPU is emulated, which makes every speed meaningless.
+    /// Whether the CPU is emulated or the kernel is user-mode Linux, which makes every speed meaningless.
     pub is_emulated: bool,
 }
 
@@ -58,7 +58,7 @@ impl Machine {
             cpu: machine::cpu(),
             kernel: machine::kernel(),
             squall: env!("CARGO_PKG_VERSION").into(),
-            is_emulated: machine::is_emulated(),
+            is_emulated: machine::is_emulated() || machine::is_user_mode(),
         }
     }
 }

@@ -108,7 +108,7 @@ fn notes(chosen: &Measured, backing: &Backing, is_emulated: bool) -> Vec<String>
     #[rustfmt::skip]
     let notes: [(bool, &str); 9] = [
         (is_emulated,
-            "The machine is emulated: these speeds and this recommendation mean nothing; run this on the \
+            "The machine is emulated, or user-mode Linux: these speeds and this recommendation mean nothing; run this on the \
              machine that it is for."),
         (is_ram,
             "It was measured over memory: on a drive that is slower than the encryption, all of them are \

@@ -61,9 +61,23 @@ pub fn hypervisor() -> Option<String> {
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Whether CPUID shows an emulated CPU (QEMU's TCG), whose speeds say nothing about any real CPU.
+/// Whether the CPU is emulated (QEMU's TCG), so that its speeds say nothing about any real CPU.
 pub fn is_emulated() -> bool {
-    hypervisor().is_some_and(|name| name == EMULATOR)
+    hypervisor().is_some_and(|name| name == EMULATOR) || is_of_no_maker(&file("/proc/cpuinfo"))
+}
+
+/// Whether this is QEMU's arm64 CPU `max`, the only one whose implementer is 0: no maker has that number.
+fn is_of_no_maker(cpuinfo: &str) -> bool {
+    cpuinfo.contains("\nCPU implementer\t: 0x00\n")
+}
+
+/// Whether the kernel is user-mode Linux, a process of another kernel, which cannot use the CPU as that does.
+pub fn is_user_mode() -> bool {
+    is_of_user_mode(&file("/proc/cpuinfo"))
+}
+
+fn is_of_user_mode(cpuinfo: &str) -> bool {
+    cpuinfo.contains("\nvendor_id\t: User Mode Linux\n")
 }
 
 fn file(path: &str) -> String {
@@ -109,6 +123,22 @@ fn parse(text: &str) -> Option<Ticks> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As Linux writes it (arch/um/kernel/um_arch.c, arch/arm64/kernel/cpuinfo.c, arch/x86/kernel/cpu/proc.c).
+    #[test]
+    fn machines_that_are_none_are_known_by_cpuinfo() {
+        let user_mode =
+            "processor\t: 0\nvendor_id\t: User Mode Linux\nmodel name\t: UML\nmode\t\t: skas\n";
+        let qemu =
+            "processor\t: 0\nBogoMIPS\t: 125.00\nCPU implementer\t: 0x00\nCPU architecture: 8\n";
+        let arm =
+            "processor\t: 0\nBogoMIPS\t: 243.75\nCPU implementer\t: 0x41\nCPU architecture: 8\n";
+        let amd = "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\n";
+        let of = |cpuinfo| (is_of_user_mode(cpuinfo), is_of_no_maker(cpuinfo));
+        assert_eq!(of(user_mode), (true, false));
+        assert_eq!(of(qemu), (false, true));
+        assert_eq!((of(arm), of(amd)), ((false, false), (false, false)));
+    }
 
     #[test]
     fn what_is_not_used_is_idle_waiting_or_stolen() {

@@ -14,7 +14,8 @@ use crate::model::{
 use crate::rules;
 use crate::rules::Verdict;
 
-const EMULATED: &str = "This machine is emulated: its speeds and their order mean nothing.";
+const EMULATED: &str =
+    "This machine is emulated, or user-mode Linux: its speeds and their order mean nothing.";
 
 /// What the figures of authenticated specifications mean, a sentence each.
 pub const AUTHENTICATED: [&str; 4] = [
@@ -77,7 +78,7 @@ fn machine_section(bench: &Bench) -> Part {
         ..
     } = bench;
     let emulated = if machine.is_emulated {
-        ", emulated"
+        ", emulated or user-mode Linux"
     } else {
         ""
     };

@@ -16,7 +16,7 @@ use crate::spec::{Iv, Spec};
 pub fn document(list: &List) -> Document {
     let machine = &list.machine;
     let (emulated, incomplete) = (
-        "This machine is emulated.",
+        "This machine is emulated, or user-mode Linux.",
         "The run was interrupted, and specifications are missing.",
     );
     let mut parts = vec![counts(list), secure(list), authenticated(list)];
