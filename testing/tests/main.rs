@@ -1,5 +1,6 @@
-//! Runs the examples of the library, and unmodified programs with squall.
+//! Runs the examples of the library, and unmodified programs with squall; and looks at what builds leave.
 
+mod leavings;
 mod programs;
 
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use squall_testing::suite::{self, Test};
 use squall_testing::tests;
 
 fn main() -> ExitCode {
-    suite::main(&[TESTS, programs::TESTS])
+    suite::main(&[TESTS, leavings::TESTS, programs::TESTS])
 }
 
 pub const TESTS: &[Test] = tests![every_example_of_the_library_ends_well];
