@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use squall::Engine;
 use squall_drives::confirm::Consent;
@@ -141,7 +142,7 @@ pub struct StreamArguments {
     #[arg(long, value_name = "N", value_parser = number::in_range("threads", 1..=MAX_THREADS))]
     pub threads: Option<usize>,
 
-    #[arg(long, value_name = "NAME", value_parser = parse_engine, help = engine_help(), long_help = engine_long_help())]
+    #[arg(long, value_name = "NAME", value_parser = engine_parser(), hide_possible_values = true, help = engine_help(), long_help = engine_long_help())]
     pub engine: Option<Engine>,
 
     /// Write the reproducible bytes of this seed: 64 hexadecimal digits (32 bytes)
@@ -322,20 +323,18 @@ fn engine_long_help() -> String {
     )
 }
 
-fn parse_engine(name: &str) -> Result<Engine, String> {
-    let engine: Engine = name.parse().map_err(|_| {
-        format!(
-            "no engine {name:?}: use one of {}",
-            engine_names(Engine::ALL.into_iter())
-        )
-    })?;
-    if engine.is_available() {
-        return Ok(engine);
-    }
-    Err(format!(
-        "this CPU cannot run {engine}: use one of {}",
-        engine_names(Engine::available())
-    ))
+fn engine_parser() -> impl TypedValueParser<Value = Engine> {
+    let names = PossibleValuesParser::new(Engine::ALL.map(Engine::name));
+    names.try_map(|name| {
+        let engine: Engine = name.parse().expect("one of the names");
+        if engine.is_available() {
+            return Ok(engine);
+        }
+        Err(format!(
+            "this CPU cannot run {engine}: use one of {}",
+            engine_names(Engine::available())
+        ))
+    })
 }
 
 /// Reads a seed of exactly 64 hexadecimal digits.

@@ -3,11 +3,9 @@
 use clap::builder::PossibleValue;
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::{Shell, generate};
-use squall::Engine;
 use squall_tools::{Failure, output};
 
 use crate::args::{Arguments, SupportedShell};
-use crate::tools;
 
 /// Prints the completions for `shell`.
 pub fn print(shell: SupportedShell) -> Result<(), Failure> {
@@ -38,19 +36,13 @@ fn with_values(command: Command) -> Command {
 
 /// The values that `arg` takes; empty if they are no fixed list.
 fn values(arg: &Arg) -> Vec<PossibleValue> {
-    match arg.get_id().as_str() {
-        "engine" => Engine::ALL.map(|engine| engine.name().into()).into(),
-        "source" | "explain" | "bytes_of" => tools::sources().map(PossibleValue::new).collect(),
-        _ => arg
-            .get_possible_values()
-            .into_iter()
-            .map(|value| match value.get_help().map(ToString::to_string) {
-                // clap_complete does not escape quotation marks.
-                Some(help) => value.help(help.replace('"', "'")),
-                None => value,
-            })
-            .collect(),
-    }
+    let values = arg.get_possible_values().into_iter();
+    let values = values.map(|value| match value.get_help().map(ToString::to_string) {
+        // clap_complete does not escape quotation marks.
+        Some(help) => value.help(help.replace('"', "'")),
+        None => value,
+    });
+    values.collect()
 }
 
 /// The kind of value that `arg` takes, by the value's name in the help.

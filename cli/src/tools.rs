@@ -16,6 +16,6 @@ mod absent;
 mod present;
 
 #[cfg(not(feature = "tools"))]
-pub use absent::{Tool, run, sources};
+pub use absent::{Tool, run};
 #[cfg(feature = "tools")]
-pub use present::{Tool, run, sources};
+pub use present::{Tool, run};

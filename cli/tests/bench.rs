@@ -104,10 +104,8 @@ fn a_run_is_compared_with_an_older_one() {
         .output()
         .expect("it runs");
     assert!(output.status.success());
-    contains(
-        &text(&output.stdout),
-        &["before: ", "points did not change"],
-    );
+    // On a busy machine the runs may be too noisy to tell.
+    contains(&text(&output.stdout), &["before: ", " of 4 points "]);
     // The comparison fails before anything is measured.
     fs::write(&path, "{").expect("a file");
     is_refused(squall_to(&path, "--compare", "bench"), &["old.json"]);
@@ -241,6 +239,11 @@ fn wrong_arguments_are_one_line() {
         ("bench --explain vdso --bytes-of vdso", &["--explain"]),
         ("bench --explain vdso --source vdso", &["--explain"]),
         ("bench --workload dance", &["--workload", "words"]),
+        (
+            "bench --source squal",
+            &["--source", "\"squal\"", "did you mean squall?"],
+        ),
+        ("bench --explain vdos", &["--explain", "did you mean vdso?"]),
     ] {
         is_refused(squall(arguments), words);
     }

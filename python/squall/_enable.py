@@ -48,9 +48,13 @@ def enable() -> None:
 def disable() -> None:
     file = _site_packages() / "squall.pth"
     try:
-        file.unlink(missing_ok=True)
+        file.unlink()
+    except FileNotFoundError:
+        print(f"nothing to remove: there is no {file}")
     except OSError as error:
         sys.exit(f"squall: {file} cannot be removed: {error.strerror}: run as the file's owner")
+    else:
+        print("removed", file)
     status()
 
 

@@ -3,7 +3,8 @@
 //! The process stays the same and keeps all that it inherited; the exit code is the program's own.
 
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -63,8 +64,36 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
         command.env(counters::VARIABLE, file);
     }
     let error = inherited::exec(&mut command);
-    let text = format!("{}: {}", path.display(), cause(&error));
+    let reason = missing_interpreter(&path, &error).unwrap_or_else(|| cause(&error));
+    let text = format!("{}: {reason}", path.display());
     Err(report_refusal(Refusal::from_error(text, &error)))
+}
+
+/// What is missing if the kernel finds a script but not what runs it, which is the same error as for no script.
+fn missing_interpreter(path: &Path, error: &io::Error) -> Option<String> {
+    /// The kernel reads no further (BINPRM_BUF_SIZE).
+    const LINE: u64 = 256;
+    if error.kind() != ErrorKind::NotFound {
+        return None;
+    }
+    let mut line = Vec::new();
+    File::open(path)
+        .ok()?
+        .take(LINE)
+        .read_to_end(&mut line)
+        .ok()?;
+    let line = line
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let words = String::from_utf8_lossy(line);
+    let interpreter = words
+        .trim_start_matches([' ', '\t'])
+        .split([' ', '\t'])
+        .next()?;
+    Some(format!(
+        "its first line names {interpreter:?}, and there is no such interpreter: install it, or correct the line"
+    ))
 }
 
 /// A hint for `name`, which looks like an option: a similar option, or how to name a program.

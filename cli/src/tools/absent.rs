@@ -32,11 +32,6 @@ pub struct AnyArguments {
     _arguments: Vec<OsString>,
 }
 
-/// No sources of randomness, as there is no benchmark.
-pub fn sources() -> impl Iterator<Item = &'static str> {
-    std::iter::empty()
-}
-
 pub fn run(tool: &Tool) -> Result<(), Failure> {
     let name = match tool {
         Tool::Bench(_) => "bench",

@@ -44,10 +44,6 @@ pub fn run(tool: &Tool) -> Result<(), Failure> {
     }
 }
 
-pub fn sources() -> impl Iterator<Item = &'static str> {
-    squall_bench::sources::all().map(|source| source.name)
-}
-
 /// The facts that `squall status` knows and the benchmark does not.
 fn status_facts() -> Result<squall_bench::View, Failure> {
     let report = Report::now()?;

@@ -222,6 +222,20 @@ fn missing_arguments_and_unknown_options() {
     }
 }
 
+/// As it may come from a machine with another Python, or with lines that end as on Windows.
+fn a_missing_interpreter_is_named() {
+    let workspace = Workspace::new();
+    for (line, interpreter) in [
+        ("#! /nonexistent/python -E", "\"/nonexistent/python\""),
+        ("#!/bin/sh\r", "\"/bin/sh\\r\""),
+    ] {
+        let script = workspace.file("script", &format!("{line}\necho ran\n"));
+        let shown = script.display().to_string();
+        let why = format!("its first line names {interpreter}, and there is no such interpreter");
+        refused(&run_program(&script), 127, &[&shown, &why]);
+    }
+}
+
 fn exit_codes_are_those_of_env() {
     let workspace = Workspace::new();
     let forbidden = workspace.file("forbidden", "");
@@ -255,5 +269,6 @@ pub const TESTS: &[Test] = tests![
     callers_with_other_rights: [ROOT, SETPRIV],
     files_that_are_not_the_library_are_refused,
     missing_arguments_and_unknown_options,
+    a_missing_interpreter_is_named,
     exit_codes_are_those_of_env,
 ];

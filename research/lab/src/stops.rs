@@ -80,7 +80,7 @@ pub struct StopsArguments {
 
     /// The machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid, newest+vmgenid+vmclock, or one with arm64 such
     /// as 6.12-arm64, where the counter is slower and squall has no bursts
-    #[arg(long, default_value = "6.12")]
+    #[arg(long, default_value = "6.12", value_parser = Machine::parser(), hide_possible_values = true)]
     pub machine: Machine,
 
     /// How the machine is run.

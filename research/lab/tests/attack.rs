@@ -145,6 +145,14 @@ fn wrong_arguments_are_one_line() {
         "attack urandom now",
         "no argument \"now\": see squall-lab attack urandom --help",
     );
+    refused(
+        "reset --machine 6.1+vmgennid",
+        "--machine: \"6.1+vmgennid\" is not known: did you mean 6.1+vmgenid?",
+    );
+    refused(
+        "reset --scenario ticcks",
+        "--scenario: \"ticcks\" is not known: did you mean ticks?",
+    );
     refused("attack random --json=1", "--json: it takes no value");
     refused("attack random --json --json", "--json: give it only once");
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use squall_tools::reports::ReportArguments;
 
 use crate::workloads::Kind;
@@ -54,7 +55,7 @@ pub struct BenchArguments {
     pub compare: Option<PathBuf>,
 
     /// Measure only this source; may be given more than once
-    #[arg(long, value_name = "NAME", value_parser = parse_source)]
+    #[arg(long, value_name = "NAME", value_parser = sources(), hide_possible_values = true)]
     pub source: Vec<String>,
 
     /// Measure only this workload; may be given more than once
@@ -62,25 +63,16 @@ pub struct BenchArguments {
     pub workload: Vec<Kind>,
 
     /// Explain how this source is measured, without measuring
-    #[arg(long, value_name = "SOURCE", value_parser = parse_source, conflicts_with_all = OF_MEASURING)]
+    #[arg(long, value_name = "SOURCE", value_parser = sources(), hide_possible_values = true, conflicts_with_all = OF_MEASURING)]
     pub explain: Option<String>,
 
     /// Write random bytes from this source to standard output until the reader closes the pipe, for
     /// statistical tests such as PractRand
-    #[arg(long, value_name = "SOURCE", value_parser = parse_source, conflicts_with = "explain",
+    #[arg(long, value_name = "SOURCE", value_parser = sources(), hide_possible_values = true, conflicts_with = "explain",
         conflicts_with_all = OF_MEASURING)]
     pub bytes_of: Option<String>,
 }
 
-fn parse_source(name: &str) -> Result<String, String> {
-    match crate::sources::find(name) {
-        Some(entry) => Ok(entry.name.to_owned()),
-        None => {
-            let names: Vec<_> = crate::sources::all().map(|entry| entry.name).collect();
-            Err(format!(
-                "{name:?} is not a source: use one of {}",
-                names.join(", ")
-            ))
-        }
-    }
+fn sources() -> PossibleValuesParser {
+    PossibleValuesParser::new(crate::sources::all().map(|entry| entry.name))
 }

@@ -77,6 +77,9 @@ fn given(mut command: clap::Command) -> Given {
     }
 }
 
+/// As many values and more are not listed if one of them is nearly what was given.
+const LONG_LIST: usize = 8;
+
 fn one_line(error: &clap::Error, given: &Given) -> String {
     let argument = first_word(error, ContextKind::InvalidArg);
     let value = text(error, ContextKind::InvalidValue);
@@ -106,10 +109,13 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
                 None => format!("{argument}: a value is missing"),
             }
         }
-        ErrorKind::InvalidValue => format!(
-            "{argument}: {value:?} is not known: use one of {}",
-            text(error, ContextKind::ValidValue)
-        ),
+        ErrorKind::InvalidValue => {
+            let known = text(error, ContextKind::ValidValue);
+            let is_long = known.split(", ").count() >= LONG_LIST;
+            let suggested = suggestion(error, ContextKind::SuggestedValue).filter(|_| is_long);
+            let hint = suggested.unwrap_or_else(|| format!("use one of {known}"));
+            format!("{argument}: {value:?} is not known: {hint}")
+        }
         ErrorKind::UnknownArgument => {
             let hint = suggestion(error, ContextKind::SuggestedArg);
             let hint = hint.unwrap_or_else(|| format!("see {} --help", given.name));

@@ -57,7 +57,7 @@ pub struct LabArguments {
     /// 6.12-arm64, 6.12-arm64-16k, newest-arm64 and newest-arm64-16k have arm64 with pages of 4 or 16
     /// KiB, and no random instruction; with +rndr they have it. 6.12-arm64+slow has a cycle counter of 20
     /// kHz. They run the scenarios ticks, together, threads and forks.
-    #[arg(long, value_name = "MACHINE")]
+    #[arg(long, value_name = "MACHINE", value_parser = Machine::parser(), hide_possible_values = true)]
     pub machine: Vec<Machine>,
 
     /// How machines are run.

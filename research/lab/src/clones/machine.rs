@@ -1,7 +1,8 @@
 //! The machines of the experiments: a kernel, a CPU, and the devices that notify of a clone.
 
 use std::fmt;
-use std::str::FromStr;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::vm::{Cpu, Page, Signals};
 use squall_guests::debian::{Architecture, KernelName};
@@ -53,6 +54,12 @@ impl Machine {
             .collect()
     }
 
+    /// Reads a name on the command line.
+    pub fn parser() -> impl TypedValueParser<Value = Machine> {
+        let known = |name: String| NAMES.into_iter().find(|known| *known == name);
+        PossibleValuesParser::new(NAMES).map(move |name| Machine::of(known(name).expect("a name")))
+    }
+
     /// The machine of this name, one of [`NAMES`].
     fn of(name: &'static str) -> Machine {
         let (kernel, parts) = name.split_once('+').unwrap_or((name, ""));
@@ -90,17 +97,5 @@ impl Machine {
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
-    }
-}
-
-impl FromStr for Machine {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Machine, String> {
-        let known = NAMES.into_iter().find(|known| *known == name);
-        known.map(Machine::of).ok_or_else(|| {
-            let all = NAMES.join(", ");
-            format!("{name:?} is not known: use one of {all}")
-        })
     }
 }
