@@ -13,7 +13,7 @@ source scripts/cargo.sh
 
 # build ARGUMENT...: `target` is then the folder in which cargo says the command is, perhaps that of another CPU.
 build() {
-    target=$(cargo build --quiet --message-format json-render-diagnostics "$@" |
+    target=$(cargo build --message-format json-render-diagnostics "$@" |
         sed -n 's|.*"executable":"\([^"]*\)/squall".*|\1|p')
 }
 if [ "${PROFILE:-release}" = test ]; then
@@ -25,7 +25,7 @@ if [ "${PROFILE:-release}" = test ]; then
 else
     # The command is built separately, because the libraries access thread-local variables differently.
     build --release -p squall-cli --features tools
-    cargo build --quiet --release -p squall-c -p squall-preload -p squall-openssl
+    cargo build --release -p squall-c -p squall-preload -p squall-openssl
 fi
 
 # Everything is staged in a temporary folder first, so that nothing is installed that the list lacks.
@@ -77,3 +77,15 @@ installed | while read -r file; do
     fi
 done
 update_linker_cache
+
+below=${DESTDIR:-}$root
+echo "installed: $below/bin/squall, libraries in ${DESTDIR:-}$libdir, and headers, manual pages and completions below $below"
+[ -z "${DESTDIR:-}" ] || exit 0
+case :$PATH: in
+*:$root/bin:*) ;;
+*) echo "for the command: export PATH=$root/bin:\$PATH" ;;
+esac
+case $libdir in
+/usr/lib | /usr/local/lib) ;;
+*) echo "for programs in C: export PKG_CONFIG_PATH=$libdir/pkgconfig, and link with -Wl,-rpath,$libdir" ;;
+esac

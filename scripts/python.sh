@@ -38,6 +38,7 @@ here=$target/python/$("$python" -c 'import sys; print("%d.%d" % sys.version_info
 has() {
     local environment=$here/$1 log=$here/$1.log
     shift
+    echo "python: pip installs or looks for $* in $environment" >&2
     [ -x "$environment/bin/pip" ] || "$python" -m venv "$environment"
     "$environment/bin/pip" install --quiet --only-binary :all: "$@" > "$log" 2>&1
 }
@@ -68,7 +69,7 @@ done
 
 rm -rf "$here/wheels"
 source scripts/wheel-build.sh
-build_wheel --quiet --interpreter "$here/newest/bin/python" --out "$here/wheels"
+build_wheel --interpreter "$here/newest/bin/python" --out "$here/wheels"
 
 status=0
 test_with newest || status=1

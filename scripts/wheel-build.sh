@@ -39,7 +39,7 @@ build_native() {
     variable=CARGO_TARGET_$(tr '[:lower:]' '[:upper:]' <<< "$cpu")_UNKNOWN_LINUX_GNU_LINKER
     # shellcheck disable=SC2086
     RUSTFLAGS="$flags $(unwinder $compiler)" "$@" env "$variable=$linker" PATH="$path:$PATH" \
-        cargo rustc --quiet --locked --release -p "$crate" --target "$cpu-unknown-linux-gnu" -- -C strip=symbols
+        cargo rustc --locked --release -p "$crate" --target "$cpu-unknown-linux-gnu" -- -C strip=symbols
     mkdir -p "${file%/*}"
     cp "$folder/$cpu-unknown-linux-gnu/release/lib${crate//-/_}.so" "$file"
     readelf --dynamic "$file" | grep -F NODELETE > /dev/null || {

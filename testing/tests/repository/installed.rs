@@ -37,9 +37,14 @@ fn script(name: &str, destination: &Path) {
 /// A folder with this machine's programs, but without its cargo and sudo, and with scripts of the test.
 fn programs(scripts: &[(&str, String)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
+    let ours: Vec<&str> = scripts
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(["cargo", "sudo"])
+        .collect();
     for program in fs::read_dir("/usr/bin").expect("a folder") {
         let program = program.expect("an entry");
-        if program.file_name() != "cargo" && program.file_name() != "sudo" {
+        if !ours.iter().any(|name| program.file_name() == *name) {
             symlink(program.path(), folder.path().join(program.file_name())).expect("a link");
         }
     }
@@ -68,6 +73,38 @@ fn refused(command: &mut Command) -> String {
         panic!("{said}");
     };
     line.to_owned()
+}
+
+/// Before a connection that is slow or metered is used for minutes.
+#[test]
+fn what_is_fetched_is_said_before() {
+    let python = "case $1 in -c) ;; *) echo fetching >&2; exit 1 ;; esac";
+    let cargo = format!("exec '{}' \"$@\"", env!("CARGO"));
+    let programs = programs(&[("cargo", cargo), ("python3", python.into())]);
+    let target = tempfile::tempdir().expect("a folder");
+    let mut tools = command(&root(), "wheel-tools.sh");
+    tools
+        .env("PATH", programs.path())
+        .env("CARGO_TARGET_DIR", target.path());
+    let output = tools.output().expect("the script runs");
+    let said = String::from_utf8(output.stderr).expect("text");
+    let (before, _) = said.split_once("fetching\n").expect("it would fetch");
+    assert!(before.contains("400 MB"), "{said}");
+}
+
+#[test]
+fn without_kernel_headers_make_says_what_to_install() {
+    let mut make = Command::new("make");
+    make.args(["--silent", "--directory"])
+        .arg(root().join("kernel"))
+        .args(["modules", "KDIR=/nonexistent/build"])
+        .env_remove("MAKEFLAGS")
+        .env_remove("MAKELEVEL");
+    let said = refused(&mut make);
+    assert!(
+        said.contains("no kernel headers in /nonexistent/build: install linux-headers-"),
+        "{said}"
+    );
 }
 
 /// Files and links below `folder`.
@@ -140,6 +177,18 @@ fn what_is_installed_is_where_cargo_says() {
     let output = install.output().expect("the script runs");
     assert!(output.status.success(), "{output:?}");
     assert!(prefix.path().join("bin/squall").is_file());
+    // cargo tells how far it is, and the script where everything is.
+    let [said, progress] =
+        [output.stdout, output.stderr].map(|it| String::from_utf8(it).expect("text"));
+    assert!(progress.contains("    Finished "), "{progress}");
+    let folder = prefix.path().display();
+    for expected in [
+        format!("installed: {folder}/bin/squall, libraries in {folder}/lib, "),
+        format!("export PATH={folder}/bin:$PATH\n"),
+        format!("export PKG_CONFIG_PATH={folder}/lib/pkgconfig, "),
+    ] {
+        assert!(said.contains(&expected), "{expected}: {said}");
+    }
     let copied = fs::read_to_string(copied).expect("what SUDO ran");
     assert!(
         copied.contains("install\n") && copied.contains("ln\n"),
