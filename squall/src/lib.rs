@@ -16,7 +16,7 @@
 //!
 //! The generator is CTR_DRBG of NIST SP 800-90A with AES-256; where the CPU has no AES
 //! instructions, it is ChaCha20 with fast key erasure. [`status`] reports the protections of this
-//! machine, and SECURITY.md says what they promise and where they end.
+//! machine, and [SECURITY.md](../../../docs/SECURITY.md), in a checkout, says what they promise and where they end.
 //!
 //! # Shared libraries and debug builds
 //! A shared library (`cdylib`) that has squall in it must never be unloaded, because threads that drew call squall
@@ -86,6 +86,12 @@ pub use uniform::{Integer, below, range, shuffle};
 compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 /// Fills `out` with random bytes.
 ///
+/// ```
+/// let mut nonce = [0; 12];
+/// squall::fill(&mut nonce);
+/// # assert_ne!(nonce, [0; 12]);
+/// ```
+///
 /// The first request of a process waits until the kernel's RNG is ready, soon after boot. If there is
 /// no source of randomness at all (a sandbox refuses both getrandom(2) and /dev/urandom), the program is
 /// aborted with a message; [`try_fill`] returns an error instead.
@@ -98,7 +104,7 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 ///
 /// # Forks and clones
 /// A forked child never repeats its parent. A VM clone never repeats its sibling, as far as the machine
-/// lets squall notice or prevent it: see [`CloneGuard`] and SECURITY.md.
+/// lets squall notice or prevent it: see [`CloneGuard`] and [SECURITY.md](../../../docs/SECURITY.md).
 ///
 /// A snapshot taken in the middle of a call contains what the call has generated so far. Where the
 /// kernel is notified of the clone late or not at all, every clone returns that part of `out`, up to
