@@ -21,7 +21,7 @@ flock 9
 python3 -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null \
     || fail "Python 3.11 or later with venv is missing: install python3 and python3-venv"
 rm -rf "$folder"
-echo "wheel-tools.sh: installs ${tools[*]} from PyPI into $folder: 400 MB, once" >&2
+echo "wheel-tools.sh: installs ${tools[*]} from PyPI into $folder: 500 MB unpacked, once" >&2
 { python3 -m venv "$folder" && "$folder/bin/pip" install --disable-pip-version-check "${tools[@]}"; } >&2 \
     || fail "pip could not install ${tools[*]}"
 echo "${tools[*]}" > "$folder/made-of"

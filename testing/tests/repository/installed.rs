@@ -89,7 +89,7 @@ fn what_is_fetched_is_said_before() {
     let output = tools.output().expect("the script runs");
     let said = String::from_utf8(output.stderr).expect("text");
     let (before, _) = said.split_once("fetching\n").expect("it would fetch");
-    assert!(before.contains("400 MB"), "{said}");
+    assert!(before.contains("500 MB"), "{said}");
 }
 
 #[test]
