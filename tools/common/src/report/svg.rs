@@ -52,7 +52,8 @@ where
     mesh
 }
 
-const MARKERS: [&str; 6] = ["●", "▲", "✕", "■", "△", "□"];
+/// As many as colours: curves that differ in colour can differ in their markers too.
+const MARKERS: [&str; CURVES.len()] = ["●", "▲", "✕", "■", "△", "□", "◆", "◇"];
 
 /// How many looks there are: colours with markers. [`MOST_CURVES`](super::plots::MOST_CURVES) in a row differ in colour.
 pub const LOOKS: usize = CURVES.len() * MARKERS.len();
@@ -66,6 +67,15 @@ pub fn marker(look: usize) -> &'static str {
     MARKERS[(look % CURVES.len() + look / CURVES.len()) % MARKERS.len()]
 }
 
+/// The corners of a marker around its place.
+fn corners(marker: &str) -> Vec<(i32, i32)> {
+    match marker {
+        "▲" | "△" => vec![(0, -4), (4, 3), (-4, 3)],
+        "■" | "□" => vec![(-3, -3), (3, -3), (3, 3), (-3, 3)],
+        _ => vec![(0, -4), (4, 0), (0, 4), (-4, 0)],
+    }
+}
+
 /// Draws the marker of this look at each of `points`.
 pub fn mark<X: Ranged<ValueType = f64>, Y: Ranged<ValueType = f64>>(
     context: &mut Context<X, Y>,
@@ -74,14 +84,20 @@ pub fn mark<X: Ranged<ValueType = f64>, Y: Ranged<ValueType = f64>>(
 ) -> Drawn {
     let style = CURVES[colour(look)].0;
     let (filled, line) = (style.filled(), style.stroke_width(2));
-    let square = |at, style| EmptyElement::at(at) + Rectangle::new([(-3, -3), (3, 3)], style);
-    match marker(look) {
+    let marker = marker(look);
+    let mut corners = corners(marker);
+    match marker {
         "●" => drop(context.draw_series(points.map(|at| Circle::new(at, 3, filled)))?),
-        "▲" => drop(context.draw_series(points.map(|at| TriangleMarker::new(at, 4, filled)))?),
-        "△" => drop(context.draw_series(points.map(|at| TriangleMarker::new(at, 4, line)))?),
-        "■" => drop(context.draw_series(points.map(|at| square(at, filled)))?),
-        "□" => drop(context.draw_series(points.map(|at| square(at, line)))?),
-        _ => drop(context.draw_series(points.map(|at| Cross::new(at, 3, line)))?),
+        "✕" => drop(context.draw_series(points.map(|at| Cross::new(at, 3, line)))?),
+        "▲" | "■" | "◆" => {
+            let shape = |at| EmptyElement::at(at) + Polygon::new(corners.clone(), filled);
+            context.draw_series(points.map(shape))?;
+        }
+        _ => {
+            corners.push(corners[0]);
+            let shape = |at| EmptyElement::at(at) + PathElement::new(corners.clone(), line);
+            context.draw_series(points.map(shape))?;
+        }
     }
     Ok(())
 }
