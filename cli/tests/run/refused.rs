@@ -229,7 +229,7 @@ fn a_missing_interpreter_is_named() {
         ("#! /nonexistent/python -E", "\"/nonexistent/python\""),
         ("#!/bin/sh\r", "\"/bin/sh\\r\""),
     ] {
-        let script = workspace.file("script", &format!("{line}\necho ran\n"));
+        let script = workspace.file("script", format!("{line}\necho ran\n"));
         let shown = script.display().to_string();
         let why = format!("its first line names {interpreter}, and there is no such interpreter");
         refused(&run_program(&script), 127, &[&shown, &why]);
