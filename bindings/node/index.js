@@ -6,10 +6,11 @@
 // returns instead, squall throws.
 'use strict';
 
+const { AsyncResource } = require('node:async_hooks');
 const crypto = require('node:crypto');
 const { EventEmitter } = require('node:events');
 const { setImmediate } = require('node:timers');
-const { isAnyArrayBuffer, isUint8Array } = require('node:util').types;
+const { isAnyArrayBuffer, isArrayBuffer, isArrayBufferView, isDataView, isTypedArray, isUint8Array } = require('node:util').types;
 const native = require('./native.js');
 
 // Node's own functions, before `squall/register` replaces them.
@@ -33,9 +34,20 @@ const MAX_QUOTA = 65536;
 const BYTES_PER_TURN = 2 ** 20;
 
 // Short results go through this memory, which is zero between calls.
-const scratch = new Uint8Array(new ArrayBuffer(native.SCRATCH_LENGTH));
-const words = new Uint32Array(scratch.buffer, 0, 2);
-const fillScratch = native.scratchFiller(scratch);
+const scratch = new Uint8Array(native.scratch);
+const words = new Uint32Array(native.scratch, 0, 2);
+const { fillScratch, fillWords } = native;
+
+// The engine's own getters, as functions: properties of an object and of its class may tell something else.
+const getter = (prototype, name) => Function.call.bind(Object.getOwnPropertyDescriptor(prototype, name).get);
+const placeOf = (prototype) => ['buffer', 'byteOffset', 'byteLength'].map((name) => getter(prototype, name));
+const TYPED_ARRAY = Object.getPrototypeOf(Uint8Array.prototype);
+const placeOfTypedArray = placeOf(TYPED_ARRAY);
+const placeOfDataView = placeOf(DataView.prototype);
+const lengthOf = getter(TYPED_ARRAY, 'length');
+const lengthOfBuffer = getter(ArrayBuffer.prototype, 'byteLength');
+// The name of a typed array's type, also if it is of another realm; undefined for other values.
+const typeOf = getter(TYPED_ARRAY, Symbol.toStringTag);
 
 const isFunction = (value) => typeof value === 'function';
 const isFunctionOrAbsent = (value) => value === undefined || isFunction(value);
@@ -47,33 +59,48 @@ function refuse(name, ...args) {
   throw new TypeError(`squall does not accept these arguments of ${name}`);
 }
 
-// The memory of an ArrayBuffer or a view; undefined if `buffer` is neither.
-function bytesOf(buffer) {
-  if (isUint8Array(buffer)) return buffer;
-  if (ArrayBuffer.isView(buffer)) return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-  return isAnyArrayBuffer(buffer) ? new Uint8Array(buffer) : undefined;
+// The memory of an ArrayBuffer or a view, which is empty if it was transferred; undefined for other values. Throws the
+// engine's error if a DataView has lost its memory.
+function bytesOf(memory) {
+  if (isUint8Array(memory)) return memory;
+  if (isArrayBufferView(memory)) {
+    const [buffer, offset, length] = isDataView(memory) ? placeOfDataView : placeOfTypedArray;
+    return length(memory) === 0 ? new Uint8Array() : new Uint8Array(buffer(memory), offset(memory), length(memory));
+  }
+  if (isArrayBuffer(memory) && lengthOfBuffer(memory) === 0) return new Uint8Array();
+  return isAnyArrayBuffer(memory) ? new Uint8Array(memory) : undefined;
+}
+
+// The same memory in an object without properties of its own. If they tell of another length, Node's functions may end
+// the process.
+function plain(memory) {
+  if (!isTypedArray(memory)) return bytesOf(memory) ?? memory;
+  const TypedArray = globalThis[typeOf(memory)];
+  const [buffer, offset] = placeOfTypedArray;
+  return lengthOf(memory) === 0 ? new TypedArray() : new TypedArray(buffer(memory), offset(memory), lengthOf(memory));
 }
 
 // Converts a count of elements to bytes. Returns NaN if it is more than `most`, or if Node.js refuses it.
-function toByteCount(count, buffer, most) {
-  const bytes = typeof count === 'number' ? count * (buffer.BYTES_PER_ELEMENT || 1) : NaN;
+function toByteCount(count, elementSize, most) {
+  const bytes = typeof count === 'number' ? count * elementSize : NaN;
   return bytes >= 0 && bytes <= Math.min(most, MAX_LENGTH) ? Math.floor(bytes) : NaN;
 }
 
 // Returns what to fill: the memory, the first byte and the length in bytes; undefined if Node.js refuses the arguments.
-function rangeOf(buffer, offset, size) {
-  const bytes = bytesOf(buffer);
+function rangeOf(memory, offset, size) {
+  const bytes = bytesOf(memory);
   if (bytes === undefined) return undefined;
-  const start = toByteCount(offset, buffer, bytes.length);
-  const left = bytes.length - start;
-  const length = size === undefined ? left : toByteCount(size, buffer, left);
+  const all = lengthOf(bytes);
+  const elementSize = (isTypedArray(memory) && all / lengthOf(memory)) || 1;
+  const start = toByteCount(offset, elementSize, all);
+  const left = all - start;
+  const length = size === undefined ? left : toByteCount(size, elementSize, left);
   return length >= 0 ? [bytes, start, length] : undefined;
 }
 
-// Fills `length` bytes, beginning at index `start`. Throws if the array has fewer: JavaScript would drop what is written
-// behind the end of an array whose memory was transferred or shrunk, but the native module refuses it.
+// Fills `length` bytes, beginning at index `start`, of an array that has as many.
 function fill(bytes, start, length) {
-  if (length > scratch.length || start + length > bytes.length) {
+  if (length > scratch.length) {
     native.fill(bytes, start, length);
     return;
   }
@@ -87,30 +114,59 @@ function fill(bytes, start, length) {
 // An integer from 0 to below `range`, each equally likely: D. Lemire, "Fast Random Integer Generation in an Interval"
 // (ACM TOMACS 29, 2019), algorithm 5, for words of 32 bits if JavaScript's numbers hold their products.
 function below(range) {
-  if (range > 2 ** 21) return native.below(range);
+  if (range > 2 ** 21) return belowLarge(range);
   for (;;) {
-    fillScratch(4);
-    const product = words[0] * range;
-    words[0] = 0;
-    const low = product >>> 0;
-    if (low >= range || low >= 2 ** 32 % range) return (product - low) / 2 ** 32;
+    fillWords();
+    const word = words[0];
+    words[0] = words[1] = 0;
+    const low = Math.imul(word, range) >>> 0;
+    if (low >= range || low >= 2 ** 32 % range) return (word * range - low) / 2 ** 32;
   }
 }
 
-// Fills in later turns of the event loop, and then calls `done` with an error or null. It is an error if the program has
-// transferred or shrunk the memory by then.
-function fillInLaterTurns(bytes, start, length, done) {
-  setImmediate(() => {
+// The same by division, which takes longer. The quotient is never rounded up to an integer: it is less than 2^32, and
+// its distance to the next integer at least 1 / range.
+function belowLarge(range) {
+  for (;;) {
+    const bits = take53Bits();
+    const number = bits - Math.floor(bits / range) * range;
+    // The last `range` integers below 2^53 may not be complete.
+    if (bits - number <= 2 ** 53 - range) return number;
+  }
+}
+
+function take53Bits() {
+  fillWords();
+  const bits = (words[0] >>> 5) * 2 ** 26 + (words[1] >>> 6);
+  words[0] = words[1] = 0;
+  return bits;
+}
+
+// Fills in later turns of the event loop, and then calls `callback` with an error, or with null and `result`. It is an
+// error if the program has transferred or shrunk the memory by then. Hooks see a resource of the name that Node's has.
+function fillLater(bytes, start, length, callback, result) {
+  const request = new AsyncResource('RANDOMBYTESREQUEST', { requireManualDestroy: true });
+  const finish = (...args) => {
+    try {
+      request.runInAsyncScope(callback, request, ...args);
+    } finally {
+      request.emitDestroy();
+    }
+  };
+  const takeTurn = () => {
     const now = Math.min(length, BYTES_PER_TURN);
     try {
       native.fill(bytes, start, now);
     } catch (error) {
-      done(error);
+      finish(error);
       return;
     }
-    if (now < length) fillInLaterTurns(bytes, start + now, length - now, done);
-    else done(null);
-  });
+    start += now;
+    length -= now;
+    if (length > 0) setImmediate(takeTurn);
+    else finish(null, result);
+  };
+  setImmediate(takeTurn);
 }
 
 function randomBytes(size, callback) {
@@ -124,32 +180,43 @@ function randomBytes(size, callback) {
     fill(buffer, 0, size);
     return buffer;
   }
-  fillInLaterTurns(buffer, 0, size, (error) => (error ? callback(error) : callback(null, buffer)));
+  fillLater(buffer, 0, size, callback, buffer);
 }
 
 function randomFillSync(buffer, offset = 0, size) {
-  const [bytes, start, length] = rangeOf(buffer, offset, size) ?? refuse('randomFillSync', buffer, offset, size);
+  const [bytes, start, length] = rangeOf(buffer, offset, size) ?? refuse('randomFillSync', plain(buffer), offset, size);
   fill(bytes, start, length);
   return buffer;
 }
 
 function randomFill(buffer, offset, size, callback) {
-  const args = [buffer, offset, size, callback];
+  const args = [plain(buffer), offset, size, callback];
   if (isFunction(offset)) [offset, size, callback] = [0, undefined, offset];
   else if (isFunction(size)) [size, callback] = [undefined, size];
   const range = isFunction(callback) ? rangeOf(buffer, offset, size) : undefined;
   const [bytes, start, length] = range ?? refuse('randomFill', ...args);
-  fillInLaterTurns(bytes, start, length, (error) => (error ? callback(error) : callback(null, buffer)));
+  fillLater(bytes, start, length, callback, buffer);
 }
 
 function randomInt(min, max, callback) {
-  const args = [min, max, callback];
-  if (isFunctionOrAbsent(max)) [min, max, callback] = [0, min, max];
+  if (isFunctionOrAbsent(max)) {
+    callback = max;
+    max = min;
+    min = 0;
+  }
   const isRange = Number.isSafeInteger(min) && Number.isSafeInteger(max) && max > min && max - min <= MAX_RANGE;
-  if (!(isRange && isFunctionOrAbsent(callback))) refuse('randomInt', ...args);
-  const number = min + below(max - min);
-  if (callback === undefined) return number;
-  process.nextTick(callback, undefined, number);
+  if (!(isRange && isFunctionOrAbsent(callback))) refuse('randomInt', ...arguments);
+  if (callback === undefined) return min + below(max - min);
+  process.nextTick(() => {
+    let number;
+    try {
+      number = min + below(max - min);
+    } catch (error) {
+      callback(error);
+      return;
+    }
+    callback(undefined, number);
+  });
 }
 
 function checkOptions(name, options) {
@@ -169,13 +236,13 @@ function randomUUIDv7(options) {
   return native.randomUUIDv7(Date.now());
 }
 
-// Returns the name of a typed array's type, also if it is of another realm; undefined for other values.
-const typeOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
-
 function getRandomValues(typedArray) {
-  const isOfIntegers = typeOf.call(typedArray)?.startsWith('Float') === false;
-  if (!(isOfIntegers && typedArray.byteLength <= MAX_QUOTA)) refuse('getRandomValues', ...arguments);
-  fill(bytesOf(typedArray), 0, typedArray.byteLength);
+  const isOfIntegers = typeOf(typedArray)?.startsWith('Float') === false;
+  const bytes = isOfIntegers ? bytesOf(typedArray) : undefined;
+  if (!(isOfIntegers && lengthOf(bytes) <= MAX_QUOTA)) {
+    refuse('getRandomValues', ...(isTypedArray(typedArray) ? [plain(typedArray)] : arguments));
+  }
+  fill(bytes, 0, lengthOf(bytes));
   return typedArray;
 }
 
@@ -193,7 +260,7 @@ class Stream {
     check(isText || isUint8Array(key), TypeError, 'ERR_INVALID_ARG_TYPE', 'The key must be a Uint8Array or a string');
     const bytes = isText ? Buffer.from(key.trim(), 'hex') : key;
     try {
-      const isValid = bytes.length === 32 && (!isText || key.trim().length === 64);
+      const isValid = lengthOf(bytes) === 32 && (!isText || key.trim().length === 64);
       check(isValid, RangeError, 'ERR_OUT_OF_RANGE', 'The key must be 32 bytes, or 64 hexadecimal digits');
       this.#keystream = new native.Keystream(bytes);
     } finally {
@@ -225,12 +292,7 @@ class Stream {
 }
 
 // A multiple of 2^-53 from 0 to below 1.
-function random() {
-  fillScratch(8);
-  const number = ((words[0] >>> 5) * 2 ** 26 + (words[1] >>> 6)) * 2 ** -53;
-  words[0] = words[1] = 0;
-  return number;
-}
+const random = () => take53Bits() * 2 ** -53;
 
 const status = () => JSON.parse(native.status());
 

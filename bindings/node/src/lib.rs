@@ -4,18 +4,21 @@
 //! The module checks memory itself: no argument makes a function write outside of its array. Every call draws from
 //! squall, which checks that its state is still unique, and keeps no random byte for a later call.
 
+use core::ffi::{CStr, c_void};
 use core::fmt::Display;
 use core::ptr::null_mut;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::thread;
 
 use napi::bindgen_prelude::{
-    BigInt, FromNapiValue, Function, JsValue, ToNapiValue, TypeName, Unknown, ValidateNapiValue,
+    BigInt, FromNapiValue, Function, JsValue, Object, ToNapiValue, TypeName, ValidateNapiValue,
 };
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, ValueType, sys};
 use napi_derive::napi;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// The code of an error, such as `ERR_OUT_OF_RANGE`.
 type Code = &'static str;
@@ -73,21 +76,6 @@ pub fn fill(mut array: Bytes, start: f64, length: f64) -> Result<(), Error> {
     squall::try_fill(array.range(start, length)?).map_err(no_randomness)
 }
 
-/// An integer from 0 to below `bound`, which is a positive integer.
-#[napi]
-pub fn below(bound: f64) -> Result<f64, Error> {
-    let bound = bound as u64;
-    if bound == 0 {
-        return Err(out_of_range("no number is below 0"));
-    }
-    let word = || {
-        let mut word = [0; 8];
-        squall::try_fill(&mut word).map_err(no_randomness)?;
-        Ok(u64::from_ne_bytes(word))
-    };
-    squall::internal::below_u64(bound, word).map(|number| number as f64)
-}
-
 /// The text of a UUID, which becomes a JavaScript string.
 pub struct Uuid(Zeroizing<[u8; 36]>);
 
@@ -137,49 +125,83 @@ pub fn random_uuid_v7(time: f64) -> Result<Uuid, Error> {
     })
 }
 
-/// Length of the memory that the function of `scratch_filler` fills.
-#[napi]
-pub const SCRATCH_LENGTH: u32 = 64;
+/// Bytes of the scratch memory.
+const SCRATCH_LENGTH: usize = 64;
 
-/// Returns a function that fills the first `n` bytes of `scratch`, an array of `SCRATCH_LENGTH` bytes whose memory
-/// JavaScript must never transfer.
+/// The environment that loaded the module first, the main thread's as a rule, and its scratch memory. It need not ask
+/// Node.js for the memory, which would take a seventh of a call.
+static FIRST_ENVIRONMENT: AtomicPtr<sys::napi_env__> = AtomicPtr::new(null_mut());
+static FIRST_SCRATCH: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Exports `scratch`, an `ArrayBuffer` that JavaScript must never transfer, and the functions that fill it:
+/// `fillScratch(n)` its first `n` bytes, and `fillWords()` its first 8.
 ///
 /// It is for short results, which V8 keeps on its own heap. If native code asked for their memory, V8 would move it,
 /// which takes longer than to copy the bytes.
-#[napi]
-pub fn scratch_filler<'env>(
-    env: &'env Env,
-    scratch: Unknown<'env>,
-) -> Result<Unknown<'env>, Error> {
-    let (env, scratch) = (env.raw(), scratch.raw());
-    let failed = |error: napi::Error| Error::new("ERR_INVALID_ARG_TYPE", error.reason.clone());
-    // SAFETY: both are of this call.
-    let place = unsafe { Bytes::from_napi_value(env, scratch) }.map_err(failed)?;
-    if place.0.len() != SCRATCH_LENGTH as usize {
-        return Err(out_of_range("the array has another length"));
+#[napi(module_exports)]
+pub fn export_scratch(exports: Object, env: Env) -> napi::Result<()> {
+    let (env, exports) = (env.raw(), exports.raw());
+    let (mut place, mut scratch, mut reference) = (null_mut(), null_mut(), null_mut());
+    // SAFETY: the arguments are of this call, and the places this function's. The reference is never deleted, so the
+    // memory lives as long as the environment.
+    unsafe {
+        napi::check_status!(sys::napi_create_arraybuffer(
+            env,
+            SCRATCH_LENGTH,
+            &mut place,
+            &mut scratch
+        ))?;
+        napi::check_status!(sys::napi_create_reference(env, scratch, 1, &mut reference))?;
+        napi::check_status!(sys::napi_set_named_property(
+            env,
+            exports,
+            c"scratch".as_ptr(),
+            scratch
+        ))?;
+        export_filler(env, exports, c"fillScratch", fill_scratch, place)?;
+        export_filler(env, exports, c"fillWords", fill_words, place)?;
     }
-    let (mut reference, mut function) = (null_mut(), null_mut());
-    // SAFETY: the arguments are of this call. The reference is never deleted, so the array and its memory live as long
-    // as the environment.
-    let created = unsafe {
-        sys::napi_create_reference(env, scratch, 1, &mut reference)
-            | sys::napi_create_function(
-                env,
-                null_mut(),
-                0,
-                Some(fill_scratch),
-                place.0.as_mut_ptr().cast(),
-                &mut function,
-            )
-    };
-    if created != sys::Status::napi_ok {
-        return Err(Error::new("ERR_INTERNAL_ASSERTION", "out of memory"));
+    // An environment may have the address of one that has ended. Other threads compare with their own.
+    let first = FIRST_ENVIRONMENT.compare_exchange(null_mut(), env, Relaxed, Relaxed);
+    if first.map_or_else(|first| first == env, |_| true) {
+        FIRST_SCRATCH.store(place, Relaxed);
     }
-    // SAFETY: a function of this call.
-    unsafe { Unknown::from_napi_value(env, function) }.map_err(failed)
+    Ok(())
 }
 
-/// The function that `scratch_filler` returns. It does without napi's wrappers, which would take as much time again.
+type Filler = unsafe extern "C" fn(sys::napi_env, sys::napi_callback_info) -> sys::napi_value;
+
+/// Exports a function that does without napi's wrappers, which would take as much time again.
+///
+/// # Safety
+/// `env` and `exports` are of this call; `scratch` lives as long as the environment.
+unsafe fn export_filler(
+    env: sys::napi_env,
+    exports: sys::napi_value,
+    name: &CStr,
+    filler: Filler,
+    scratch: *mut c_void,
+) -> napi::Result<()> {
+    let mut function = null_mut();
+    // SAFETY: the caller's promise.
+    unsafe {
+        napi::check_status!(sys::napi_create_function(
+            env,
+            null_mut(),
+            0,
+            Some(filler),
+            scratch,
+            &mut function
+        ))?;
+        napi::check_status!(sys::napi_set_named_property(
+            env,
+            exports,
+            name.as_ptr(),
+            function
+        ))
+    }
+}
+
 unsafe extern "C" fn fill_scratch(
     env: sys::napi_env,
     info: sys::napi_callback_info,
@@ -190,14 +212,33 @@ unsafe extern "C" fn fill_scratch(
         sys::napi_get_cb_info(env, info, &mut count, &mut argument, null_mut(), &mut place);
         sys::napi_get_value_uint32(env, argument, &mut length) == sys::Status::napi_ok
     };
-    let drawn = if is_number && length <= SCRATCH_LENGTH {
-        // SAFETY: `scratch_filler` has checked the array's length, and nothing else uses its memory during the call.
+    let drawn = if is_number && length as usize <= SCRATCH_LENGTH {
+        // SAFETY: `export_scratch` has made the memory, of that length, and nothing else uses it during the call.
         let bytes = unsafe { core::slice::from_raw_parts_mut(place.cast(), length as usize) };
         squall::try_fill(bytes).map_err(no_randomness)
     } else {
         Err(out_of_range("the scratch memory has fewer bytes"))
     };
-    if let Err(error) = drawn {
+    throw(env, drawn)
+}
+
+unsafe extern "C" fn fill_words(
+    env: sys::napi_env,
+    info: sys::napi_callback_info,
+) -> sys::napi_value {
+    let mut place = FIRST_SCRATCH.load(Relaxed);
+    if env != FIRST_ENVIRONMENT.load(Relaxed) {
+        // SAFETY: Node.js calls this with both; the place is this function's.
+        unsafe { sys::napi_get_cb_info(env, info, null_mut(), null_mut(), null_mut(), &mut place) };
+    }
+    // SAFETY: `export_scratch` has made the memory, which is longer, and nothing else uses it during the call.
+    let words = unsafe { &mut *place.cast::<[u8; 8]>() };
+    throw(env, squall::try_fill(words).map_err(no_randomness))
+}
+
+/// Ends a call: throws the error, if it is one.
+fn throw(env: sys::napi_env, result: Result<(), Error>) -> sys::napi_value {
+    if let Err(error) = result {
         // SAFETY: of this call.
         unsafe { napi::JsError::from(error).throw_into(env) };
     }
@@ -257,12 +298,11 @@ pub struct Keystream(squall::Stream);
 impl Keystream {
     #[napi(constructor)]
     pub fn new(key: Bytes) -> Result<Keystream, Error> {
-        let mut copy: [u8; 32] = (&*key.0)
+        // Not by a copy, which would have to be wiped.
+        let key: &[u8; 32] = (&*key.0)
             .try_into()
             .map_err(|_| out_of_range("the key must be 32 bytes"))?;
-        let stream = squall::Stream::new(&copy);
-        copy.zeroize();
-        Ok(Keystream(stream))
+        Ok(Keystream(squall::Stream::new(key)))
     }
 
     /// Fills an array with the next bytes. Returns false, and writes nothing, if fewer are left.

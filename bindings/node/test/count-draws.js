@@ -4,12 +4,10 @@
 const path = require('node:path');
 
 const native = require(path.join(path.dirname(require.resolve('squall/package.json')), 'native.js'));
-const { scratchFiller } = native;
 
 globalThis.draws = 0;
 const counted = (draw) => (...args) => {
   globalThis.draws++;
   return draw(...args);
 };
-for (const name of ['fill', 'below', 'randomUUID', 'randomUUIDv7']) native[name] = counted(native[name]);
-native.scratchFiller = (scratch) => counted(scratchFiller(scratch));
+for (const name of ['fill', 'fillScratch', 'fillWords', 'randomUUID', 'randomUUIDv7']) native[name] = counted(native[name]);

@@ -134,18 +134,6 @@ for (const length of [1, 32, 64, 65, 4096, 3 << 20]) {
   });
 }
 
-test('memory that is transferred during a call is an error', () => {
-  class Transferred extends Uint8Array {
-    #reads = 0;
-    // Read for the offset and for the size.
-    get BYTES_PER_ELEMENT() {
-      if (++this.#reads === 2) structuredClone(this.buffer, { transfer: [this.buffer] });
-      return 1;
-    }
-  }
-  assert.throws(() => squall.randomFillSync(new Transferred(32), 0, 32), { code: 'ERR_OUT_OF_RANGE' });
-});
-
 test('randomInt returns all integers of a range, and no others, also with a callback', async () => {
   const drawn = (...args) => [...new Set(range(0, 400).map(() => squall.randomInt(...args)))].sort((a, b) => a - b);
   assert.deepEqual(drawn(3), [0, 1, 2]);
@@ -157,37 +145,51 @@ test('randomInt returns all integers of a range, and no others, also with a call
   assert.deepEqual(await new Promise((resolve) => squall.randomInt(5, 6, (...args) => resolve(args))), [undefined, 5]);
 });
 
+// What randomInt returns if the first random words make up `bits`, and whether it takes others instead.
+const taken = (width, tries) => run(`
+  const native = require(require.resolve('squall/package.json').replace('package.json', 'native.js'));
+  const words = new DataView(native.scratch);
+  const queue = [];
+  native.fillWords = () => [0, 4].forEach((at) => words.setUint32(at, queue.shift(), true));
+  const { randomInt } = require('squall');
+  const split = (bits) => ${width} === 32 ? [bits, 0] : [Math.floor(bits / 2 ** 26) * 32, (bits % 2 ** 26) * 64];
+  console.log(JSON.stringify(${JSON.stringify(tries)}.map(([bound, bits]) => {
+    queue.splice(0, queue.length, ...split(bits), ...split(${OTHER_BITS}));
+    const result = randomInt(bound);
+    return [result, queue.length === 0];
+  })));`);
+const OTHER_BITS = 2 ** 31 + 12345;
+
 test('small integers are unbiased: words that would make some more likely are rejected', () => {
   const bounds = [1, 2, 3, 10, 1000, 2 ** 21 - 1, 2 ** 21];
-  const found = run(`
-    const native = require(require.resolve('squall/package.json').replace('package.json', 'native.js'));
-    const words = [];
-    native.scratchFiller = (scratch) => () => new DataView(scratch.buffer).setUint32(0, words.shift(), true);
-    const { randomInt } = require('squall');
-    const found = {};
-    for (const bound of [${bounds}]) {
-      found[bound] = [];
-      // The words around the smallest one that gives each number; then a word that is never rejected.
-      for (const number of [0, 1, bound >> 1, bound - 1]) {
-        const word = Math.ceil((number * 2 ** 32) / bound);
-        for (const tried of [word - 1, word, word + 1]) {
-          words.splice(0, words.length, tried >>> 0, 2 ** 31 + 12345);
-          const result = randomInt(bound);
-          found[bound].push([tried >>> 0, words.length === 0, result]);
-        }
-      }
-    }
-    console.log(JSON.stringify(found));`);
-  let again = 0;
-  for (const [bound, draws] of Object.entries(found)) {
-    for (const [word, isAgain, result] of draws) {
-      const product = (taken) => BigInt(taken) * BigInt(bound);
-      assert.equal(isAgain, product(word) % 2n ** 32n < 2n ** 32n % BigInt(bound), `${word} below ${bound}`);
-      assert.equal(BigInt(result), product(isAgain ? 2 ** 31 + 12345 : word) >> 32n, `${word} below ${bound}`);
-      again += isAgain;
-    }
-  }
-  assert.ok(again > 0);
+  // The words around the smallest one that gives each number.
+  const tries = bounds.flatMap((bound) =>
+    [0, 1, bound >> 1, bound - 1].flatMap((number) => {
+      const word = Math.ceil((number * 2 ** 32) / bound);
+      return [word - 1, word, word + 1].map((bits) => [bound, bits >>> 0]);
+    }),
+  );
+  const expected = tries.map(([bound, bits]) => {
+    const isAgain = (BigInt(bits) * BigInt(bound)) % 2n ** 32n < 2n ** 32n % BigInt(bound);
+    return [Number((BigInt(isAgain ? OTHER_BITS : bits) * BigInt(bound)) >> 32n), isAgain];
+  });
+  assert.deepEqual(taken(32, tries), expected);
+  assert.ok(expected.some(([, isAgain]) => isAgain));
+});
+
+test('large integers are unbiased: of 2^53, those behind the last complete range are rejected', () => {
+  const bounds = [2 ** 21 + 1, 2 ** 31, 2 ** 32 + 15, 10 ** 10, 3 * 2 ** 40, 2 ** 47 + 1, 2 ** 48 - 1];
+  const tries = bounds.flatMap((bound) => {
+    const end = 2 ** 53 - (2 ** 53 % bound);
+    const near = [0, bound - 1, bound, 7 * bound - 1, 7 * bound, end - bound, end - 1, end, end + 1, 2 ** 53 - 1];
+    return near.filter((bits) => bits < 2 ** 53).map((bits) => [bound, bits]);
+  });
+  const expected = tries.map(([bound, bits]) => {
+    const isAgain = BigInt(bits) >= 2n ** 53n - (2n ** 53n % BigInt(bound));
+    return [(isAgain ? OTHER_BITS : bits) % bound, isAgain];
+  });
+  assert.deepEqual(taken(53, tries), expected);
+  assert.ok(expected.some(([, isAgain]) => isAgain));
 });
 
 test('random returns numbers below 1 with 53 bits, all of which vary', () => {
@@ -217,20 +219,23 @@ for (const [name, version, head] of [['randomUUID', 4, ''], ['randomUUIDv7', 7, 
 test('each call draws from squall, and leaves zeros in the scratch memory', () => {
   const { draws, dirty, left } = run(`
     const native = require(require.resolve('squall/package.json').replace('package.json', 'native.js'));
-    const { scratchFiller, fill, below, randomUUID, randomUUIDv7 } = native;
-    let count = 0, scratch, dirty = 0;
-    const counted = (f) => (...args) => { count++; return f(...args); };
-    Object.assign(native, { fill: counted(fill), below: counted(below), randomUUID: counted(randomUUID), randomUUIDv7: counted(randomUUIDv7) });
-    native.scratchFiller = (memory) => {
-      const draw = counted(scratchFiller(scratch = memory));
-      return (length) => { draw(length); dirty += memory.some((byte) => byte); };
-    };
+    const scratch = new Uint8Array(native.scratch);
+    let count = 0, dirty = 0;
+    for (const name of ['fill', 'fillScratch', 'fillWords', 'randomUUID', 'randomUUIDv7']) {
+      const draw = native[name];
+      native[name] = (...args) => {
+        count++;
+        const result = draw(...args);
+        dirty += scratch.some((byte) => byte);
+        return result;
+      };
+    }
     const squall = require('squall');
     const draws = {}, left = {};
     const array = new Uint8Array(16);
     const calls = {
       randomBytes: () => squall.randomBytes(16), long: () => squall.randomBytes(100), randomFillSync: () => squall.randomFillSync(array),
-      randomInt: () => squall.randomInt(10), randomUUID: () => squall.randomUUID(), randomUUIDv7: () => squall.randomUUIDv7(), random: () => squall.random(),
+      randomInt: () => squall.randomInt(10), large: () => squall.randomInt(2 ** 22), randomUUID: () => squall.randomUUID(), randomUUIDv7: () => squall.randomUUIDv7(), random: () => squall.random(),
       getRandomValues: () => squall.getRandomValues(array),
     };
     for (const [name, call] of Object.entries(calls)) {
