@@ -189,3 +189,66 @@ test('without a source of randomness, callbacks get the error and other calls th
     process.on('exit', () => console.log(JSON.stringify(codes)));`);
   assert.deepEqual(codes, [...Array(8).fill('none'), ...Array(4).fill([1, 'none']).flat()]);
 });
+
+// Properties that `squall/register` replaces, and the functions in them.
+const PROPERTIES = `
+  const crypto = require('node:crypto');
+  const names = ['randomBytes', 'randomFill', 'randomFillSync', 'randomInt', 'randomUUID', 'randomUUIDv7', 'getRandomValues', 'prng', 'rng', 'pseudoRandomBytes'];
+  const places = [...names.map((name) => [crypto, name]), ...['getRandomValues', 'randomUUID'].map((name) => [Object.getPrototypeOf(crypto.webcrypto), name]), [Math, 'random']];
+  // Node.js defines the old names at their first use.
+  for (const [object, name] of places) object[name];
+  const seen = places.filter(([object, name]) => name in object).map(([object, name]) => {
+    const property = Object.getOwnPropertyDescriptor(object, name);
+    const { name: own, length } = object[name];
+    return [name, Object.keys(property), property.enumerable, property.configurable, property.writable, own, length, Object.hasOwn(object[name], 'prototype')];
+  });
+  console.log(JSON.stringify([Object.keys(crypto), ...seen]));`;
+
+test('squall/register leaves properties and functions as they look in Node.js', () => {
+  for (const flags of [[], ['--pending-deprecation']]) {
+    assert.deepEqual(run(PROPERTIES, { flags: [...flags, '--require', 'squall/register'] }), run(PROPERTIES, { flags }));
+  }
+});
+
+test('old names warn with --pending-deprecation, once, as those of Node.js, and not without it', () => {
+  const program = `
+    const crypto = require('node:crypto');
+    const warnings = [];
+    process.on('warning', ({ name, code, message }) => warnings.push({ name, code, message }));
+    const lengths = ['rng', 'prng', 'pseudoRandomBytes', 'rng'].map((name) => crypto[name](5).length);
+    process.on('exit', () => console.log(JSON.stringify([lengths, warnings])));`;
+  const [lengths, warnings] = run(program, { flags: ['--no-warnings', '--pending-deprecation', '--require', 'squall/register'] });
+  assert.deepEqual([lengths, warnings], run(program, { flags: ['--no-warnings', '--pending-deprecation'] }));
+  assert.deepEqual([warnings.length, warnings[0].code], [1, 'DEP0115']);
+  assert.deepEqual(run(program, { flags: ['--require', 'squall/register'] }), [lengths, []]);
+});
+
+// Which of the replaced functions are squall's, after `freeze` and then the loading of `squall/register`.
+const frozen = (freeze) => `
+  const crypto = require('node:crypto');
+  const squall = require('squall');
+  ${freeze};
+  let message = null;
+  try { require('squall/register') } catch (error) { message = error.message }
+  const { randomBytes, randomInt, randomUUID, webcrypto } = crypto;
+  const isOwn = [randomBytes, randomInt, randomUUID, Math.random].map((f) => Object.values(squall).includes(f));
+  console.log(JSON.stringify([message, [...new Set([...isOwn, /squall/.test(webcrypto.randomUUID)])]]));`;
+
+test('squall/register replaces everything, or nothing if something is frozen', () => {
+  assert.deepEqual(run(frozen('')), [null, [true]]);
+  const cases = {
+    'Math.random': [run(frozen(''), { flags: ['--no-warnings', '--frozen-intrinsics'] }), run(frozen('Object.freeze(Math)'))],
+    'crypto.randomBytes, ': [run(frozen('Object.freeze(crypto)')), run(frozen('crypto.prng; Object.freeze(crypto)'))],
+    'crypto.randomUUID:': [run(frozen('Object.defineProperty(Object.getPrototypeOf(crypto.webcrypto), "randomUUID", { writable: false, configurable: false })'))],
+  };
+  for (const [name, results] of Object.entries(cases)) {
+    for (const [message, isOwn] of results) {
+      assert.deepEqual(isOwn, [false]);
+      assert.match(message, /^squall\/register has replaced nothing, because it cannot replace /);
+      assert.ok(message.includes(` ${name}`), message);
+    }
+  }
+  // Loaded ahead of the program, it comes before Node.js freezes anything.
+  const flags = ['--no-warnings', '--frozen-intrinsics', '--require', 'squall/register'];
+  assert.deepEqual(run(frozen(''), { flags }), [null, [true]]);
+});
