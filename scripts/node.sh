@@ -53,6 +53,21 @@ if [ "$(uname -m)" = x86_64 ]; then
     fi
 fi
 
+# Bundlers, which the tests try, from npm: 70 MB.
+packages=(esbuild@0.28.2 webpack@5.113.0 @vercel/ncc@0.45.0 node-loader@2.1.0)
+bundlers=$target/bundlers
+if [ "$(cat "$bundlers/made-of" 2> /dev/null)" != "${packages[*]}" ]; then
+    rm -rf "$bundlers"
+    mkdir "$bundlers"
+    npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$bundlers" "${packages[@]}" \
+        && echo "${packages[*]}" > "$bundlers/made-of"
+fi
+if [ -e "$bundlers/made-of" ]; then
+    export SQUALL_BUNDLERS=$bundlers
+else
+    missing "bundles with squall for Node.js" "npm could not install ${packages[*]}"
+fi
+
 cp LICENSE-* bindings/node/{*.js,*.d.ts,package.json,README.md} "$package"
 npm pack --silent --pack-destination "$here" "$package"
 (
