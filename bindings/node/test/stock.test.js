@@ -109,7 +109,8 @@ function observe(request) {
   return new Promise((resolve) => {
     storage.run('store', () => request(function (...args) {
       events.push(executionAsyncId() === requestId, this === executionAsyncResource(), storage.getStore(), args.length, args[0]);
-      const look = () => (events.includes('destroy') ? resolve(events) : setImmediate(look));
+      let turns = 0;
+      const look = () => (events.includes('destroy') || ++turns > 1000 ? resolve(events) : setImmediate(look));
       look();
     }));
     events.push('returned');
