@@ -45,8 +45,8 @@ if (fixed.length > 0) {
   throw new Error(`squall/register has replaced nothing, because it cannot replace ${fixed.join(', ')}: ${advice}`);
 }
 
-// With --pending-deprecation, Node's own old names warn.
-const warns = crypto.pseudoRandomBytes !== crypto.randomBytes;
+// With --pending-deprecation, Node's own old names warn: they are functions of util.deprecate, which inherit from theirs.
+const warns = Object.getPrototypeOf(crypto.pseudoRandomBytes) === crypto.randomBytes;
 const oldName = (name) => (warns ? deprecate(squall.randomBytes, `crypto.${name} is deprecated.`, 'DEP0115') : squall.randomBytes);
 for (const [object, name, value = oldName(name)] of replacements) {
   Object.defineProperty(object, name, { value, writable: true });
