@@ -36,12 +36,13 @@ test('threads draw different bytes, and may end while others draw', async () => 
     const { parentPort } = require('node:worker_threads');
     const squall = require('squall');
     parentPort.postMessage(squall.randomBytes(32).toString('hex'));
-    parentPort.postMessage(squall.randomUUID());`;
+    parentPort.postMessage(squall.randomUUID());
+    parentPort.postMessage(squall.random());`;
   const drawn = new Set();
   for (let round = 0; round < 3; round++) {
     const workers = Array.from({ length: 4 }, () => new Worker(draw, { eval: true }));
     for (const worker of workers) worker.on('message', (value) => drawn.add(value));
     await Promise.all(workers.map((worker) => new Promise((resolve) => worker.on('exit', resolve))));
   }
-  assert.equal(drawn.size, 24);
+  assert.equal(drawn.size, 36);
 });
