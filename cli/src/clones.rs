@@ -145,6 +145,9 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
     if let Some(folder) = &options.hooks {
         hooks_in(folder).map_err(opening(folder))?;
     }
+    if let Some(path) = &options.state {
+        Mark::check(path).map_err(opening(path))?;
+    }
     squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(format!("clones: {error}")))?;
     // The watch begins before the first seeding, so that no clone is missed in between.
     let watch = Watch::new();
@@ -193,14 +196,12 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
 /// Whether the machine was cloned since the state file was written. If not, writes it anew.
 fn was_cloned_before_start(path: &Path) -> io::Result<bool> {
     let now = Mark::now()?;
-    let before = Mark::read(path);
-    if let Ok(Some(before)) = &before
+    if let Some(before) = Mark::read(path)?
         && before.is_cloned(&now, newest_clone_message)
     {
         return Ok(true);
     }
-    now.write(path)?;
-    before.map(|_| false)
+    now.write(path).map(|()| false)
 }
 
 /// Runs the programs and writes the state file, and returns whether any of it has failed. What the file says was so

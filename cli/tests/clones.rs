@@ -56,6 +56,55 @@ fn a_missing_folder_is_refused() {
     refused(&run("clones --hooks /nonexistent"), 2, &[expected]);
 }
 
+fn a_state_file_that_cannot_be_kept_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = folder.path().join("other");
+    fs::write(&other, "of somebody else\n").expect("a file");
+    let path = folder.path().display();
+    let pipe = Command::new("mkfifo")
+        .arg(folder.path().join("pipe"))
+        .status();
+    assert!(pipe.expect("mkfifo runs").success());
+    for (state, message) in [
+        (
+            "/nodir/x".to_owned(),
+            "No such file or directory: there is no folder /nodir".to_owned(),
+        ),
+        (
+            format!("{path}/other/x"),
+            format!("Not a directory: {path}/other is not a folder"),
+        ),
+        (format!("{path}"), "this is no file: name one".to_owned()),
+        (
+            format!("{path}/new/"),
+            "this is no file: name one".to_owned(),
+        ),
+        (
+            format!("{path}/pipe"),
+            "this is no file: name one".to_owned(),
+        ),
+        (
+            format!("{path}/other"),
+            "this is no state of squall clones: name another file, or remove it".to_owned(),
+        ),
+    ] {
+        // Without the limit, a command that goes on would wait for a clone.
+        let mut limited = Command::new("timeout");
+        limited.args([
+            "100",
+            env!("CARGO_BIN_EXE_squall"),
+            "clones",
+            "--seed",
+            "--state",
+        ]);
+        let output = limited.arg(&state).output().expect("timeout runs");
+        refused(&output, 2, &[&format!("squall: {state}: {message}\n")]);
+    }
+    let kept = fs::read_to_string(&other).expect("a file");
+    assert_eq!(kept, "of somebody else\n");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+}
+
 /// The first line of the command's output.
 fn first_line(mut command: Command) -> String {
     let mut child = command
@@ -335,6 +384,7 @@ pub const TESTS: &[Test] = tests![
     each_clone_runs_its_programs: [TEST_ALL, GUESTS],
     a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_PAGE],
     a_missing_folder_is_refused,
+    a_state_file_that_cannot_be_kept_is_refused,
     help_says_which_files_are_hooks,
     programs_run_after_a_seeding_where_it_is_permitted: [PRIVILEGE],
 ];

@@ -95,9 +95,10 @@ pub fn hooks_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         let is_skipped = name.starts_with(b".") || name.ends_with(b"~") || name.contains(&b'.');
-        // A broken link is no program.
-        let is_program = fs::metadata(&path)
-            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
+        // A broken link fails when it is run, which squall reports.
+        let is_program = fs::metadata(&path).map_or(true, |file| {
+            file.is_file() && file.permissions().mode() & 0o111 != 0
+        });
         if is_program && !is_skipped {
             hooks.push(path);
         }
@@ -178,6 +179,22 @@ mod tests {
             limit: Duration::from_millis(1),
         };
         assert!(programs.run(NOTICED));
+    }
+
+    #[test]
+    fn a_hook_that_is_a_broken_link_has_failed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (target, has_failed) in [("/bin/true", false), ("/nonexistent", true)] {
+            let hook = folder.path().join("10-linked");
+            std::os::unix::fs::symlink(target, &hook).expect("a link");
+            let programs = Programs {
+                command: None,
+                folder: Some(folder.path()),
+                limit: Duration::from_secs(1000),
+            };
+            assert_eq!(programs.run(NOTICED), has_failed, "{target}");
+            fs::remove_file(hook).expect("a link");
+        }
     }
 
     #[test]

@@ -41,24 +41,30 @@ impl Mark {
         })
     }
 
-    /// The mark in the file; `None` if there is no file.
-    pub fn read(path: &Path) -> io::Result<Option<Mark>> {
-        match fs::read_to_string(path) {
-            Ok(text) => match serde_json::from_str(&text) {
-                Ok(mark) => Ok(Some(mark)),
-                Err(_) => Err(io::Error::other("this is no state of squall clones")),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+    /// Checks that the file can be read and written, and that nothing else is in it. Changes nothing.
+    pub fn check(path: &Path) -> io::Result<()> {
+        let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        if is_folder || path.exists() && !path.is_file() {
+            return Err(io::Error::other("this is no file: name one"));
         }
+        Mark::read(path)?;
+        beside(path).map(drop)
+    }
+
+    /// The mark in the file; `None` if there is no file, or an empty one.
+    pub fn read(path: &Path) -> io::Result<Option<Mark>> {
+        let text = match fs::read(path) {
+            Ok(text) if text.is_empty() => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read?,
+        };
+        let no_mark = "this is no state of squall clones: name another file, or remove it";
+        let mark = serde_json::from_slice(&text).map_err(|_| io::Error::other(no_mark))?;
+        Ok(Some(mark))
     }
 
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut file = NamedTempFile::new_in(folder)?;
+        let mut file = beside(path)?;
         serde_json::to_writer(&mut file, self)?;
         file.persist(path).map(drop).map_err(|error| error.error)
     }
@@ -77,6 +83,15 @@ impl Mark {
         };
         self.signal == later.signal && is_changed
     }
+}
+
+/// A file that can take the place of `path`.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    NamedTempFile::new_in(folder)
 }
 
 #[cfg(test)]
@@ -126,13 +141,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("state");
         assert_eq!(Mark::read(&path).expect("no file"), None);
+        fs::write(&path, "").expect("a file");
+        assert_eq!(Mark::read(&path).expect("an empty file"), None);
         for number in [7, u64::MAX] {
             let mark = mark("a", Signal::VmgenidPage, number);
             mark.write(&path).expect("a file");
             assert_eq!(Mark::read(&path).expect("a file"), Some(mark));
         }
         for text in [
-            "",
             "{}",
             "[1]",
             r#"{"boot":"a","signal":"vmclock","number":-1}"#,
