@@ -49,7 +49,8 @@ install -d "$prefix/lib/systemd/system"
 for unit in systemd/*.service; do
     sed "s|/usr/local/bin|$root/bin|" "$unit" > "$prefix/lib/systemd/system/${unit##*/}"
 done
-install -D -m 755 -t "$prefix/share/squall/clones.d" systemd/clones.d/*
+install -D -m 755 -t "$prefix/share/squall/clones.d" systemd/clones.d/[0-9]*
+install -m 644 -t "$prefix/share/squall/clones.d" systemd/clones.d/functions.sh
 install -D -m 644 "$target/libsquall_c.so" "$libraries/libsquall.so.$version"
 ln -s "libsquall.so.$version" "$libraries/libsquall.so.${version%%.*}"
 ln -s "libsquall.so.${version%%.*}" "$libraries/libsquall.so"

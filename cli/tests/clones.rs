@@ -2,6 +2,7 @@
 //! installs give each clone an identity of its own.
 
 pub mod hooks;
+pub mod leases;
 
 use std::collections::HashSet;
 use std::fs;
@@ -159,15 +160,16 @@ const IDENTITIES_AFTER: [&str; 2] = [
 const PRINT_IDENTITY: &str =
     "cat /etc/machine-id; cut -d ' ' -f 2 /etc/ssh/ssh_host_ed25519_key.pub";
 
-/// Stands for systemctl, which the guest does not have, and writes down its arguments. One DHCP client runs, and one
-/// service does not exist.
-const SYSTEMCTL: &str = "\
-case $* in
-'is-active --quiet NetworkManager.service') exit 0 ;;
-'is-active '*) exit 3 ;;
-esac
-echo \"$*\" >> /tmp/systemctl
-[ \"$3\" != absent.service ]";
+/// Programs that stand for those of systemd and NetworkManager, which the guest does not have. systemctl writes down its
+/// arguments; one service does not exist.
+const PROGRAMS: [(&str, &str); 3] = [
+    (
+        "systemctl",
+        "echo \"$*\" >> /tmp/systemctl; [ \"$3\" != absent.service ]",
+    ),
+    ("NetworkManager", "while :; do sleep 1000; done"),
+    ("nmcli", "echo 'GENERAL.DEVICE: lo'"),
+];
 
 /// Commands that wait for clones, each in the background. `head` closes the last one's output after the first line.
 const WAITING: [&str; 4] = [
@@ -214,11 +216,12 @@ fn boot<'a>(workspace: &'a Workspace, programs: &[&Path]) -> Guest<'a> {
         .expect("a guest");
     ok(&mut guest, "mkdir -p /etc/squall/clones.d /etc/ssh");
     let folder = "/etc/squall/clones.d";
-    write_program(
-        &mut guest,
-        "/usr/bin/systemctl",
-        format!("#!/bin/sh\n{SYSTEMCTL}\n").as_bytes(),
-    );
+    ok(&mut guest, "mkdir -p /run/systemd/system");
+    for (name, script) in PROGRAMS {
+        let script = format!("#!/bin/sh\n{script}\n");
+        write_program(&mut guest, &format!("/usr/bin/{name}"), script.as_bytes());
+    }
+    guest.start("NetworkManager").expect("a job");
     let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../systemd/clones.d");
     for hook in fs::read_dir(hooks).expect("hooks") {
         let path = hook.expect("a hook").path();
@@ -319,12 +322,19 @@ fn each_clone_runs_its_programs() {
         assert!(log[1].starts_with(&line), "{log:?}");
         let failed = "squall: clones: /etc/squall/clones.d/10-fails: exit status: 3";
         assert_eq!(log[2], failed, "{log:?}");
+        assert!(log[3].starts_with("The machine ID is new. "), "{log:?}");
         assert!(
-            log[3].starts_with("ssh-keygen: generating new host keys: "),
+            log[4].starts_with("ssh-keygen: generating new host keys: "),
             "{log:?}"
         );
-        let failed = "squall: clones: /etc/squall/clones.d/50-reload: exit status: 1";
-        assert_eq!(log[4..], [failed], "{log:?}");
+        assert_eq!(
+            log[5..],
+            [
+                "squall: clones: /etc/squall/clones.d/35-gone: No such file or directory",
+                "NetworkManager runs, but has no IPv4 lease that clones could share",
+                "squall: clones: /etc/squall/clones.d/50-reload: exit status: 1",
+            ]
+        );
         assert_eq!(
             ok(&mut guest, "cat /tmp/json-code /tmp/exec-code"),
             "0\n1\n"
@@ -334,9 +344,8 @@ fn each_clone_runs_its_programs() {
                 &mut guest,
                 "cat /tmp/systemctl; ls /tmp/old 2> /dev/null || true"
             ),
-            "try-restart systemd-journald.service\n\
-             try-reload-or-restart ssh.service sshd.service\n\
-             try-restart NetworkManager.service\n\
+            "try-restart -- systemd-journald.service\n\
+             try-restart -- NetworkManager.service\n\
              try-reload-or-restart -- absent.service\ntry-reload-or-restart -- one.service\ntry-reload-or-restart -- two.service\n"
         );
         assert!(seen.insert(ok(&mut guest, PRINT_IDENTITY)), "{seen:?}");

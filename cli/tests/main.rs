@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
         clones::TESTS,
+        clones::leases::TESTS,
         wipe::loops::TESTS,
         wipe::then::TESTS,
         wipe::interrupted::TESTS,

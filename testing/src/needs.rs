@@ -91,6 +91,24 @@ pub const PYTHON: Need = program(|| command("python3"));
 /// valgrind(1).
 pub const VALGRIND: Need = program(|| command("valgrind"));
 
+/// A DHCP server, and clients.
+pub const DHCP: Need = program(|| {
+    ["dnsmasq", "dhclient", "dhcpcd"]
+        .into_iter()
+        .try_for_each(command)
+});
+
+/// systemd-networkd(8).
+pub const NETWORKD: Need = Need {
+    check: || {
+        let is_there = std::path::Path::new("/lib/systemd/systemd-networkd").exists();
+        is_there
+            .then_some(())
+            .ok_or_else(|| "systemd-networkd is not installed".into())
+    },
+    required_by: NOTHING,
+};
+
 /// Go.
 pub const GO: Need = Need {
     check: || command("go"),

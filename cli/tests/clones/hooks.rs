@@ -1,78 +1,99 @@
-//! The hooks that squall installs, each run in a folder that stands for the machine's /etc.
+//! The hooks that squall installs, each run where the test's folders are /etc, /run and /var/lib, and with no processes
+//! but those that the test starts.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use squall_testing::needs::MOUNTS;
+use squall_testing::programs::{SSH_KEYGEN, SSHD};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use tempfile::TempDir;
 
 use crate::common::text;
 
-/// A folder with an `etc` for hooks, and with programs that they find first.
-struct Machine(TempDir);
+/// Folders in place of the system's, and programs that hooks find first.
+pub struct Machine(TempDir);
+
+/// The system's folders that a machine has of its own.
+const FOLDERS: [&str; 3] = ["etc", "run", "var/lib"];
 
 impl Machine {
-    fn new() -> Machine {
+    /// A machine with systemd, whose systemctl writes its arguments to a file.
+    pub fn new() -> Machine {
         let machine = Machine(TempDir::new().expect("a folder"));
-        for folder in ["bin", "etc/ssh", "etc/squall"] {
+        for folder in ["bin", "etc/ssh", "etc/squall", "var/lib/dbus"] {
             fs::create_dir_all(machine.path(folder)).expect("a folder");
         }
+        fs::create_dir_all(machine.path("run/systemd/system")).expect("a folder");
+        for file in ["etc/passwd", "etc/group"] {
+            fs::copy(Path::new("/").join(file), machine.path(file)).expect(file);
+        }
         let record = format!("echo \"$*\" >> {}", machine.path("systemctl").display());
-        machine.write_program("systemctl", &record);
+        machine.write_program("bin/systemctl", &record);
         machine.write("systemctl", "");
         machine
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// A machine with another service manager.
+    pub fn without_systemd() -> Machine {
+        let machine = Machine::new();
+        fs::remove_dir_all(machine.path("run/systemd")).expect("a folder");
+        fs::create_dir(machine.path("etc/init.d")).expect("a folder");
+        machine
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn write(&self, name: &str, contents: &str) {
+    pub fn write(&self, name: &str, contents: &str) {
         fs::write(self.path(name), contents).expect("a file");
     }
 
-    fn read(&self, name: &str) -> String {
+    pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).expect(name)
     }
 
     /// Adds a program, or replaces it.
-    fn write_program(&self, name: &str, script: &str) {
-        let name = format!("bin/{name}");
-        self.write(&name, &format!("#!/bin/sh\n{script}\n"));
-        fs::set_permissions(self.path(&name), fs::Permissions::from_mode(0o755)).expect("a mode");
+    pub fn write_program(&self, name: &str, script: &str) {
+        self.write(name, &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).expect("a mode");
     }
 
-    /// The hook, with this machine's folder before the paths in /etc.
-    fn script(&self, hook: &str) -> String {
+    /// Runs a script on this machine, with hooks in `$hooks` and the machine's folder in `$machine`.
+    pub fn run_script(&self, script: &str, variables: &[(&str, &str)]) -> Output {
+        let folder = self.0.path().display();
+        let mounts = FOLDERS.map(|name| format!("mount --bind {folder}/{name} /{name}"));
+        let mounts = mounts.join("\n");
+        let script =
+            format!("set -e\n{mounts}\nmount -t sysfs -o ro sysfs /sys\nset +e\n{script}\nexit $?");
+        let path = std::env::var("PATH").expect("a path");
         let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../systemd/clones.d");
-        let script = fs::read_to_string(hooks.join(hook)).expect("a hook");
-        let is_code = |line: &&str| !line.starts_with('#');
-        let script: Vec<_> = script.lines().filter(is_code).collect();
-        let script = script.join("\n");
-        let ours = ["$new/etc/", "$new\"/etc/"];
-        let replaced = script.matches(" /etc/").count();
-        let kept: usize = ours.iter().map(|path| script.matches(path).count()).sum();
-        let all = script.matches("/etc/").count();
-        assert_eq!(replaced + kept, all, "{hook} would change the real /etc");
-        let etc = format!(" {}/", self.path("etc").display());
-        let dbus = self.path("dbus").display().to_string();
-        script
-            .replace(" /etc/", &etc)
-            .replace("/var/lib/dbus", &dbus)
+        Command::new("timeout")
+            .args([
+                "--signal=KILL",
+                "120",
+                "unshare",
+                "--mount",
+                "--net",
+                "--pid",
+                "--fork",
+                "--kill-child",
+            ])
+            .args(["--mount-proc", "sh", "-c", &script])
+            .env("PATH", format!("{folder}/bin:{path}:/usr/sbin:/sbin"))
+            .env("hooks", hooks)
+            .env("machine", self.0.path())
+            .envs(variables.iter().copied())
+            .output()
+            .expect("unshare runs")
     }
 
     fn run(&self, hook: &str, variables: &[(&str, &str)]) -> Output {
-        let path = std::env::var("PATH").expect("a path");
-        let path = format!("{}:{path}", self.path("bin").display());
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &self.script(hook)])
-            .env("PATH", path)
-            .envs(variables.iter().copied());
-        shell.output().expect("a shell")
+        self.run_script(&format!("sh $hooks/{hook}"), variables)
     }
 
     #[track_caller]
@@ -80,6 +101,15 @@ impl Machine {
         let output = self.run(hook, &[]);
         assert_eq!(text(&output.stderr), "");
         assert!(output.status.success(), "{hook}: {}", output.status);
+    }
+
+    /// Runs a hook that must fail, after a script, and say no more than these lines.
+    #[track_caller]
+    fn fails(&self, before: &str, hook: &str, lines: &[&str]) {
+        let output = self.run_script(&format!("{before}\nsh $hooks/{hook}"), &[]);
+        let said = text(&output.stderr);
+        assert_eq!(said.lines().collect::<Vec<_>>(), lines, "{hook}");
+        assert_eq!(output.status.code(), Some(1), "{hook}");
     }
 }
 
@@ -104,7 +134,7 @@ fn a_service_that_fails_keeps_no_other_from_being_reloaded() {
     let machine = Machine::new();
     let record = machine.path("systemctl");
     machine.write_program(
-        "systemctl",
+        "bin/systemctl",
         &format!(
             "cat; echo \"$3\" >> {}; [ \"$3\" != bad.service ]",
             record.display()
@@ -117,13 +147,13 @@ fn a_service_that_fails_keeps_no_other_from_being_reloaded() {
 }
 
 /// Stands for ssh-keygen: makes keys of two types, as `ssh-keygen -A -f FOLDER` does.
-const SSH_KEYGEN: &str = "[ \"$1 $2\" = '-A -f' ] || exit; cd \"$3/etc/ssh\" || exit; \
+const KEY_MAKER: &str = "[ \"$1 $2\" = '-A -f' ] || exit; cd \"$3/etc/ssh\" || exit; \
     for type in rsa ed25519; do echo new > ssh_host_${type}_key; echo new > ssh_host_${type}_key.pub; done";
 
 /// A machine with old host keys, of which `ssh-keygen -A` does not make one.
 fn machine_with_host_keys() -> Machine {
     let machine = Machine::new();
-    machine.write_program("ssh-keygen", SSH_KEYGEN);
+    machine.write_program("bin/ssh-keygen", KEY_MAKER);
     for kind in ["dsa", "ed25519"] {
         for suffix in ["", ".pub"] {
             machine.write(&format!("etc/ssh/ssh_host_{kind}_key{suffix}"), "old\n");
@@ -163,10 +193,6 @@ fn host_keys_are_replaced() {
     let machine = machine_with_host_keys();
     machine.succeeds("30-ssh-host-keys");
     assert_eq!(host_keys(&machine), keys(["ed25519", "rsa"], "new"));
-    assert_eq!(
-        machine.read("systemctl"),
-        "try-reload-or-restart ssh.service sshd.service\n"
-    );
 }
 
 fn the_machine_always_has_host_keys() {
@@ -177,7 +203,7 @@ fn the_machine_always_has_host_keys() {
     ];
     for (program, script) in steps {
         let machine = machine_with_host_keys();
-        machine.write_program(program, script);
+        machine.write_program(&format!("bin/{program}"), script);
         let output = machine.run("30-ssh-host-keys", &[]);
         assert!(!output.status.success(), "{program}: {script}");
         let expected = keys(["dsa", "ed25519"], "old");
@@ -185,7 +211,7 @@ fn the_machine_always_has_host_keys() {
     }
     // Stopped once the new keys are in place, before those of other types are removed.
     let machine = machine_with_host_keys();
-    machine.write_program("rm", "kill -KILL $PPID");
+    machine.write_program("bin/rm", "kill -KILL $PPID");
     assert!(!machine.run("30-ssh-host-keys", &[]).status.success());
     for key in keys(["ed25519", "rsa"], "new") {
         assert!(host_keys(&machine).contains(&key), "{key:?}");
@@ -194,20 +220,22 @@ fn the_machine_always_has_host_keys() {
 
 fn the_machine_id_is_replaced() {
     let machine = Machine::new();
-    machine.write_program("umount", "exit 1");
+    machine.write_program("bin/umount", "exit 1");
     machine.write("etc/machine-id", "old\n");
+    machine.write("var/lib/dbus/machine-id", "old\n");
     machine.succeeds("20-machine-id");
     let id = machine.read("etc/machine-id");
     let is_id = id.len() == 33 && id.trim_end().bytes().all(|digit| digit.is_ascii_hexdigit());
     assert!(is_id, "{id}");
-    let restarted = "try-restart systemd-journald.service\n";
+    assert_eq!(machine.read("var/lib/dbus/machine-id"), id);
+    let restarted = "try-restart -- systemd-journald.service\n";
     assert_eq!(machine.read("systemctl"), restarted);
 }
 
 fn a_machine_that_may_not_be_a_clone_keeps_its_identity() {
     let machine = machine_with_host_keys();
     machine.write("etc/machine-id", "old\n");
-    for hook in ["20-machine-id", "30-ssh-host-keys"] {
+    for hook in ["20-machine-id", "30-ssh-host-keys", "40-dhcp"] {
         let output = machine.run(hook, &[("SQUALL_CLONE_CERTAIN", "0")]);
         assert!(output.status.success(), "{hook}: {}", output.status);
         let lines = text(&output.stdout);
@@ -226,11 +254,216 @@ fn a_machine_that_may_not_be_a_clone_keeps_its_identity() {
     assert_eq!(host_keys(&machine), keys(["ed25519", "rsa"], "new"));
 }
 
+/// Makes host keys, one of another name, and certificates of the CA `ca` for one of each. All with real programs.
+const CERTIFY: &str = "\
+ssh-keygen -q -A && ssh-keygen -q -t ed25519 -N '' -f $machine/ca && \
+cp /etc/ssh/ssh_host_ed25519_key /etc/ssh/of_the_site && \
+cp /etc/ssh/ssh_host_ecdsa_key.pub /etc/ssh/certified.pub && \
+ssh-keygen -q -s $machine/ca -h -I host /etc/ssh/ssh_host_ed25519_key.pub /etc/ssh/certified.pub 2> /dev/null";
+
+fn certificates_of_old_keys_are_renamed() {
+    let machine = Machine::new();
+    let config =
+        "hostcertificate=\"/etc/ssh/certified-cert.pub\"\n# HostKey /etc/ssh/of_the_site\n";
+    machine.write("etc/ssh/sshd_config", config);
+    let output = machine.run_script(&format!("{CERTIFY} && sh $hooks/30-ssh-host-keys"), &[]);
+    assert_eq!(text(&output.stderr), "");
+    assert!(output.status.success());
+    let said = text(&output.stdout);
+    for name in ["certified", "ssh_host_ed25519_key"] {
+        assert!(!machine.path(&format!("etc/ssh/{name}-cert.pub")).exists());
+        assert!(
+            machine
+                .path(&format!("etc/ssh/{name}-cert.pub.old"))
+                .exists()
+        );
+        let line = format!("is now /etc/ssh/{name}-cert.pub.old: have the CA sign the new key\n");
+        assert!(said.contains(&line), "{said}");
+    }
+}
+
+fn host_keys_of_other_names_are_reported() {
+    let machine = Machine::new();
+    machine.write("etc/ssh/sshd_config", "HostKey /etc/ssh/of_the_site\n");
+    fs::create_dir(machine.path("etc/dropbear")).expect("a folder");
+    machine.write("etc/dropbear/dropbear_rsa_host_key", "old");
+    let output = machine.run_script(&format!("{CERTIFY} && sh $hooks/30-ssh-host-keys"), &[]);
+    let kept = [
+        "/etc/ssh/of_the_site",
+        "/etc/dropbear/dropbear_rsa_host_key",
+    ]
+    .map(|key| format!("The SSH host key {key} is the old one, which clones share: replace it\n"));
+    assert_eq!(text(&output.stderr), kept.concat());
+    assert_eq!(output.status.code(), Some(1));
+    // A certificate of a key that is kept is kept, too.
+    assert!(
+        machine
+            .path("etc/ssh/ssh_host_ed25519_key-cert.pub")
+            .exists()
+    );
+}
+
+/// Waits until a server has this machine's ed25519 key, for as long as it takes.
+const SERVES_KEY: &str = "serves() { until ssh-keyscan -t ed25519 127.0.0.1 2> /dev/null \
+    | grep -q -F \"$(cut -d ' ' -f 2 /etc/ssh/ssh_host_ed25519_key.pub)\"; do sleep 0.1; done; }";
+
+/// With `-r`, OpenSSH before 9.8 keeps keys in memory as later versions always do.
+fn a_running_server_uses_the_new_keys() {
+    let machine = Machine::without_systemd();
+    machine.write(
+        "etc/ssh/sshd_config",
+        "ListenAddress 127.0.0.1\nPidFile none\n",
+    );
+    let script = format!(
+        "{SERVES_KEY}\nip link set lo up; mkdir -p /run/sshd; ssh-keygen -q -A; $(command -v sshd) -r; serves\n\
+         cp /etc/ssh/ssh_host_ed25519_key.pub $machine/old\n\
+         sh $hooks/30-ssh-host-keys || exit; serves; ! cmp -s /etc/ssh/ssh_host_ed25519_key.pub $machine/old"
+    );
+    let output = machine.run_script(&script, &[]);
+    assert_eq!(text(&output.stderr), "");
+    assert!(output.status.success());
+}
+
+fn what_hooks_cannot_do_is_one_line() {
+    let machine = Machine::without_systemd();
+    machine.write("etc/machine-id", "old\n");
+    let read_only = "mount -o remount,bind,ro /etc";
+    let line = "The machine ID is the old one: /etc cannot be written";
+    machine.fails(read_only, "20-machine-id", &[line]);
+    let line = "The SSH host keys are the old ones: /etc/ssh cannot be written";
+    machine.fails(read_only, "30-ssh-host-keys", &[line]);
+    let line = "No SSH host keys are made: there is no /etc/ssh, and this hook knows those of OpenSSH alone";
+    machine.fails("rmdir /etc/ssh", "30-ssh-host-keys", &[line]);
+    machine.write(SERVICES, "one.service\n");
+    let line = "one.service: cannot reload it, because neither systemd runs nor is there /etc/init.d/one: restart it";
+    machine.fails("", "50-reload", &[line]);
+    let line = "/etc/squall/reload-after-clone is no file, or cannot be read";
+    let folder = "rm /etc/squall/reload-after-clone; mkdir /etc/squall/reload-after-clone";
+    machine.fails(folder, "50-reload", &[line]);
+    // Where there is no systemd, there is no journal either.
+    machine.succeeds("20-machine-id");
+}
+
+fn scripts_of_services_are_run_where_there_is_no_systemd() {
+    let machine = Machine::without_systemd();
+    machine.write(SERVICES, "reloads.service\nrestarts\nends.service\n");
+    for (name, status, reload) in [("reloads", 0, 0), ("restarts", 0, 3), ("ends", 3, 0)] {
+        machine.write_program(
+            &format!("etc/init.d/{name}"),
+            &format!(
+                "case $1 in status) exit {status} ;; esac\n\
+                 echo {name} $1 >> $machine/ran\n[ $1 != reload ] || exit {reload}"
+            ),
+        );
+    }
+    machine.succeeds("50-reload");
+    let ran = "reloads reload\nrestarts reload\nrestarts restart\n";
+    assert_eq!(machine.read("ran"), ran);
+}
+
+/// Starts a program that does nothing, and waits until it has its name.
+fn running(name: &str) -> String {
+    format!("{name} & until grep -q -x {name} /proc/$!/comm; do sleep 0.1; done")
+}
+
+/// A machine with this program, which does nothing.
+fn machine_with(name: &str) -> Machine {
+    let machine = Machine::new();
+    machine.write_program(&format!("bin/{name}"), "sleep 1000; exit");
+    machine
+}
+
+fn a_dhcp_client_that_the_hook_does_not_know_is_reported() {
+    let none = "No DHCP client runs that this hook knows (known: systemd-networkd NetworkManager dhcpcd dhclient \
+                udhcpc connmand wickedd-dhcp4 wickedd-dhcp6 dhcp6c)";
+    let no_address =
+        "No network interface has an IPv4 address with a lifetime, as those from DHCP have";
+    let machine = machine_with("connmand");
+    machine.fails("", "40-dhcp", &[none, no_address]);
+    let leased = "ip link add eth7 type veth peer name eth8 && ip address add 10.77.0.2/24 dev eth7 valid_lft 3600 preferred_lft 3600";
+    machine.fails(leased, "40-dhcp", &[none]);
+    let kept = "connmand keeps its leases: this hook cannot change how it identifies this machine";
+    machine.fails(&running("connmand"), "40-dhcp", &[kept]);
+}
+
+fn dhclient_without_an_identifier_is_reported() {
+    let machine = machine_with("dhclient");
+    let kept = "dhclient (process PID) keeps its lease, because";
+    for (arguments, why) in [
+        (
+            "eth7",
+            "it identifies this machine by its MAC address or a fixed value: give clones different MAC addresses, or \
+             start it with -i",
+        ),
+        (
+            "-i -d eth7",
+            "it runs in the foreground: restart what has started it",
+        ),
+    ] {
+        let start = running("dhclient").replacen(" &", &format!(" {arguments} &"), 1);
+        let script = format!(
+            "{start}\nsh $hooks/40-dhcp 2> $machine/said; code=$?; kill -0 $!; sed -i s/$!/PID/ $machine/said; exit $code"
+        );
+        let output = machine.run_script(&script, &[]);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(text(&output.stderr), "", "it still runs");
+        assert_eq!(machine.read("said"), format!("{kept} {why}\n"));
+    }
+}
+
+/// Stands for nmcli: an interface with a lease by its MAC address, and one by another identifier.
+const NMCLI: &str = "[ \"$*\" = '-f GENERAL.DEVICE,DHCP4 device show' ] && cat << EOF
+GENERAL.DEVICE:                         eth7
+DHCP4.OPTION[1]:                        dhcp_client_identifier = 01:52:54:00:12:34:56
+DHCP4.OPTION[2]:                        ip_address = 10.77.0.2
+
+GENERAL.DEVICE:                         eth8
+DHCP4.OPTION[1]:                        dhcp_client_identifier = ff:12:34:56:78:00:04
+DHCP4.OPTION[2]:                        ip_address = 10.77.1.2
+EOF";
+
+fn networkmanager_forgets_its_leases() {
+    let machine = machine_with("NetworkManager");
+    machine.write_program("bin/nmcli", NMCLI);
+    fs::create_dir(machine.path("var/lib/NetworkManager")).expect("a folder");
+    machine.write(
+        "var/lib/NetworkManager/internal-eth8.lease",
+        "ADDRESS=10.77.1.2\n",
+    );
+    machine.write("var/lib/NetworkManager/secret_key", "kept\n");
+    let start = format!(
+        "ip link add eth7 type veth peer name eth8; for n in 7 8; do ip address add 10.77.$((n - 7)).2/24 dev eth$n valid_lft 9 \
+         preferred_lft 9; done; {}",
+        running("NetworkManager")
+    );
+    let line = "eth7 keeps its lease, because NetworkManager identifies it by its MAC address: give clones different \
+                ones, or set ipv4.dhcp-client-id to duid";
+    machine.fails(&start, "40-dhcp", &[line]);
+    assert!(
+        !machine
+            .path("var/lib/NetworkManager/internal-eth8.lease")
+            .exists()
+    );
+    assert_eq!(machine.read("var/lib/NetworkManager/secret_key"), "kept\n");
+    assert_eq!(
+        machine.read("systemctl"),
+        "try-restart -- NetworkManager.service\n"
+    );
+}
+
 pub const TESTS: &[Test] = tests![
-    the_machine_id_is_replaced,
-    a_machine_that_may_not_be_a_clone_keeps_its_identity,
-    host_keys_are_replaced,
-    the_machine_always_has_host_keys,
-    every_service_is_reloaded,
-    a_service_that_fails_keeps_no_other_from_being_reloaded,
+    the_machine_id_is_replaced: [MOUNTS],
+    a_machine_that_may_not_be_a_clone_keeps_its_identity: [MOUNTS],
+    host_keys_are_replaced: [MOUNTS],
+    the_machine_always_has_host_keys: [MOUNTS],
+    certificates_of_old_keys_are_renamed: [MOUNTS, SSH_KEYGEN],
+    host_keys_of_other_names_are_reported: [MOUNTS, SSH_KEYGEN],
+    a_running_server_uses_the_new_keys: [MOUNTS, SSHD, SSH_KEYGEN],
+    every_service_is_reloaded: [MOUNTS],
+    a_service_that_fails_keeps_no_other_from_being_reloaded: [MOUNTS],
+    scripts_of_services_are_run_where_there_is_no_systemd: [MOUNTS],
+    what_hooks_cannot_do_is_one_line: [MOUNTS],
+    a_dhcp_client_that_the_hook_does_not_know_is_reported: [MOUNTS],
+    dhclient_without_an_identifier_is_reported: [MOUNTS],
+    networkmanager_forgets_its_leases: [MOUNTS],
 ];
