@@ -213,7 +213,7 @@ class Device:
         try:
             status = self._launcher.launch(function, grid, threads, shared, stream, job, key)
         except RuntimeError as error:
-            raise CudaError(f"{error}: a replayed graph would repeat the numbers") from None
+            raise CudaError(str(error)) from None
         if status:
             self._driver.fail("cuLaunchKernel", status)
 

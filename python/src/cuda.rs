@@ -92,6 +92,7 @@ pub struct Launcher {
 enum Failure {
     Driver(c_int),
     Captured,
+    NoFreeSlot,
     NoRandomness(squall::Error),
 }
 
@@ -130,7 +131,7 @@ impl Launcher {
     /// ChaCha20, or empty for a new random key.
     ///
     /// Return 0 or the number of the driver's error. Raise OSError without randomness, and RuntimeError if the stream
-    /// is being captured.
+    /// is being captured, or captured graphs have all slots.
     #[expect(clippy::too_many_arguments, reason = "_cuda_driver.py names them")]
     fn launch(
         &self,
@@ -190,7 +191,12 @@ impl Launcher {
         match launched {
             Ok(()) => Ok(0),
             Err(Failure::Driver(status)) => Ok(status),
-            Err(Failure::Captured) => Err(PyRuntimeError::new_err("the stream is being captured")),
+            Err(Failure::Captured) => Err(PyRuntimeError::new_err(
+                "the stream is being captured: a replayed graph would repeat the numbers",
+            )),
+            Err(Failure::NoFreeSlot) => Err(PyRuntimeError::new_err(
+                "graphs that were captured have all slots for keys, and each needs one until it runs",
+            )),
             Err(Failure::NoRandomness(error)) => Err(no_randomness(error)),
         }
     }
@@ -224,6 +230,32 @@ impl Launcher {
         }
     }
 
+    fn slot(&self, number: usize) -> *mut Slot {
+        (self.slots as *mut Slot).wrapping_add(number)
+    }
+
+    /// Whether a kernel has still to read this slot's key.
+    fn is_full(&self, number: usize) -> bool {
+        // SAFETY: The slot is there, by `new`, and aligned; only the GPU writes to this word without the lock, and
+        // atomically.
+        let full = unsafe { &(*self.slot(number)).full };
+        full.load(Ordering::Acquire) != 0
+    }
+
+    /// The number of a slot without a key: this one, if it is empty once the GPU has done its work. A kernel that was
+    /// captured after `refuse_capture` has not run, and keeps its slot.
+    fn empty_slot(&self, next: usize) -> Result<usize, Failure> {
+        if !self.is_full(next) {
+            return Ok(next);
+        }
+        // SAFETY: As in `new`.
+        checked(unsafe { (self.driver.synchronize)() })?;
+        let mut numbers = (next..self.count).chain(0..next);
+        numbers
+            .find(|&number| !self.is_full(number))
+            .ok_or(Failure::NoFreeSlot)
+    }
+
     fn with_key(
         &self,
         key: &[u8],
@@ -231,15 +263,10 @@ impl Launcher {
         launch: impl FnOnce(&mut [u64]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = *next;
-        let slot = (self.slots as *mut Slot).wrapping_add(number);
-        // SAFETY: The slot is there, by `new`, and aligned; only the GPU writes to this word without the lock, and
-        // atomically.
+        let number = self.empty_slot(*next)?;
+        let slot = self.slot(number);
+        // SAFETY: As in `is_full`.
         let full = unsafe { &(*slot).full };
-        if full.load(Ordering::Acquire) != 0 {
-            // SAFETY: As in `new`.
-            checked(unsafe { (self.driver.synchronize)() })?;
-        }
         *next = (number + 1) % self.count;
         // SAFETY: No kernel that was launched reads or writes the key any more, and others wait for the lock.
         let place = unsafe { &mut (*slot).key };

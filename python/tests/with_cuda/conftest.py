@@ -68,7 +68,7 @@ def use(build, monkeypatch):
 def gpu(use):
     library = use()
     yield library
-    for name in ["capturing", "failing", "pending", "next_grid"]:
+    for name in ["capturing", "failing", "pending", "captures_late", "next_grid"]:
         ctypes.c_int.in_dll(library, name).value = 0
     ctypes.c_int.in_dll(library, "gpus").value = 1
     ctypes.c_int.in_dll(library, "version").value = 12090

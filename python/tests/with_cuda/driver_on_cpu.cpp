@@ -133,11 +133,13 @@ static Kernel kernels[] = {
 extern "C" {
 // For the tests: whether a stream is being captured, launches fail or do not run yet; how many GPUs there are, for
 // which CUDA; how often all, and a stream, was waited for; the last grid and stream, and a grid of the test's choice.
-int capturing = 0, failing = 0, pending = 0, gpus = 1, version = 12090, synchronized = 0, waited = 0;
+int capturing = 0, failing = 0, pending = 0, captures_late = 0, gpus = 1, version = 12090, synchronized = 0, waited = 0;
 unsigned last_grid = 0, next_grid = 0;
 void *last_stream = nullptr;
 static pid_t initialized = 0;
 static AesJob last_job;
+// Of kernels that run when the program waits for them.
+static std::vector<Slot *> queued;
 static thread_local void *current = nullptr;
 float normal32_of_word(unsigned word) { return normal32(word); }
 double normal64_of_word(unsigned long long word) { return normal64(word); }
@@ -154,7 +156,10 @@ int cuDevicePrimaryCtxRetain(void **context, int) { return *context = &scheduler
 int cuCtxGetCurrent(void **context) { return *context = current, 0; }
 int cuCtxPushCurrent_v2(void *context) { return current = context, 0; }
 int cuCtxPopCurrent_v2(void **) { return current = nullptr, 0; }
-int cuCtxSynchronize() { return synchronized++, 0; }
+int cuCtxSynchronize() {
+    for (Slot *slot : queued) std::memset(slot, 0, sizeof *slot);
+    return queued.clear(), synchronized++, 0;
+}
 int cuDeviceGetAttribute(int *value, int attribute, int) {
     return *value = attribute == 16 ? 2 : attribute == 75 ? 9 : 0, 0;
 }
@@ -186,7 +191,10 @@ int cuLaunchKernel(void *function, unsigned grid, unsigned, unsigned, unsigned b
     if (failing || shared != (is_aes ? AES_SHARED : 0)) return 1;
     if (current != &scheduler) return 201;  // CUDA_ERROR_INVALID_CONTEXT
     last_stream = stream, last_grid = grid;
-    if (pending) return 0;
+    if (pending || captures_late) {
+        if (pending) queued.push_back((Slot *)((const Job *)parameters[0])->slot);
+        return 0;
+    }
     entry = ((Kernel *)function)->run, argument = &last_job;
     std::memcpy(&last_job, parameters[0], is_aes ? sizeof(AesJob) : sizeof(Job));
     gridDim.x = next_grid ? next_grid : grid, blockDim.x = block;

@@ -82,6 +82,26 @@ def test_a_key_that_was_not_read_yet_is_waited_for(gpu):
     assert waited.value == before + 1
 
 
+def test_a_captured_kernel_keeps_its_slot(gpu):
+    """One whose stream is captured after squall has looked: it runs when its graph does, and needs its own key then."""
+    late, out = ctypes.c_int.in_dll(gpu, "captures_late"), OnCpu("|u1", 10)
+    late.value = 1
+    cuda.fill(out)
+    first = slots()
+    assert first.strip(b"\0")
+    late.value = 0
+    for _ in range(2 * _cuda_driver.SLOTS):
+        cuda.fill(out)
+        assert slots() == first
+    late.value = 1
+    for _ in range(_cuda_driver.SLOTS - 1):
+        cuda.fill(out)
+    last = slots()
+    with pytest.raises(cuda.CudaError, match="captured have all slots"):
+        cuda.fill(out)
+    assert slots() == last
+
+
 def test_control_keys_that_are_not_erased_are_found(use):
     use(("slot->key[i] = 0;", ";"))
     cuda.fill(OnCpu("|u1", 10))
