@@ -3,8 +3,8 @@
 import os as _os
 import select as _select
 import sys as _sys
-import threading as _threading
 import time as _time
+from _thread import allocate_lock as _allocate_lock
 
 from . import _squall
 
@@ -23,7 +23,8 @@ class CloneWatch(_squall.CloneWatch):
 
     Notes
     -----
-    A watch reports clones from when it was made. Do not use it in a forked child process: make another one there. An
+    A watch reports clones from when it was made. Tasks may iterate over one watch: each gets all that come from then
+    on. Do not use it in a forked child process: make another one there. An
     exception in a signal handler ends a `wait`.
 
     Examples
@@ -49,19 +50,22 @@ class CloneWatch(_squall.CloneWatch):
         """Yield the new generation after each clone."""
         from asyncio import Event, get_running_loop
 
-        loop, is_readable = get_running_loop(), Event()
-        loop.add_reader(self, is_readable.set)
+        # Of this iteration alone: a change is taken once, and an event loop has one reader for a descriptor.
+        watch, loop, is_readable = CloneWatch(), get_running_loop(), Event()
+        if self.take_change():
+            yield _squall.clone_generation()
+        loop.add_reader(watch, is_readable.set)
         try:
             while True:
                 await is_readable.wait()
                 is_readable.clear()
-                if self.take_change():
+                if watch.take_change():
                     yield _squall.clone_generation()
         finally:
-            loop.remove_reader(self)
+            loop.remove_reader(watch)
 
 
-_lock = _threading.Lock()
+_lock = _allocate_lock()
 _functions = {}
 _thread = None
 
@@ -78,6 +82,8 @@ def on_clone(function):
     ------
     OSError
         This process cannot notice clones: ``clone_signal()`` is None.
+    TypeError
+        `function` cannot be called.
 
     Notes
     -----
@@ -87,6 +93,8 @@ def on_clone(function):
     their own; if it cannot begin, `sys.unraisablehook` gets the error, and the next `on_clone` tries again. `off_clone`
     ends a registration.
     """
+    if not callable(function):
+        raise TypeError(f"on_clone takes a function, not {function!r}")
     global _thread
     with _lock:
         if _thread is None or not _thread.is_alive():
@@ -102,12 +110,16 @@ def off_clone(function):
 
 
 def _start_thread():
-    thread = _threading.Thread(target=_call_functions, args=[CloneWatch()], name="squall-clones", daemon=True)
+    from threading import Thread
+
+    thread = Thread(target=_call_functions, args=[CloneWatch()], name="squall-clones", daemon=True)
     thread.start()
     return thread
 
 
 def _call_functions(watch):
+    from threading import current_thread
+
     global _thread
     try:
         while watch.wait():
@@ -118,20 +130,22 @@ def _call_functions(watch):
                     _report(error)
     finally:
         with _lock:
-            if _thread is _threading.current_thread():
+            if _thread is current_thread():
                 _thread = None
 
 
 def _report(error):
     """Report an exception as Python reports one that ends a thread, which this one does not."""
+    import threading
+
     if isinstance(error, SystemExit):
         # The hook would say nothing.
         cause = error
         error = RuntimeError("sys.exit() in a function of on_clone ends nothing: raise a signal to end the program")
         error.__cause__ = cause
-    arguments = [type(error), error, error.__traceback__, _threading.current_thread()]
+    arguments = [type(error), error, error.__traceback__, threading.current_thread()]
     try:
-        _threading.excepthook(_threading.ExceptHookArgs(arguments))
+        threading.excepthook(threading.ExceptHookArgs(arguments))
     except BaseException:
         try:
             _sys.excepthook(*_sys.exc_info())
@@ -142,7 +156,7 @@ def _report(error):
 def _after_fork():
     """Start the thread in a child process, which has only the thread that forked."""
     global _lock, _thread
-    _lock = _threading.Lock()
+    _lock = _allocate_lock()
     parents, _thread = _thread, None
     if parents is not None:
         _thread = _start_thread()

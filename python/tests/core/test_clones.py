@@ -10,7 +10,7 @@ import squall
 from helpers import run_python
 
 # `in_child` runs the rest in a child process, `reseed` makes the kernel reseed and writes to its log, `clone` also has
-# squall lose its descriptor of that log: in a child with a watch, the last that it opened. The alarm ends a test that
+# squall lose its descriptor of that log: in a child with a watch, the last that it opened, which `log` returns. The alarm ends a test that
 # hangs.
 FUNCTIONS = """
 import fcntl, os, signal, threading, squall
@@ -29,9 +29,12 @@ def reseed():
     with open("/dev/kmsg", "w") as kernel:
         kernel.write("squall is tested")
 
-def clone():
+def log():
     names = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
-    os.close(max(int(os.path.basename(name)) for name in names if os.path.realpath(name) == "/dev/kmsg"))
+    return max(int(os.path.basename(name)) for name in names if os.path.realpath(name) == "/dev/kmsg")
+
+def clone(descriptor=None):
+    os.close(descriptor or log())
     reseed()
 """
 
@@ -80,7 +83,7 @@ import asyncio
 
 async def main():
     watch, before = squall.CloneWatch(), squall.clone_generation()
-    asyncio.get_running_loop().call_soon(clone)
+    asyncio.get_running_loop().call_soon(clone, log())
     async for generation in watch:
         assert generation == squall.clone_generation() != before
         return
@@ -132,6 +135,59 @@ def clone():
 
 _clones.CloneWatch = Watch
 """
+
+
+def test_tasks_over_one_watch_are_told_alike():
+    """Also after one of them was cancelled."""
+    code = """
+import asyncio
+
+made, clone = [], threading.Event()
+
+class Readable(Watch):
+    def __init__(self):
+        self.pipe, self.seen = os.pipe(), False
+        made.append(self)
+
+    def fileno(self):
+        return self.pipe[0]
+
+    def take_change(self):
+        changed, self.seen = clone.is_set() and not self.seen, clone.is_set()
+        return changed
+
+async def told(watch):
+    async for _ in squall.CloneWatch.__aiter__(watch):
+        return True
+
+async def main():
+    watch = Readable()
+    tasks = [asyncio.create_task(told(watch)) for _ in range(3)]
+    while len(made) < 4:
+        await asyncio.sleep(0)
+    tasks[0].cancel()
+    await asyncio.wait(tasks[:1])
+    clone.set()
+    for each in made:
+        os.write(each.pipe[1], b"x")
+    assert await asyncio.gather(*tasks[1:]) == [True, True]
+
+_clones.CloneWatch = Readable
+asyncio.run(main())
+"""
+    assert run_python(STAND_IN + code) == ""
+
+
+@pytest.mark.parametrize("function", [5, None, "name"])
+def test_what_cannot_be_called_is_refused(function):
+    code = f"""
+try:
+    squall.on_clone({function!r})
+except TypeError as error:
+    print(error)
+assert _clones._thread is None and not _clones._functions
+"""
+    assert run_python(STAND_IN + code) == f"on_clone takes a function, not {function!r}\n"
 
 
 def test_functions_are_called_after_any_exception():
