@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests squall for Python: builds the wheel and runs python/tests with the newest NumPy, then those of NumPy with
-# the oldest one that squall supports and with the first of its second series. Test environments are in target/python.
+# the oldest one that squall supports and with the first of its second series, and those of its default generators with
+# the oldest one whose generators squall replaces. Test environments are in target/python.
 # The programs that build the wheel are in target/wheel-tools and need a python3 of 3.11 or later, also if PYTHON names
 # another. What cannot run here is ignored with the reason.
 #
@@ -83,4 +84,12 @@ for version in 1.26 2.0; do
         missing "NumPy $version" "it could not be installed" || status=1
     fi
 done
+if ! is_before 12; then
+    ignored "NumPy 1.24" "it has no wheel for Python 3.12 or later"
+elif has numpy-1.24 "numpy==1.24.*" pytest cffi; then
+    # It has neither `spawn` nor `seed_seq`.
+    test_with numpy-1.24 tests/with_numpy/test_numpy_defaults.py -k "not spawned and not numpys_classes" || status=1
+else
+    missing "NumPy 1.24" "it could not be installed" || status=1
+fi
 exit "$status"

@@ -31,9 +31,6 @@ Lengths are in bytes unless it says otherwise.
 """
 
 from binascii import b2a_base64 as _b2a_base64
-from importlib import import_module as _import_module
-from types import ModuleType as _ModuleType
-from uuid import SafeUUID as _SafeUUID, UUID as _UUID
 
 try:
     from . import _squall
@@ -76,7 +73,7 @@ __all__ = [
 ]
 
 
-class _LazyModule(_ModuleType):
+class _LazyModule(type(_squall)):
     """A submodule that is imported at its first use; the import then puts the module itself in this one's place.
 
     A function ``__getattr__`` of the package (PEP 562) would do, but makes each ``squall.NAME`` slower, because CPython
@@ -87,7 +84,9 @@ class _LazyModule(_ModuleType):
     __doc__ = property(lambda self: self.__getattr__("__doc__"))
 
     def __getattr__(self, name):
-        return getattr(_import_module(self.__name__), name)
+        from importlib import import_module
+
+        return getattr(import_module(self.__name__), name)
 
     def __dir__(self):
         return self.__getattr__("__dir__")()
@@ -152,9 +151,16 @@ def token_urlsafe(nbytes=None):
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _new_object = object.__new__
-_set_int = _UUID.int.__set__
-_set_is_safe = _UUID.is_safe.__set__
-_UNKNOWN = _SafeUUID.unknown
+_UUID = None
+
+
+def _import_uuid():
+    """Import `uuid` for `uuid4`, at its first call, because the import takes as long as that of squall."""
+    global _UUID, _UNKNOWN, _set_int, _set_is_safe
+    from uuid import UUID, SafeUUID
+
+    _set_int, _set_is_safe, _UNKNOWN = UUID.int.__set__, UUID.is_safe.__set__, SafeUUID.unknown
+    _UUID = UUID
 
 
 def uuid4():
@@ -162,6 +168,8 @@ def uuid4():
 
     Errors, forks and clones: same as `token_bytes`.
     """
+    if _UUID is None:
+        _import_uuid()
     uuid = _new_object(_UUID)
     _set_int(uuid, int.from_bytes(_squall.uuid4_bytes()))
     _set_is_safe(uuid, _UNKNOWN)

@@ -12,6 +12,7 @@ import argparse
 import errno
 import os
 import platform
+import posix
 import random
 import secrets
 import signal
@@ -110,9 +111,7 @@ def bench(arguments: list[str]) -> None:
         help="also N uniform numbers in Dask on two processes (1e8)",
     )
     count = parser.parse_args(arguments).dask
-    # `enable` may have installed squall in this process.
-    for installation in list(_random._installations):
-        installation.uninstall()
+    _put_back_the_kernels()
     print(_machine())
     print("In brackets: how many times as fast as the first column. The shortest of some turns.")
     _print_head("the standard library", ["the kernel", "squall"])
@@ -138,6 +137,13 @@ def bench(arguments: list[str]) -> None:
         _print_calls([np.random.Generator(np.random.PCG64()), np.random.default_rng()], METHODS_OF_NUMPY)
     if count is not None:
         _bench_dask(int(count))
+
+
+def _put_back_the_kernels() -> None:
+    """End what `enable` or something else has replaced in this process."""
+    for installation in list(_random._installations):
+        installation.uninstall()
+    os.urandom = random._urandom = posix.urandom  # type: ignore[attr-defined]
 
 
 def _bench_dask(count: int) -> None:

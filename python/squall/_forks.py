@@ -1,8 +1,6 @@
 """Locks in forked child processes, which have only the thread that forked."""
 
-import threading
-
-_RLock = type(threading.RLock())
+from _thread import RLock as _RLock
 
 
 def free_abandoned(lock):

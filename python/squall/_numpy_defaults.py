@@ -12,6 +12,10 @@ from . import _squall
 
 # Not `numpy.random`: when its import ends, the package `numpy` does not have this attribute yet.
 numpy_random = sys.modules["numpy.random"]
+if not hasattr(numpy_random, "set_bit_generator"):
+    from numpy.version import version
+
+    raise ImportError(f"NumPy {version} is too old: squall needs 1.24 or later")
 
 # `_legacy_seeding` ignores this seed. So `RandomState.seed(_FORGET)` only clears the normally distributed number that a
 # `RandomState` keeps.
@@ -27,9 +31,11 @@ def _class_until_seeded(stock, forget=None):
 
         def __init__(self, seed=None):
             super().__init__()
-            self._sequence = super().seed_seq
+            self._sequence = super()._seed_seq
             # NumPy's own lock, which before 2.4 a thread cannot take twice, is only taken while this one is held.
             self._words = _squall.WordsUntilSeeded(self.capsule, threading.RLock(), forget)
+            # The state in which NumPy's own generator goes on after `uninstall`, or None: in this one's.
+            self.before = None
 
         @property
         def lock(self):
@@ -40,7 +46,8 @@ def _class_until_seeded(stock, forget=None):
             with self.lock:
                 if not self._words.uses_stock:
                     self._sequence = numpy_random.SeedSequence(_squall.getrandbits(128))
-                    self.state = stock(self._sequence).state
+                    stock.state.__set__(self, stock(self._sequence).state)
+                    self._words.uses_stock = True
                 return self._sequence
 
         @property
@@ -52,7 +59,7 @@ def _class_until_seeded(stock, forget=None):
         def state(self, state):
             with self.lock:
                 stock.state.__set__(self, state)
-                self._words.uses_stock = True
+                self.before, self._words.uses_stock = None, True
 
         seed_seq = _seed_seq = property(_seed)
 
@@ -62,7 +69,7 @@ def _class_until_seeded(stock, forget=None):
                     if seed is not None:
                         super()._legacy_seeding(seed)
                         self._sequence = None
-                    self._words.uses_stock = seed is not None
+                    self.before, self._words.uses_stock = None, seed is not None
 
         def random_raw(self, *arguments, **named):
             with self.lock:
@@ -86,13 +93,26 @@ def _class_until_seeded(stock, forget=None):
     return UntilSeeded
 
 
+_random_state = numpy_random.mtrand._rand
+_forget = functools.partial(_random_state.seed, _FORGET)
+_bit_generator = _class_until_seeded(numpy_random.MT19937, _forget)()
+
+
+def end_seed():
+    """Have the global generator draw from squall, also after a seed, whose numbers go on after `uninstall`."""
+    words = _bit_generator.lock
+    with words:
+        if numpy_random.get_bit_generator() is _bit_generator and words.uses_stock:
+            _bit_generator.before = _bit_generator.before or _random_state.get_state(legacy=False)
+            words.uses_stock = False
+            _forget()
+
+
 class _GlobalGenerator:
     """The bit generator of the global `RandomState`, as an attribute that `install` can replace.
 
     It is not replaced if the program has set one of another class.
     """
-
-    _state = numpy_random.mtrand._rand
 
     @property
     def bit_generator(self):
@@ -100,19 +120,18 @@ class _GlobalGenerator:
 
     @bit_generator.setter
     def bit_generator(self, other):
-        words, get_state = _bit_generator._words, self._state.get_state
+        words = _bit_generator.lock
         if other is not _bit_generator:
-            state = get_state(legacy=False) if words.uses_stock else self._before
+            state = _bit_generator.before or _random_state.get_state(legacy=False)
             numpy_random.set_bit_generator(other)
-            self._state.set_state(state)
+            _random_state.set_state(state)
         elif isinstance(self.bit_generator, numpy_random.MT19937):
-            self._before = get_state(legacy=False)
+            before = _random_state.get_state(legacy=False)
             with words:
-                words.uses_stock = False
+                _bit_generator.before, words.uses_stock = before, False
             numpy_random.set_bit_generator(other)
 
 
-_bit_generator = _class_until_seeded(numpy_random.MT19937, functools.partial(_GlobalGenerator._state.seed, _FORGET))()
 REPLACEMENTS = {
     (_GlobalGenerator(), "bit_generator"): _bit_generator,
     # Every `default_rng` looks for the class there, also one that was imported before.

@@ -1,18 +1,31 @@
 """`squall.Random`, with every method of `random.Random`, and `squall.install`: the standard library draws from it."""
 
-import copyreg as _copyreg
 import operator as _operator
 import os as _os
-import random as _random
-import secrets as _secrets
 import sys as _sys
-import threading as _threading
-from importlib import import_module as _import_module
+from _thread import RLock as _RLock
+from importlib.machinery import PathFinder as _PathFinder
 
-from squall_startup import call_after_import as _call_after_import
+from squall_startup import OsFunctions as _OsFunctions, call_after_import as _call_after_import, warn as _warn
 
 from . import _squall
 from ._forks import free_abandoned as _free_abandoned
+
+
+def _import_random():
+    """Return Python's own `random`, also beside a file random.py of the program, which stays as it is."""
+    own = _PathFinder.find_spec("random", [_os.path.dirname(_os.__file__)])
+    found = getattr(_sys.modules.get("random"), "__spec__", None) or _PathFinder.find_spec("random")
+    if not (own and found and found.has_location) or _os.path.samefile(found.origin, own.origin):
+        return __import__("random")
+    from importlib.util import module_from_spec
+
+    module = module_from_spec(own)
+    own.loader.exec_module(module)
+    return module
+
+
+_random = _import_random()
 
 
 class Random(_random.SystemRandom):
@@ -59,7 +72,9 @@ class Random(_random.SystemRandom):
         return self.normalvariate(mu, sigma)
 
     def __reduce__(self):
-        return _copyreg.__newobj__, (type(self),), self.__getstate__()
+        from copyreg import __newobj__
+
+        return __newobj__, (type(self),), self.__getstate__()
 
     def __getstate__(self):
         return vars(self).copy()
@@ -68,9 +83,10 @@ class Random(_random.SystemRandom):
         vars(self).update(state)
 
 
-def _urandom(size, /):
-    """Return `size` random bytes, from squall."""
-    return _squall.token_bytes(_operator.index(size))
+class _OsFunctionsOfSquall(_OsFunctions):
+    def urandom(self, size, /):
+        """Return `size` random bytes, from squall."""
+        return _squall.token_bytes(_operator.index(size))
 
 
 def _randbits(k):
@@ -79,34 +95,61 @@ def _randbits(k):
 
 
 _rng = Random()
-_REPLACEMENTS = {
-    (_os, "urandom"): _urandom,
-    (_random, "_urandom"): _urandom,
-    (_secrets, "_sysrand"): _rng,
-    (_secrets, "randbits"): _randbits,
-    (_secrets, "choice"): _rng.choice,
-}
+_urandom = _OsFunctionsOfSquall().urandom
+_REPLACEMENTS = {(_os, "urandom"): _urandom, (_random, "_urandom"): _urandom}
+_REPLACEMENTS_OF_SECRETS = {"_sysrand": _rng, "randbits": _randbits, "choice": _rng.choice}
 
 # Guards the next two. A signal handler may install too, so a thread may take it twice.
-_lock = _threading.RLock()
+_lock = _RLock()
 _os.register_at_fork(after_in_child=lambda: _free_abandoned(_lock))
 _installations = set()
 _originals = {}
 
 
-def _wanted_replacements():
-    """Return what installations want: for each place, an object and the name of its attribute, the new value."""
-    keywords = {keyword for each in _installations for keyword in each._keywords}
-    parts = [_REPLACEMENTS] if _installations else []
+def _imported(name, last):
+    """Return the module `name`, or None before its import has ended. `last` is what it defines last."""
+    module = _sys.modules.get(name)
+    return module if hasattr(module, last) else None
+
+
+def _defaults_of_numpy():
+    """Return the module for NumPy's default generators, or None, after a warning, if squall cannot replace them."""
+    global _can_replace_numpys
+    if _can_replace_numpys:
+        try:
+            from . import _numpy_defaults
+
+            return _numpy_defaults
+        except Exception as error:
+            _can_replace_numpys = False
+            _warn(f"NumPy's random numbers are not squall's: {error}")
+    return None
+
+
+_can_replace_numpys = True
+
+
+def _defaults(keywords):
+    """Return the modules for the default generators that these keywords name, if they have been imported."""
+    modules = []
     if "random" in keywords:
         from . import _random_defaults
 
-        parts.append(_random_defaults.REPLACEMENTS)
-    if "numpy" in keywords and hasattr(_sys.modules.get("numpy.random"), "set_bit_generator"):
-        from . import _numpy_defaults
+        modules.append(_random_defaults)
+    if "numpy" in keywords and _imported("numpy.random", "zipf") and (module := _defaults_of_numpy()):
+        modules.append(module)
+    return modules
 
-        parts.append(_numpy_defaults.REPLACEMENTS)
-    return parts
+
+def _wanted_replacements():
+    """Return what installations want: for each place, an object and the name of its attribute, the new value."""
+    if not _installations:
+        return []
+    parts = [_REPLACEMENTS]
+    if secrets := _imported("secrets", "token_urlsafe"):
+        parts.append({(secrets, name): ours for name, ours in _REPLACEMENTS_OF_SECRETS.items()})
+    keywords = {keyword for each in _installations for keyword in each._keywords}
+    return [*parts, *(module.REPLACEMENTS for module in _defaults(keywords))]
 
 
 def _replace():
@@ -137,15 +180,18 @@ class Installation:
 
     def __init__(self, *keywords):
         self._keywords = keywords
-        if "numpy" in keywords:
-            if "numpy.random" in _sys.modules:
+        names = ["secrets", *(["numpy.random"] if "numpy" in keywords else [])]
+        _call_after_import(_replace_after_import, *names)
+        for name in names:
+            if name in _sys.modules:
                 # Wait for another thread that is importing it, and takes the lock when the import ends.
-                _import_module("numpy.random")
-            _call_after_import(_replace_after_import, "numpy.random", "secrets")
+                __import__(name)
         with _lock:
             try:
                 _installations.add(self)
                 _replace()
+                for module in _defaults(keywords):
+                    module.end_seed()
             except BaseException:
                 self.uninstall()
                 raise
@@ -178,13 +224,13 @@ def install(*, random=False, numpy=False):
         ``seed()`` squall's again.
     numpy : bool
         The functions of ``numpy.random`` too, in the same way, and ``numpy.random.default_rng()`` without a seed.
-        NumPy may be imported before or later.
+        NumPy may be imported before or later. If it is older than 1.24, its numbers stay its own (RuntimeWarning).
 
     Returns
     -------
     Installation
         A context manager whose ``uninstall`` puts the original back. `install` may be called several times, also with
-        other keywords: then the last ``uninstall`` does so.
+        other keywords: then the last ``uninstall`` does so. Each call with a keyword ends the effect of an earlier seed.
 
     Notes
     -----

@@ -1,13 +1,16 @@
 """Python's `random` under ``squall.install(random=True)``: squall's numbers until the program seeds."""
 
 import _random
-import random
 
 from . import _squall
+from ._random import _random as random
 
 _generator = random._inst
 # Programs import its functions. After `uninstall` these draw from the stock generator.
 until_seeded = _squall.FunctionsUntilSeeded(_generator.random, _generator.getrandbits)
+
+# The state in which the stock generator goes on after `uninstall`, or None: in the one that it has, by a seed since.
+_before = None
 
 
 class _TwisterUntilSeeded(_random.Random):
@@ -23,17 +26,20 @@ class _TwisterUntilSeeded(_random.Random):
     getrandbits = until_seeded.getrandbits
 
     def seed(self, a=None):
+        global _before
         # Seed the twister with None too, because a program may have imported the twister's own methods.
         super().seed(a)
-        until_seeded.uses_stock = a is not None
+        _before, until_seeded.uses_stock = None, a is not None
 
     def setstate(self, state):
+        global _before
         super().setstate(state)
-        until_seeded.uses_stock = True
+        _before, until_seeded.uses_stock = None, True
 
     def getstate(self):
         if not until_seeded.uses_stock:
-            random.Random.seed(self, _squall.getrandbits(32 * 624))
+            super().seed(_squall.getrandbits(32 * 624))
+            self.gauss_next, until_seeded.uses_stock = None, True
         return super().getstate()
 
     @property
@@ -56,12 +62,18 @@ class _RandomUntilSeeded(random.Random, _TwisterUntilSeeded):
     __slots__ = ()
 
     def __reduce__(self):
-        """Pickle a `squall.Random`, or a stock generator if this one is seeded: for methods sent to other processes."""
+        """Pickle what a Python without squall has too: a generator in this one's state if it is seeded, as always."""
         if until_seeded.uses_stock:
             return random.Random, (), self.getstate()
-        from ._random import Random
+        return random.SystemRandom, ()
 
-        return Random, ()
+
+def end_seed():
+    """Draw from squall, also after a seed, whose numbers go on after `uninstall`."""
+    global _before
+    if until_seeded.uses_stock:
+        _before = _before or _generator.getstate()
+        until_seeded.uses_stock = False
 
 
 class _GeneratorClass:
@@ -73,12 +85,16 @@ class _GeneratorClass:
 
     @current.setter
     def current(self, new_class):
+        global _before
         if new_class is _RandomUntilSeeded:
-            self._gauss_next = vars(_generator).get("gauss_next")
-        elif not until_seeded.uses_stock:
-            vars(_generator)["gauss_next"] = self._gauss_next
+            end_seed()
+            _generator.__class__ = new_class
+            return
         _generator.__class__ = new_class
-        until_seeded.uses_stock = new_class is not _RandomUntilSeeded
+        until_seeded.uses_stock = True
+        if _before:
+            _generator.setstate(_before)
+            _before = None
 
 
 REPLACEMENTS = {

@@ -11,14 +11,17 @@ _after_import = {}
 
 
 class _Finder:
-    """Finds modules by the other finders, and gives those in `_after_import` a loader that calls their function."""
+    """Finds modules by the finders after it, and gives those in `_after_import` a loader that calls their function."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name in _after_import:
-            for finder in sys.meta_path:
-                if finder is not _Finder and (spec := finder.find_spec(name, path, target)):
-                    spec.loader = spec.loader and _Loader(spec.loader)
+            for finder in sys.meta_path[sys.meta_path.index(_Finder) + 1 :]:
+                # Python itself skips old finders that lack it.
+                find = getattr(finder, "find_spec", None)
+                if find and (spec := find(name, path, target)):
+                    if hasattr(spec.loader, "exec_module"):
+                        spec.loader = _Loader(spec.loader)
                     return spec
         return None
 
@@ -49,36 +52,90 @@ def call_after_import(act, *names):
         sys.meta_path.insert(0, _Finder)
 
 
-def install():
-    """Call `squall.install` with all its keywords when a program first uses what it replaces."""
-    kernel_urandom, is_done = os.urandom, False
+def warn(message):
+    """Warn, but raise nothing where warnings are errors: the program may not know of squall."""
+    import warnings
 
-    def install_now():
-        nonlocal is_done
-        if is_done:
+    try:
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    except RuntimeWarning:
+        if sys.stderr:
+            print("squall:", message, file=sys.stderr)
+
+
+class OsFunctions:
+    """What has functions in the place of those of `os`. A pickle names them there, as one of Python's own does."""
+
+    def __reduce__(self):
+        return __import__, ("os",)
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+_MODULES = ["random", "secrets", "numpy.random", "squall"]
+
+
+class _FirstUse(OsFunctions):
+    """Calls `squall.install` with all its keywords when a program first uses what it replaces."""
+
+    def __init__(self):
+        self._is_done, self._kernels, self._own = False, os.urandom, self.urandom
+        os.urandom = self._own
+        call_after_import(self._install, *_MODULES)
+        if not sys.modules.keys().isdisjoint(_MODULES):
+            self._install()
+
+    def urandom(self, size, /):
+        """Return `size` random bytes: from squall, which the first call imports."""
+        self._install()
+        return (self._kernels if os.urandom is self._own else os.urandom)(size)
+
+    def _install(self):
+        if self._is_done:
             return
         try:
-            import squall
-
+            squall = _import_squall()
             # Without it, squall is being imported, and this function is called again when that ends.
-            if hasattr(squall, "install") and not is_done:
-                is_done = True
-                os.urandom = kernel_urandom
+            if hasattr(squall, "install") and not self._is_done:
+                self._end()
                 squall.install(random=True, numpy=True)
         except ImportError as error:
-            is_done = True
-            os.urandom = kernel_urandom
-            import warnings
+            self._end()
+            warn(f"random numbers are not squall's: {error}")
 
-            warnings.warn(f"random numbers are not squall's: {error}", RuntimeWarning, stacklevel=2)
+    def _end(self):
+        self._is_done = True
+        call_after_import(None, *_MODULES)
+        for module, name in [(os, "urandom"), (sys.modules.get("random"), "_urandom")]:
+            if getattr(module, name, None) is self._own:
+                setattr(module, name, self._kernels)
 
-    def urandom(size, /):
-        """Return `size` random bytes: from squall, which the first call imports."""
-        install_now()
-        return (kernel_urandom if os.urandom is urandom else os.urandom)(size)
 
-    os.urandom = urandom
-    names = ["random", "secrets", "numpy.random", "squall"]
-    call_after_import(install_now, *names)
-    if not sys.modules.keys().isdisjoint(names):
-        install_now()
+def _import_squall():
+    try:
+        import squall
+    except ModuleNotFoundError as error:
+        if error.name != "squall":
+            raise
+        # The program has taken the packages off its path, as pip does for builds.
+        packages = os.path.dirname(os.path.dirname(__file__))
+        sys.path.append(packages)
+        try:
+            import squall
+        finally:
+            sys.path.remove(packages)
+    return squall
+
+
+_first_use = None
+
+
+def install():
+    """Call `squall.install` with all its keywords when a program first uses what it replaces.
+
+    A second call does nothing: Python runs the lines of a .pth file twice in a virtual environment.
+    """
+    global _first_use
+    if _first_use is None:
+        _first_use = _FirstUse()

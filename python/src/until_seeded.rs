@@ -5,9 +5,9 @@
 
 use core::cell::UnsafeCell;
 use core::ptr;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError};
 use pyo3::ffi::{self, Py_ssize_t, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -58,9 +58,10 @@ impl FunctionsUntilSeeded {
         GETRANDBITS.bind(this)
     }
 
-    /// A pickle has only the name, so that an unpickled function draws in the process that unpickles it.
-    fn __reduce__(&self) -> &'static str {
-        "until_seeded"
+    /// As the generator is pickled whose methods the stock functions are.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let generator = self.random.bind(py).getattr("__self__")?;
+        generator.call_method0("__reduce__")
     }
 }
 
@@ -77,7 +78,7 @@ static RANDOM: Method = Method(ffi::PyMethodDef {
         PyCFunctionFast: random,
     },
     ml_flags: ffi::METH_FASTCALL,
-    ml_doc: c"random() -> x in the interval [0, 1).".as_ptr(),
+    ml_doc: c"random($self, /)\n--\n\nrandom() -> x in the interval [0, 1).".as_ptr(),
 });
 
 static GETRANDBITS: Method = Method(ffi::PyMethodDef {
@@ -86,7 +87,8 @@ static GETRANDBITS: Method = Method(ffi::PyMethodDef {
         PyCFunction: getrandbits,
     },
     ml_flags: ffi::METH_O,
-    ml_doc: c"getrandbits(k) -> x. Generates an int with k random bits.".as_ptr(),
+    ml_doc: c"getrandbits($self, k, /)\n--\n\ngetrandbits(k) -> x.  Generates an int with k random bits."
+        .as_ptr(),
 });
 
 impl Method {
@@ -280,6 +282,8 @@ impl Words for BitGeneratorWords {
 #[pyclass(frozen, module = "squall._squall")]
 pub struct WordsUntilSeeded {
     words: Box<UnsafeCell<BitGeneratorWords>>,
+    /// The thread whose calls are under way; 0 if none are.
+    caller: AtomicU64,
     /// The methods of an RLock.
     acquire: Py<PyAny>,
     release: Py<PyAny>,
@@ -297,6 +301,12 @@ impl WordsUntilSeeded {
         // SAFETY: the caller is a method, and holds the lock.
         unsafe { &mut *self.words.get() }
     }
+}
+
+/// The number of this thread, which is not 0.
+fn this_thread() -> u64 {
+    // SAFETY: it has no preconditions.
+    unsafe { ffi::PyThread_get_thread_ident() }
 }
 
 #[pymethods]
@@ -320,6 +330,7 @@ impl WordsUntilSeeded {
         };
         let this = WordsUntilSeeded {
             words: Box::new(UnsafeCell::new(words)),
+            caller: AtomicU64::new(0),
             acquire: lock.getattr("acquire")?.unbind(),
             release: lock.getattr("release")?.unbind(),
             lock: lock.clone().unbind(),
@@ -348,6 +359,7 @@ impl WordsUntilSeeded {
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         self.acquire.bind(py).call0()?;
+        self.caller.store(this_thread(), Ordering::Relaxed);
         let words = self.words();
         words.end_key();
         words.open_calls += 1;
@@ -356,8 +368,16 @@ impl WordsUntilSeeded {
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        if self.caller.load(Ordering::Relaxed) != this_thread() {
+            return Err(PyRuntimeError::new_err(
+                "this thread has not entered the lock: leave it once for each time",
+            ));
+        }
         let words = self.words();
         words.open_calls -= 1;
+        if words.open_calls == 0 {
+            self.caller.store(0, Ordering::Relaxed);
+        }
         words.end_key();
         let mut forgotten = Ok(());
         if core::mem::take(&mut words.drew_several)

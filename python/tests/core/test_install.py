@@ -1,7 +1,10 @@
 """squall.install: the standard library draws from squall, and from the kernel again."""
 
+import copy
+import inspect
 import itertools
 import os
+import pickle
 import random
 import secrets
 import signal
@@ -10,7 +13,7 @@ import uuid
 import pytest
 
 import squall
-from helpers import held_by_another_thread, in_children, in_threads
+from helpers import held_by_another_thread, in_children, in_threads, run_python
 from squall import _random
 
 NAMES = [(os, "urandom"), (random, "_urandom"), (secrets, "_sysrand"), (secrets, "randbits"), (secrets, "choice")]
@@ -99,6 +102,55 @@ def test_lengths_of_os_urandom():
             os.urandom(size)
         with squall.install(), pytest.raises(kernels.type):
             os.urandom(size)
+
+
+def test_os_urandom_is_pickled_by_name():
+    """Also after `uninstall`; a Python without squall unpickles it too."""
+    kernels = os.urandom
+    with squall.install():
+        pickles = [pickle.dumps(ours := os.urandom, protocol) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+        assert all(pickle.loads(each) is ours for each in pickles) and copy.deepcopy(ours) is not kernels
+        assert len(copy.deepcopy([ours])[0](3)) == 3 and inspect.signature(ours) == inspect.signature(kernels)
+    assert pickle.loads(pickle.dumps(ours)) is kernels
+    code = "import os, pickle, sys; sys.modules['squall'] = None; print(pickle.loads(eval(sys.argv[1])) is os.urandom)"
+    assert [run_python(code, repr(each)) for each in pickles] == len(pickles) * ["True\n"]
+
+
+@pytest.mark.parametrize("before", ["", "import secrets"])
+def test_secrets_is_imported_before_or_after(before):
+    code = f"""
+{before}
+import sys, squall
+assert ("secrets" in sys.modules) == {bool(before)}
+finders = list(sys.meta_path)
+with squall.install():
+    import secrets
+    from secrets import choice, randbits
+    print(type(secrets._sysrand).__module__, choice.__self__ is secrets._sysrand, randbits.__module__)
+print(type(secrets._sysrand).__module__, secrets.randbits.__self__ is secrets._sysrand, sys.meta_path == finders)
+"""
+    assert run_python(code) == "squall._random True squall._random\nrandom True True\n"
+
+
+def test_squall_imports_little():
+    """What takes long is imported when it is used."""
+    code = "import sys, squall; squall.install(random=True); print({'uuid', 'secrets', 'threading'} & set(sys.modules))"
+    assert run_python(code) == "set()\n"
+
+
+def test_a_program_may_have_a_file_random_py(tmp_path):
+    """squall neither runs it nor takes it for Python's."""
+    (tmp_path / "random.py").write_text("print('run')")
+    code = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import squall
+squall.install(random=True)
+print(len(os.urandom(3)), len(squall.token_hex(2)), squall.Random().randrange(5, 6), flush=True)
+import random
+print(random.__file__ == sys.argv[1] + "/random.py")
+"""
+    assert run_python(code, str(tmp_path)) == "3 4 5\nrun\nTrue\n"
 
 
 def test_it_ends_with_an_exception():

@@ -3,12 +3,14 @@
 Forks that Python does not notice stand for clones of a machine. In other forked children, Python itself seeds `random`.
 """
 
+import copy
+import inspect
 import os
 import pickle
 import random
 import signal
 import statistics
-from random import betavariate, gauss, getstate, randint, seed, setstate
+from random import betavariate, gauss, getrandbits as twister_getrandbits, getstate, randint, seed, setstate
 from random import random as twister_random
 
 import pytest
@@ -167,8 +169,6 @@ def test_imported_names_work_after_uninstall():
         from random import getrandbits, random as late
 
         assert [gauss(), gauss(), late(), betavariate(1, 2)] and random.random is not twister_random
-        assert late == pickle.loads(pickle.dumps(random.random))
-        assert type(pickle.loads(pickle.dumps(randint)).__self__) is squall.Random
     assert random.getstate() == state and random.random is twister_random and type(random._inst) is random.Random
     expected = random.Random(5)
     assert [first, gauss(), late(), getrandbits(9)] == [
@@ -177,18 +177,92 @@ def test_imported_names_work_after_uninstall():
     # The same after a seed while squall was installed.
     with squall.install(random=True):
         random.seed(5)
-        assert type(pickle.loads(pickle.dumps(randint)).__self__) is random.Random
         (expected := random.Random(5)).gauss()
         gauss()
     assert gauss() == expected.gauss()
 
 
-def test_installations_with_different_keywords():
+WITHOUT_SQUALL = "import pickle, random, sys; sys.modules['squall'] = None; draw = pickle.loads(eval(sys.argv[1])); "
+PICKLED = {"random": "draw()", "getrandbits": "draw(70)", "randint": "draw(1, 10**30)", "gauss": "draw()"}
+
+
+@pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
+@pytest.mark.parametrize("name", PICKLED)
+def test_pickled_functions_are_the_stock_ones(name, protocol, installed):
+    """After a seed, a copy goes on from the state, as always, also in a Python without squall."""
+    random.seed(5)
+    gauss()
+    (generator := random.Random(5)).gauss()
+    expected = [eval(PICKLED[name], {"draw": getattr(generator, name)}) for _ in range(3)]
+    pickled = pickle.dumps(getattr(random, name), protocol)
+    draw = f"[{PICKLED[name]} for _ in range(3)]"
+    assert eval(draw, {"draw": pickle.loads(pickled)}) == eval(draw, {"draw": getattr(random, name)}) == expected
+    assert eval(run_python(f"{WITHOUT_SQUALL} print({draw})", repr(pickled))) == expected
+
+
+@pytest.mark.parametrize("name", PICKLED)
+def test_pickled_functions_have_no_state_until_a_seed(name, installed):
+    pickled = pickle.dumps(getattr(random, name))
+    assert pickled == pickle.dumps(getattr(random, name)) and b"squall" not in pickled
+    draw = f"[{PICKLED[name]} for _ in range(3)]"
+    here = [number for _ in range(2) for number in eval(draw, {"draw": pickle.loads(pickled)})]
+    assert not repeated(here + eval(run_python(f"{WITHOUT_SQUALL} print({draw})", repr(pickled))))
+
+
+def test_a_pickle_after_uninstall():
+    with squall.install(random=True):
+        late = random.random
+    random.seed(5)
+    assert pickle.loads(pickle.dumps(late))() == random.Random(5).random() == late()
+
+
+def test_functions_are_described_as_always(installed):
+    for ours, stock in [(random.random, twister_random), (random.getrandbits, twister_getrandbits)]:
+        assert ours is not stock and inspect.signature(ours) == inspect.signature(stock)
+        assert (ours.__doc__, ours.__text_signature__) == (stock.__doc__, stock.__text_signature__)
+        assert copy.deepcopy(ours) is ours
+
+
+def test_a_stream_goes_on_after_uninstall():
+    """One that was seeded before `install`, also if the state was read meanwhile."""
+    seed(5)
+    gauss()
+    with squall.install(random=True):
+        getstate()
+        random.random()
+        with squall.install(random=True):
+            random.getstate()
+            gauss()
+    (expected := random.Random(5)).gauss()
+    assert [gauss(), random.random()] == [expected.gauss(), expected.random()]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_stream_is_not_repeated_after_seed(reads):
+    """`seed()` makes a new one, which `uninstall` does not replace by that from before `install`."""
+    seed(5)
+    with squall.install(random=True):
+        random.seed()
+        if reads:
+            (expected := random.Random()).setstate(random.getstate())
+    drawn = random.random()
+    assert drawn != random.Random(5).random() and (not reads or drawn == expected.random())
+
+
+def test_a_second_installation_ends_a_seed():
+    """One with this keyword. The last `uninstall` goes on with the seed."""
     plain, more = squall.install(), squall.install(random=True)
     random.seed(5)
+    expected = random.Random(5)
+    gauss(), expected.gauss()
+    with squall.install():
+        assert random.random() == expected.random()
     with squall.install(random=True):
-        assert random.random() == random.Random(5).random()
+        drawn = [gauss(), random.random()]
+    assert not random.random.__self__.uses_stock
     more.uninstall()
+    numbers = [expected.gauss(), expected.random()]
+    assert [gauss(), random.random()] == numbers and not set(drawn) & set(numbers)
     assert random.random is twister_random and _random._originals
     more.uninstall()
     plain.uninstall()

@@ -109,6 +109,125 @@ def test_numpy_draws_from_squall(started):
     assert started.run(f"{use}; print(hasattr(default_rng().bit_generator, '_words'))") == "True\n" * 2
 
 
+SECOND_START = "import squall_startup; squall_startup.install()"
+
+
+def test_squall_is_installed_once(environment):
+    """Python runs the lines of a .pth file twice in a virtual environment."""
+    environment.command("enable").check_returncode()
+    code = f"""
+import os, posix
+{SECOND_START}
+from os import urandom
+import random, squall
+{SECOND_START}
+installations = list(squall._random._installations)
+for each in installations:
+    each.uninstall()
+print(len(installations), os.urandom is random._urandom is posix.urandom, len(urandom(3)), os.urandom is posix.urandom)"""
+    assert environment.run(code) == "1 True 3 True\n"
+
+
+def test_bench_measures_the_kernels_function(started):
+    """Also where something else has replaced it."""
+    code = """
+import os, posix, sys
+os.urandom = lambda size: b"x" * size
+import squall.__main__ as main
+def print_row(name, timers):
+    sys.exit(0 if os.urandom is main.random._urandom is posix.urandom else 1)
+main._print_row = print_row
+main.bench([])"""
+    assert started.run(code).count("os.urandom") == 0
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_os_urandom_may_be_sent_to_processes(started, method, tmp_path):
+    """Also one that was imported before everything else."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from os import urandom\nimport multiprocessing\nif __name__ == '__main__':\n"
+        f"    with multiprocessing.get_context({method!r}).Pool(1) as pool:\n"
+        "        print(len(set(pool.map(urandom, [9] * 5))))\n"
+    )
+    assert started.run(f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')") == "5\n"
+
+
+def test_old_finders_and_loaders_stay_as_they_are(started):
+    """A finder without `find_spec`, which Python skips, and a loader without `exec_module`, which Python 3.15 refuses."""
+    code = f"""
+import sys, warnings
+warnings.simplefilter("ignore", ImportWarning)
+class Old:
+    def find_module(self, name, path=None):
+        return None
+sys.meta_path.insert(0, Old())
+sys.meta_path.insert(2, Old())
+{PRINT_CLASSES}
+del sys.meta_path[0]
+class OldLoader:
+    def __init__(self, loader):
+        self.create_module, self.load = loader.create_module, loader.exec_module
+    def load_module(self, name):
+        sys.modules[name] = module = type(sys)(name)
+        self.load(module)
+        return module
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        spec = sys.meta_path[-1].find_spec(name, path, target)
+        if name == "secrets" and sys.version_info < (3, 15):
+            spec.loader = OldLoader(spec.loader)
+        return spec
+sys.meta_path.insert(1, Finder())
+import secrets
+print(len(secrets.token_bytes(3)))"""
+    assert started.run(code) == f"{OF_SQUALL}\n3\n"
+
+
+def test_packages_that_are_off_the_path(started):
+    """As in pip's isolated builds."""
+    code = f"""
+import os, sys
+sys.path[:] = [folder for folder in sys.path if folder.startswith(os.path.dirname(os.__file__)) and "packages" not in folder]
+before = list(sys.path)
+{PRINT_CLASSES}
+print(os.urandom.__module__, sys.path == before)"""
+    assert started.run(code) == f"{OF_SQUALL}\nsqualls._random True\n".replace("squalls", "squall")
+
+
+@pytest.mark.parametrize("use", ["import random", "import os; os.urandom(3)"])
+def test_a_program_with_a_file_random_py(started, use, tmp_path):
+    """Nothing runs it but the program."""
+    (tmp_path / "random.py").write_text("print('run')")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{use}\nimport os; print(os.urandom.__module__)"
+    assert started.run(code) == "run\n" * use.startswith("import random") + "squall._random\n"
+
+
+# What opentelemetry-instrument does: its own sitecustomize imports no other.
+LAUNCHER = """
+import os, sys
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.argv[1], os.environ.get("PYTHONPATH")]))
+os.execl(sys.executable, sys.executable, *sys.argv[2:])
+"""
+
+
+def test_a_launcher_with_a_sitecustomize_of_its_own(started, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("print('own', flush=True)")
+    code = f"{PRINT_CLASSES}; import os; print(os.environ['PYTHONPATH'].count('run/python'))"
+    shown = started.run(LAUNCHER, str(tmp_path), "-P", "-c", code)
+    assert shown == f"own\n{OF_SQUALL}\n{os.environ.get('PYTHONPATH', '').count('run/python')}\n"
+
+
+@pytest.mark.parametrize("flag", ["-I", "-sE", "-Wd"])
+def test_a_launcher_that_has_python_ignore_its_environment(environment, flag, tmp_path, monkeypatch):
+    """As a pex does: squall says that it is left out."""
+    monkeypatch.setenv("PYTHONPATH", str(SITECUSTOMIZE))
+    command = [environment.python, "-P", "-c", LAUNCHER, tmp_path, flag, "-P", "-c", PRINT_CLASSES]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = f"squall: -c starts Python with {flag}, which ignores squall run --python\n"
+    assert (done.stdout, done.stderr) == ((OF_SQUALL + "\n", "") if flag == "-Wd" else (OF_CPYTHON + "\n", said))
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_child_processes_draw_from_squall(started, method, tmp_path):
     program = tmp_path / "program.py"

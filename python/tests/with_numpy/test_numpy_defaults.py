@@ -9,7 +9,9 @@ import threading
 import pytest
 
 import squall
-from helpers import SIZED, clone_process, fork_unnoticed, in_children, in_threads, repeated, run_python, wait_for
+from helpers import (
+    SIZED, clone_process, fork_unnoticed, held_by_another_thread, in_children, in_threads, repeated, run_python, wait_for,
+)  # fmt: skip
 
 # Methods that the global generator does not have.
 NOT_GLOBAL = ["integers", "multivariate_hypergeometric"]
@@ -151,6 +153,107 @@ def test_uninstall_restores(np):
             stock.randn()
             before = stock.get_state()
         assert repr(after) == repr(before) and (after[1] == before[1]).all()
+
+
+def test_a_stream_goes_on_after_uninstall(np):
+    """One that was seeded before `install`, also if the state was read meanwhile."""
+    np.random.seed(5)
+    np.random.randn()
+    with squall.install(numpy=True):
+        np.random.get_state()
+        np.random.randn()
+        with squall.install(numpy=True):
+            pickle.dumps(np.random.mtrand._rand)
+    (expected := np.random.RandomState(5)).randn()
+    assert (np.random.randn(3) == expected.randn(3)).all()
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_stream_is_not_repeated_after_seed(np, reads):
+    """`seed()` makes a new one, which `uninstall` does not replace by that from before `install`."""
+    np.random.seed(5)
+    with squall.install(numpy=True):
+        np.random.seed()
+        if reads:
+            (expected := np.random.RandomState()).set_state(np.random.get_state())
+    drawn = np.random.rand()
+    assert drawn != np.random.RandomState(5).rand() and (not reads or drawn == expected.rand())
+
+
+def test_a_second_installation_ends_a_seed(np):
+    """One with this keyword. The last `uninstall` goes on with the seed."""
+    expected = np.random.RandomState(5)
+    with squall.install(numpy=True):
+        np.random.seed(5)
+        np.random.randn(), expected.randn()
+        with squall.install(random=True):
+            assert np.random.rand() == expected.rand()
+        with squall.install(numpy=True):
+            drawn = [np.random.randn(), np.random.rand()]
+        assert not np.random.get_bit_generator().lock.uses_stock
+    numbers = [expected.randn(), expected.rand()]
+    assert [np.random.randn(), np.random.rand()] == numbers and not set(drawn) & set(numbers)
+
+
+def test_pickles_need_no_squall(np, installed):
+    """Until a seed they have a random state, which the generator goes on with too."""
+    code = "import numpy, pickle, sys; sys.modules['squall'] = None; print(pickle.loads(eval(sys.argv[1]))(3).tolist())"
+    for seed in [5, None]:
+        np.random.seed(seed)
+        for function in [np.random.randn, np.random.default_rng().random]:
+            pickled = pickle.dumps(function)
+            assert b"squall" not in pickled
+            assert eval(run_python(code, repr(pickled))) == function(3).tolist()
+
+
+def test_a_lock_is_left_as_often_as_it_was_entered(np, installed):
+    """Not once more, and not by another thread."""
+    bit_generator = np.random.default_rng().bit_generator
+    for lock in [bit_generator.lock, np.random.get_bit_generator().lock]:
+        with pytest.raises(RuntimeError, match="has not entered"):
+            lock.__exit__(None, None, None)
+        with lock, lock:
+            assert in_threads(lambda _: [type(error_of(lock.__exit__))], 2) == 2 * [RuntimeError]
+        with pytest.raises(RuntimeError, match="has not entered"):
+            lock.__exit__()
+        with held_by_another_thread(lock), pytest.raises(RuntimeError, match="has not entered"):
+            lock.__exit__()
+    # Calls still end one by one.
+    next_words(bit_generator, 30)
+    assert not repeated(in_children(20, lambda: repr(next_words(bit_generator, 3)).encode(), clone_process))
+
+
+def error_of(function):
+    try:
+        function()
+    except Exception as error:
+        return error
+
+
+# A package numpy with the last name that numpy.random defines, and with these others.
+@pytest.mark.parametrize("names, reason", [("", "NumPy 1.23.5 is too old"), ("set_bit_generator = None", "mtrand")])
+@pytest.mark.parametrize("use", ["import numpy.random; install()", "install(); import numpy.random"])
+@pytest.mark.parametrize("is_error", [True, False])
+def test_a_numpy_that_squall_cannot_replace(names, reason, use, is_error, tmp_path):
+    """One warning; the import succeeds, also where warnings are errors."""
+    files = {"__init__": "", "version": "version = '1.23.5'", "random/__init__": f"zipf = None\n{names}"}
+    (tmp_path / "numpy/random").mkdir(parents=True)
+    for name, content in files.items():
+        (tmp_path / "numpy" / f"{name}.py").write_text(content)
+    code = f"""
+import sys, warnings
+sys.path.insert(0, sys.argv[1])
+import squall
+sys.stderr = sys.stdout
+warnings.simplefilter({"error" if is_error else "always"!r})
+def install():
+    return squall.install(random=True, numpy=True), squall.install(numpy=True)
+{use}
+import random
+print(hasattr(numpy.random, "zipf"), random.random.__self__.uses_stock)"""
+    shown = run_python(code, str(tmp_path))
+    assert shown.count("NumPy's random numbers are not squall's: ") == 1 and reason in shown
+    assert shown.endswith("\nTrue False\n") and "Traceback" not in shown
 
 
 def test_a_bit_generator_that_the_program_set_stays(np):

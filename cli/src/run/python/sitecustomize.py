@@ -1,10 +1,43 @@
 """Installs squall when Python starts: `squall run --python` puts the folder of this file into PYTHONPATH.
 
-This file hides Python's own sitecustomize, so it imports that afterwards, if there is one.
+This file hides Python's own sitecustomize, so it imports that afterwards, if there is one. A launcher that replaces
+itself by another Python must not hide this file: `execve` puts the folder to the front again, or says that it cannot.
 """
 
 import os
 import sys
+
+FOLDER = os.path.dirname(__file__)
+kernels_execve = os.execve
+
+
+def execv(path, argv, /):
+    """Execute an executable path with arguments, replacing the current process."""
+    os.execve(path, argv, os.environ)
+
+
+def execve(path, argv, env):
+    """Execute an executable path with arguments, replacing the current process."""
+    folders = env.get("PYTHONPATH", "").split(os.pathsep)
+    if FOLDER in folders:
+        others = [folder for folder in folders if folder != FOLDER]
+        env = {**env, "PYTHONPATH": os.pathsep.join([FOLDER, *others])}
+        if flag := ignoring_flag(list(map(os.fsdecode, argv))):
+            sys.stderr.write(f"squall: {sys.argv[0]} starts Python with {flag}, which ignores squall run --python\n")
+            sys.stderr.flush()
+    kernels_execve(path, argv, env)
+
+
+def ignoring_flag(arguments):
+    """Return the option by which a Python ignores PYTHONPATH, if it has one before what it runs."""
+    if arguments and os.path.basename(arguments[0]).startswith("python"):
+        for argument in arguments[1:]:
+            if not argument.startswith("-") or argument[:2] in ("--", "-c", "-m"):
+                break
+            if argument[1:2] not in "WX" and {"I", "E"} & set(argument):
+                return argument
+    return None
+
 
 try:
     import squall_startup
@@ -14,8 +47,9 @@ except ImportError:
     sys.stderr.flush()
     os._exit(2)
 squall_startup.install()
+os.execv, os.execve = execv, execve
 
-sys.path.remove(os.path.dirname(__file__))
+sys.path.remove(FOLDER)
 this = sys.modules.pop("sitecustomize")
 try:
     import sitecustomize
