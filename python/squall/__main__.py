@@ -141,6 +141,9 @@ def bench(arguments: list[str]) -> None:
 
 def _put_back_the_kernels() -> None:
     """End what `enable` or something else has replaced in this process."""
+    with open("/proc/self/maps") as maps:
+        if "libsquall-preload" in maps.read():
+            _refuse("in this process squall serves getrandom, by squall run: run bench without it")
     for installation in list(_random._installations):
         installation.uninstall()
     os.urandom = random._urandom = posix.urandom  # type: ignore[attr-defined]

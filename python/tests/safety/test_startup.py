@@ -141,6 +141,19 @@ main.bench([])"""
     assert started.run(code).count("os.urandom") == 0
 
 
+def test_bench_refuses_a_kernel_that_is_squall(environment, tmp_path):
+    """A mapped file stands for the library of `squall run`."""
+    (tmp_path / "libsquall-preload.so").write_bytes(bytes(9))
+    code = f"""
+import mmap
+with open({str(tmp_path / "libsquall-preload.so")!r}, "rb") as file:
+    library = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+import squall.__main__ as main
+main.bench([])"""
+    done = subprocess.run([environment.python, "-P", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "") and "run bench without it" in done.stderr
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_os_urandom_may_be_sent_to_processes(started, method, tmp_path):
     """Also one that was imported before everything else."""
