@@ -32,6 +32,8 @@ Lengths are in bytes unless it says otherwise.
 
 from binascii import b2a_base64 as _b2a_base64
 
+from squall_startup import is_starting as _is_starting
+
 try:
     from . import _squall
 except ImportError as error:
@@ -155,12 +157,17 @@ _UUID = None
 
 
 def _import_uuid():
-    """Import `uuid` for `uuid4`, at its first call, because the import takes as long as that of squall."""
+    """Import `uuid` for `uuid4`, which takes as long as all of squall."""
     global _UUID, _UNKNOWN, _set_int, _set_is_safe
     from uuid import UUID, SafeUUID
 
     _set_int, _set_is_safe, _UNKNOWN = UUID.int.__set__, UUID.is_safe.__set__, SafeUUID.unknown
     _UUID = UUID
+
+
+# At its first call, if the program may not know of squall; else now, because that call may come at interpreter shutdown.
+if not _is_starting:
+    _import_uuid()
 
 
 def uuid4():

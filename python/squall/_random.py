@@ -16,7 +16,8 @@ def _import_random():
     """Return Python's own `random`, also beside a file random.py of the program, which stays as it is."""
     own = _PathFinder.find_spec("random", [_os.path.dirname(_os.__file__)])
     found = getattr(_sys.modules.get("random"), "__spec__", None) or _PathFinder.find_spec("random")
-    if not (own and found and found.has_location) or _os.path.samefile(found.origin, own.origin):
+    places = {_os.path.realpath(spec.origin) for spec in (own, found) if spec and spec.has_location}
+    if not own or len(places) < 2:
         return __import__("random")
     from importlib.util import module_from_spec
 

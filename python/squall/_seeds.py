@@ -13,8 +13,13 @@ except ModuleNotFoundError as error:
         raise
     raise ModuleNotFoundError("NumPy is not installed: run pip install numpy", name="numpy") from None
 
+from squall_startup import warn
+
 from . import _forks
 from ._squall import token_bytes
+
+if not hasattr(np.random.BitGenerator, "spawn"):
+    warn(f"NumPy {np.__version__} is too old for squall.random, squall.dask and seeds of squall.cuda: use 1.26 or later")
 
 
 def frozen(value):

@@ -112,7 +112,20 @@ class _FirstUse(OsFunctions):
                 setattr(module, name, self._kernels)
 
 
+# Whether squall is being imported for a program that may not know of it.
+is_starting = False
+
+
 def _import_squall():
+    global is_starting
+    before, is_starting = is_starting, True
+    try:
+        return _import_from_packages()
+    finally:
+        is_starting = before
+
+
+def _import_from_packages():
     try:
         import squall
     except ModuleNotFoundError as error:

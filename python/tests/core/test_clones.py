@@ -10,8 +10,8 @@ import squall
 from helpers import run_python
 
 # `in_child` runs the rest in a child process, `reseed` makes the kernel reseed and writes to its log, `clone` also has
-# squall lose its descriptor of that log: in a child with a watch, the last that it opened, which `log` returns. The alarm ends a test that
-# hangs.
+# squall lose its descriptor of that log: in a child with a watch, the last that it opened, which `log` returns. The
+# alarm ends a test that hangs.
 FUNCTIONS = """
 import fcntl, os, signal, threading, squall
 

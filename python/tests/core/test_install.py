@@ -132,10 +132,15 @@ print(type(secrets._sysrand).__module__, secrets.randbits.__self__ is secrets._s
     assert run_python(code) == "squall._random True squall._random\nrandom True True\n"
 
 
-def test_squall_imports_little():
-    """What takes long is imported when it is used."""
-    code = "import sys, squall; squall.install(random=True); print({'uuid', 'secrets', 'threading'} & set(sys.modules))"
-    assert run_python(code) == "set()\n"
+def test_squall_imports_little_in_programs_that_do_not_know_of_it():
+    code = """
+import sys, squall_startup
+squall_startup.install()
+import random
+print("squall" in sys.modules, {"uuid", "secrets", "threading"} & set(sys.modules))
+import squall
+print(squall.uuid4().version)"""
+    assert run_python(code) == "True set()\n4\n"
 
 
 def test_a_program_may_have_a_file_random_py(tmp_path):

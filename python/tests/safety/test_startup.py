@@ -167,7 +167,7 @@ def test_os_urandom_may_be_sent_to_processes(started, method, tmp_path):
 
 
 def test_old_finders_and_loaders_stay_as_they_are(started):
-    """A finder without `find_spec`, which Python skips, and a loader without `exec_module`, which Python 3.15 refuses."""
+    """A finder without `find_spec`, which Python skips, and a loader without `exec_module`, which 3.15 refuses."""
     code = f"""
 import sys, warnings
 warnings.simplefilter("ignore", ImportWarning)
@@ -201,7 +201,8 @@ def test_packages_that_are_off_the_path(started):
     """As in pip's isolated builds."""
     code = f"""
 import os, sys
-sys.path[:] = [folder for folder in sys.path if folder.startswith(os.path.dirname(os.__file__)) and "packages" not in folder]
+library = os.path.dirname(os.__file__)
+sys.path[:] = [each for each in sys.path if each.startswith(library) and "packages" not in each]
 before = list(sys.path)
 {PRINT_CLASSES}
 print(os.urandom.__module__, sys.path == before)"""

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from answers import of_sequence
-from helpers import COPIES, in_threads, need, repeated
+from helpers import COPIES, in_threads, need, repeated, run_python
 
 np = need("numpy")
 sq = need("squall.random")
@@ -183,3 +183,15 @@ def test_numpys_bit_generators_take_it(name):
     assert drawn[0] == drawn[2] != drawn[1]
     children = np.random.Generator(make(sq.SeedSequence("a"))).spawn(2)
     assert type(children[0].bit_generator.seed_seq) is sq.SeedSequence
+
+
+def test_an_old_numpy_is_named():
+    """`object` stands for a class of NumPy 1.24, without `spawn`."""
+    code = """
+import warnings, numpy
+numpy.random.BitGenerator = object
+with warnings.catch_warnings(record=True) as caught:
+    import squall._seeds
+print(*(str(each.message) for each in caught))"""
+    shown = run_python(code)
+    assert shown.startswith("NumPy ") and shown.endswith(": use 1.26 or later\n")
