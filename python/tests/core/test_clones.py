@@ -112,7 +112,7 @@ clone()
 with open(read) as pipe:
     assert pipe.readline() == "ZeroDivisionError noticed\\n"
 """
-    assert run_python(FUNCTIONS + code) == ""
+    assert run_python(FUNCTIONS + code, PYTHONWARNINGS="ignore") == ""
 
 
 # `clone` stands for a clone of the machine. The alarm ends a test that hangs.
