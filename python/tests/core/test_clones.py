@@ -27,7 +27,7 @@ def reseed():
         fcntl.ioctl(kernel, 0x5207)
     squall.clone_generation()
     with open("/dev/kmsg", "w") as kernel:
-        kernel.write("squall is tested")
+        kernel.write("squall is tested\\n")
 
 def log():
     names = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
