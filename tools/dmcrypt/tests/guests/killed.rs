@@ -114,11 +114,18 @@ const SOME_ROUNDS: u32 = 500;
 fn interrupted(session: &mut GuestSession, command: &str, label: &str) -> RunResult {
     let run = session.start_stopped(&format!("dmcrypt {command}"));
     session.step_until_device(label);
+    let (go_on, end) = (
+        "kill -s CONT $(pidof squall)",
+        "kill -s TERM $(pidof squall)",
+    );
     if label == MEASURED {
-        session.ok("kill -s CONT $(pidof squall)");
+        session.ok(go_on);
         session.until_requests(SOME_ROUNDS);
+        session.ok(end);
+    } else {
+        // It is still stopped: the first signal waits for the second.
+        session.ok(&format!("{end} && {go_on}"));
     }
-    session.ok("kill -s TERM $(pidof squall) && kill -s CONT $(pidof squall)");
     let ran = session.end(run);
     assert_eq!(
         (ran.status, ran.errors.lines().count()),
