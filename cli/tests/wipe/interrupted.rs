@@ -292,10 +292,13 @@ fn a_job_is_resumed_with_the_serial_numbers_of_all_its_drives() {
     wait_for_checkpoint(&mut running);
     running.kill();
     drop(missing);
+    let nowhere = workspace.path("detached");
     change_journal(&workspace, |job| {
         let drive = &mut job["drives"][0];
         end_first_pass(drive);
         drive["outcome"] = json!({ "outcome": "verified" });
+        // Anybody may attach something at its old path.
+        job["drives"][2]["target"]["path"] = nowhere.to_str().into();
     });
     // The controls: each drive that is left is confirmed, and a typing error is noticed.
     run_to_end(workspace.resume(&serials[0])).refused("--serial diskseq-");
