@@ -31,10 +31,10 @@ pub fn squall(arguments: &str) -> Command {
     command
 }
 
-/// Gives interrupts their usual effect in a command: background jobs of shells ignore SIGINT, and what nohup(1) starts
+/// Gives interrupts their usual effect in a command: background jobs of shells ignore SIGINT and SIGQUIT, and what nohup(1) starts
 /// ignores SIGHUP. For use after a fork.
 pub fn reset_interrupts() -> io::Result<()> {
-    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
         // SAFETY: the call takes numbers.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }

@@ -1,4 +1,5 @@
-//! `squall stream` when the system refuses threads or memory, or when a disk fails late.
+//! `squall stream` when the system refuses threads, memory or long files, or when a disk fails late; other commands that
+//! write files, too.
 
 use std::process::{Command, Output};
 
@@ -54,6 +55,31 @@ fn missing_memory_is_an_error() {
         let output = limited(100_000, &arguments);
         let why = "memory: Cannot allocate memory: raise the limit or use fewer --threads\n";
         refused(&output, 1, &[why]);
+    }
+}
+
+/// The limit is half a MiB, in a shell's units. A report of bench is longer than none.
+fn a_file_that_may_not_be_so_long_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bench = "bench --quick --workload words --source getrandom";
+    for (limit, arguments) in [
+        (1024, "stream --size 8MiB --output one"),
+        (1024, "stream --size 8MiB >two"),
+        (0, &format!("{bench} --export-json three")),
+        (0, &format!("{bench} --export-html four")),
+        (0, "man five"),
+        (0, "schemas six"),
+    ] {
+        let folder = folder.path().display();
+        let script = format!("cd {folder}; ulimit -f {limit}; exec $squall {arguments}");
+        let output = by_shell(&script);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {message}");
+        let last = message.lines().last().expect("a line");
+        assert!(
+            last.starts_with("squall: ") && last.contains("File too large"),
+            "{message}"
+        );
     }
 }
 
@@ -130,6 +156,7 @@ pub const TESTS: &[Test] = tests![
     threads_that_cannot_be_made_are_an_error,
     threads_that_nobody_asked_for_are_not_needed,
     missing_memory_is_an_error,
+    a_file_that_may_not_be_so_long_is_an_error,
     the_seed_file_is_never_the_output,
     a_dash_as_output_is_standard_output,
     a_disk_that_fails_late_is_an_error,

@@ -103,7 +103,8 @@ fn a_killed_verification_of_a_pass_resumes_at_its_checkpoint() {
 }
 
 fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_resume() {
-    for number in [Signal::INT, Signal::TERM, Signal::HUP] {
+    let interrupts = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
+    for number in interrupts.into_iter().chain([Signal::XCPU]) {
         let workspace = Workspace::new();
         let targets = ["one", "two"].map(|name| workspace.target(name, SIZE));
         let paths = [targets[0].as_path(), &targets[1]];

@@ -1,15 +1,17 @@
 //! Reports, and directories that cannot hold them.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use squall_testing::loops::unmount;
-use squall_testing::needs::{MOUNTS, ROOT};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use squall_testing::loops::{Lab, unmount};
+use squall_testing::needs::{LOOP_DEVICES, MOUNTS, ROOT};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{OLD, Running, Workspace, contents, read, run_to_end, squall_on};
+use super::workspace::{OLD, Running, Workspace, contents, read, run_to_end, serial, squall_on};
 
 const MIB: usize = 1 << 20;
 
@@ -88,7 +90,45 @@ fn a_directory_that_fills_up_costs_no_report() {
     again.refused("there is nothing to resume");
 }
 
+/// `command` with files of at most so many bytes.
+fn with_limit(mut command: Command, bytes: u64) -> Command {
+    let limit = Rlimit {
+        current: Some(bytes),
+        maximum: None,
+    };
+    // SAFETY: it makes a system call.
+    unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Fsize, limit)?)) };
+    command
+}
+
+fn a_file_that_may_not_be_written_to_its_end_is_refused() {
+    let workspace = Workspace::new();
+    let target = workspace.target("target", MIB);
+    let limited = |bytes| with_limit(workspace.wipe("", &[&target]), bytes);
+    run_to_end(limited(MIB as u64 - 1)).refused("may write 1048575 bytes of a file");
+    assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
+    assert!(!workspace.path("reports").exists());
+    run_to_end(limited(MIB as u64)).succeeded();
+}
+
+/// The journal fits into the limit, which does not concern devices, and the page of a report does not.
+fn a_report_that_may_not_be_so_long_is_written_later() {
+    let lab = Lab::new();
+    let workspace = Workspace::new();
+    let device = lab.device(MIB as u64);
+    let serial = format!("--serial {}", serial(&device.path));
+    let limited = with_limit(workspace.wipe(&serial, &[&device.path]), 8 << 10);
+    let done = run_to_end(limited).failed("the report is on standard output");
+    assert_eq!(done.events("ended")[0]["outcome"], "verified");
+    assert!(done.stderr.contains("File too large"), "{}", done.stderr);
+    run_to_end(workspace.resume("")).succeeded();
+    assert!(!workspace.has_journal() && workspace.files("key").is_empty());
+    assert_eq!(workspace.files("html").len(), 1);
+}
+
 pub const TESTS: &[Test] = tests![
+    a_file_that_may_not_be_written_to_its_end_is_refused,
+    a_report_that_may_not_be_so_long_is_written_later: [LOOP_DEVICES],
     events_name_a_target_as_its_report_does,
     pages_have_local_time_beside_utc,
     a_full_directory_is_noticed_before_anything_is_written: [ROOT, MOUNTS],

@@ -13,15 +13,16 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 
 use crate::Failure;
 use crate::failure::cause;
 use crate::inherited::is_ignored;
+use crate::interrupt::note;
 use crate::terminal::{input, is_ours};
 
 /// Signals that interrupt the work.
-const INTERRUPTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+const INTERRUPTS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
 /// The signal that passes them on to a child. SIGUSR1 is passed on as it is: see [`crate::Inquiry`].
 const TOLD: i32 = SIGUSR2;
@@ -49,10 +50,7 @@ pub(crate) fn interrupts() -> Vec<i32> {
 
 /// Sets `flag` when the user asks this process to stop (SIGTSTP), instead of stopping it.
 pub fn note_stops(flag: &Arc<AtomicBool>) -> io::Result<()> {
-    match is_ignored(SIGTSTP) {
-        true => Ok(()),
-        false => signal_hook::flag::register(SIGTSTP, flag.clone()).map(drop),
-    }
+    note(SIGTSTP, flag)
 }
 
 /// Runs `work` in a child, and returns its result. This process must have no other threads.

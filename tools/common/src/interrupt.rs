@@ -5,14 +5,15 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::SIGUSR1;
+use signal_hook::consts::{SIGUSR1, SIGXCPU, SIGXFSZ};
 
 use crate::failure::cause;
 use crate::inherited::is_ignored;
 use crate::{Failure, in_child};
 
-/// Notes SIGINT, SIGTERM and SIGHUP, unless they were ignored before; a second signal ends the process at once. Work that
-/// runs [in_child] notes what the process that waits for it passes on.
+/// Notes SIGINT, SIGTERM, SIGHUP and SIGQUIT, unless they were ignored before; a second signal ends the process at once.
+/// Work that runs [in_child] notes what the process that waits for it passes on. SIGXCPU is noted too: the kernel repeats
+/// it every second until the limit that nobody survives.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     noted: Arc<AtomicBool>,
@@ -28,10 +29,11 @@ impl Interrupt {
             signal_hook::flag::register(signal, noted.clone())?;
             Ok(())
         };
+        let cannot = |signal, error| Failure::Runtime(format!("signal {signal}: {error}"));
         for signal in in_child::interrupts() {
-            register(signal)
-                .map_err(|error| Failure::Runtime(format!("signal {signal}: {error}")))?;
+            register(signal).map_err(|error| cannot(signal, error))?;
         }
+        note(SIGXCPU, &noted).map_err(|error| cannot(SIGXCPU, error))?;
         Ok(Interrupt { noted, consequence })
     }
 
@@ -61,15 +63,28 @@ impl Inquiry {
     /// Starts to watch for the signal.
     pub fn watch() -> Result<Inquiry, Failure> {
         let noted = Arc::new(AtomicBool::new(false));
-        if !is_ignored(SIGUSR1) {
-            signal_hook::flag::register(SIGUSR1, noted.clone())
-                .map_err(|error| Failure::Runtime(format!("SIGUSR1: {}", cause(&error))))?;
-        }
+        note(SIGUSR1, &noted)
+            .map_err(|error| Failure::Runtime(format!("SIGUSR1: {}", cause(&error))))?;
         Ok(Inquiry(noted))
     }
 
     /// Whether the user has asked since the last call.
     pub fn take(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// From now on, a write beyond the longest file that this process may make (RLIMIT_FSIZE) fails, instead of ending the
+/// process (SIGXFSZ). A program that is executed has the usual effect again.
+pub fn outlive_file_limit() {
+    // If that fails, the limit has its usual effect.
+    let _ = note(SIGXFSZ, &Arc::default());
+}
+
+/// Sets `flag` at each `signal`, unless it was ignored before.
+pub(crate) fn note(signal: i32, flag: &Arc<AtomicBool>) -> io::Result<()> {
+    match is_ignored(signal) {
+        true => Ok(()),
+        false => signal_hook::flag::register(signal, flag.clone()).map(drop),
     }
 }

@@ -52,6 +52,7 @@ pub fn run<A: clap::Parser, C>(
     given: fn(A) -> Option<C>,
     command: impl FnOnce(C) -> Result<(), Failure>,
 ) -> ExitCode {
+    interrupt::outlive_file_limit();
     let run = || match usage::parse(given)? {
         Some(given) => command(given),
         None => Ok(()),

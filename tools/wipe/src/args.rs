@@ -253,7 +253,7 @@ pub struct TransferArguments {
     #[arg(long, value_enum, default_value_t = Direct::Auto)]
     pub direct: Direct,
 
-    /// Transfers of 1 MiB in flight per drive, 1 to 64
+    /// Transfers of 1 MiB in flight per drive, 1 to 64; fewer if memory is short
     #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = number::in_range("transfers", 1..=MAX_DEPTH))]
     pub depth: u32,

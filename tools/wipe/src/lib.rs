@@ -28,6 +28,7 @@ mod recognise;
 mod record;
 mod report;
 mod rescue;
+mod resources;
 mod run;
 mod sample;
 mod show;

@@ -4,7 +4,7 @@ use squall_drives::io::{Buffer, Device, Direction};
 use squall_tools::failure::cause;
 
 use crate::content::Content;
-use crate::pipeline::{Pipeline, TRANSFER};
+use crate::pipeline::{Pipeline, buffer};
 use crate::progress::{EventKind, EventSender, Progress};
 use crate::ranges::{Differences, Ranges};
 use crate::record::{Extent, Verification};
@@ -126,7 +126,7 @@ pub fn compare(
         events: pipeline.events,
         progress: pipeline.open.progress,
         content,
-        expected: Buffer::new(TRANSFER),
+        expected: buffer()?,
         found,
         save,
     };

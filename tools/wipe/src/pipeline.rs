@@ -46,7 +46,7 @@ impl<'a> Pipeline<'a> {
         Ok(Pipeline {
             open,
             queue,
-            buffers: (0..depth).map(|_| Buffer::new(TRANSFER)).collect(),
+            buffers: (0..depth).map(|_| buffer()).collect::<Result<_, _>>()?,
             pace: Pace::new(options.rate_limit),
             interval,
             events,
@@ -181,6 +181,11 @@ impl<'a> Pipeline<'a> {
         }
         Ok(())
     }
+}
+
+/// A buffer for a transfer.
+pub fn buffer() -> Result<Buffer, Stop> {
+    Buffer::try_new(TRANSFER).map_err(|error| Stop::Failed(format!("memory: {}", cause(&error))))
 }
 
 /// The part of `region` that is `within`, as extents that fit into buffers.

@@ -6,9 +6,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use squall_drives::io::Buffer;
 use squall_tools::failure::cause;
 
+use crate::pipeline::buffer;
 use crate::record::Extent;
 use crate::task::{OpenTarget, Stop, Task};
 
@@ -37,7 +37,7 @@ pub fn in_pieces<T: Task>(
     task: &mut T,
 ) -> Result<(), Stop> {
     let sector = u64::from(open.target.identity.sector);
-    let mut buffer = Buffer::new(extent.length as usize);
+    let mut buffer = buffer()?;
     task.begin(&mut buffer);
     let mut left = vec![extent];
     while let Some(part) = left.pop() {

@@ -16,6 +16,7 @@ use crate::journal::Journal;
 use crate::keyboard::{Keyboard, SkipDialog};
 use crate::progress::{Event, EventKind, EventSender, Progress};
 use crate::record::Drive;
+use crate::resources;
 use crate::show::{OutputStyle, Prompt, Show};
 use crate::threads::{Control, DriveThread};
 
@@ -84,9 +85,10 @@ impl Supervision<'_> {
             missed: 0,
             is_lost: false,
         };
+        let depth = resources::depth(supervisor.supervision.transfer.depth, drives.len());
         for drive in drives {
             let progress = progress[drive.number].clone();
-            supervisor.start(drive, progress);
+            supervisor.start(drive, progress, depth);
         }
         supervisor.watch_to_the_end()
     }
@@ -117,8 +119,8 @@ struct Supervisor<'a> {
 }
 
 impl Supervisor<'_> {
-    /// Starts the thread of a drive. If there can be none, the drive has failed.
-    fn start(&mut self, drive: PendingDrive, progress: Arc<Progress>) {
+    /// Starts the thread of a drive, with this many transfers in flight. If there can be none, the drive has failed.
+    fn start(&mut self, drive: PendingDrive, progress: Arc<Progress>, depth: u32) {
         let number = drive.number;
         let events = EventSender::new(number, self.sender.clone());
         let Supervision { work, transfer, .. } = self.supervision;
@@ -128,7 +130,10 @@ impl Supervisor<'_> {
             control: Arc::new(Control::new(self.supervision.interrupt.clone())),
             progress,
             events,
-            transfer: transfer.clone(),
+            transfer: TransferArguments {
+                depth,
+                ..transfer.clone()
+            },
             interval: self.supervision.interval,
             owes_temperature: AtomicBool::new(false),
         });
@@ -189,7 +194,8 @@ impl Supervisor<'_> {
             drive: number,
             what,
         });
-        self.start(drive, progress);
+        let depth = resources::depth(self.supervision.transfer.depth, 1);
+        self.start(drive, progress, depth);
         shown
     }
 

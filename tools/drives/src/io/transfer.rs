@@ -4,6 +4,7 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::{Pod, Zeroable};
+use rustix::io::Errno;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -39,7 +40,13 @@ pub struct Buffer(Vec<Page>);
 impl Buffer {
     /// Allocates at least `len` zero bytes.
     pub fn new(len: usize) -> Buffer {
-        Buffer(bytemuck::zeroed_vec(len.div_ceil(ALIGNMENT)))
+        Buffer::try_new(len).expect("memory")
+    }
+
+    /// The same, unless there is no memory.
+    pub fn try_new(len: usize) -> io::Result<Buffer> {
+        let pages = bytemuck::allocation::try_zeroed_vec(len.div_ceil(ALIGNMENT));
+        pages.map(Buffer).map_err(|()| Errno::NOMEM.into())
     }
 }
 

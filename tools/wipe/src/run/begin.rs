@@ -15,7 +15,7 @@ use crate::keys;
 use crate::plan::TargetPlan;
 use crate::record::{Drive, Job, Plan, Scope};
 use crate::show::json;
-use crate::{PURPOSE, machine, purge};
+use crate::{PURPOSE, machine, purge, resources};
 
 /// Prepares a new job; `None` for a dry run.
 pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> {
@@ -31,6 +31,7 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> 
         None => named(&options.targets)?,
     };
     guards::check(&targets, &PURPOSE)?;
+    resources::check(&targets)?;
     let assets = asset_tags(&targets, &options.labels.asset)?;
     if options.purge.is_none() {
         purge::check_idle(&targets)?;

@@ -15,7 +15,7 @@ use crate::keys::{self, Keys};
 use crate::plan::TargetPlan;
 use crate::record::{Drive, Outcome, Purge};
 use crate::show::OutputStyle;
-use crate::{PURPOSE, purge, recognise};
+use crate::{PURPOSE, purge, recognise, resources};
 
 /// Prepares the unfinished drives of the job whose journal is at `path`; `None` for a dry run, or if
 /// all drives are finished.
@@ -45,6 +45,7 @@ pub fn prepare(
         ..options.clone()
     };
     guards::check(&targets, &PURPOSE)?;
+    resources::check(&targets)?;
     let planned = TargetPlan {
         targets: &targets,
         plan: &plan,
