@@ -3,9 +3,11 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
+use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use squall_testing::compiler::compile;
 use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
@@ -244,6 +246,48 @@ fn journals_that_were_changed_are_refused() {
     run_to_end(workspace.resume("")).succeeded();
 }
 
+/// Moves the file OURS to the place of the file FLIPPED, right after that was opened.
+const FLIPS: &str = r#"
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int open64(const char *path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    int file = syscall(SYS_openat, AT_FDCWD, path, flags, va_arg(more, int));
+    va_end(more);
+    if (strcmp(path, getenv("FLIPPED")) == 0)
+        rename(getenv("OURS"), path);
+    return file;
+}
+"#;
+
+/// Whose journal it is, is asked of the file that is read. Its name may mean another one by then.
+fn a_journal_that_changes_places_is_judged_as_it_was_read() {
+    let workspace = Workspace::new();
+    let target = workspace.target("target", SIZE);
+    start_and_kill(&workspace, "--verify none", &[&target]);
+    let (source, library) = (workspace.path("flips.c"), workspace.path("flips.so"));
+    fs::write(&source, FLIPS).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(&library);
+    compile(compiler.arg(&source));
+    let (journal, ours) = (workspace.journal(), workspace.path("ours"));
+    fs::copy(&journal, &ours).unwrap();
+    fs::set_permissions(&journal, Permissions::from_mode(0o622)).unwrap();
+    let mut resume = workspace.resume("");
+    resume.env("LD_PRELOAD", &library);
+    resume.env("FLIPPED", &journal).env("OURS", &ours);
+    run_to_end(resume).refused("another user may have written it");
+    assert!(!ours.exists());
+    run_to_end(workspace.resume("")).succeeded();
+}
+
 type Change = fn(&mut Value);
 
 fn change_journal(workspace: &Workspace, change: impl FnOnce(&mut Value)) {
@@ -347,6 +391,7 @@ pub const TESTS: &[Test] = tests![
     a_missing_target_can_be_resumed_later,
     a_job_killed_at_its_very_end_is_ended_by_resuming_it,
     journals_that_were_changed_are_refused,
+    a_journal_that_changes_places_is_judged_as_it_was_read,
     a_loop_device_is_confirmed_again: [LOOP_DEVICES],
     a_job_is_resumed_with_the_serial_numbers_of_all_its_drives: [LOOP_DEVICES],
     a_drive_whose_erase_fails_is_overwritten_nevertheless: [LOOP_DEVICES],

@@ -35,7 +35,11 @@ pub fn open(path: &Path, wanted: &str) -> Result<File, Failure> {
 /// Reads the regular file at `path` as JSON. Fails on anything else, and on a file that is too long; then `wanted` says
 /// what to name.
 pub fn json<T: DeserializeOwned>(path: &Path, wanted: &str) -> Result<T, Failure> {
-    let file = open(path, wanted)?;
+    json_in(&open(path, wanted)?, path, wanted)
+}
+
+/// The same for a `file` that [`open`] has opened by `path`.
+pub fn json_in<T: DeserializeOwned>(file: &File, path: &Path, wanted: &str) -> Result<T, Failure> {
     let length = file.metadata().map_err(at(path))?.len();
     if length > LONGEST {
         return Err(refusal(

@@ -160,6 +160,7 @@ fn check_no_other_holders(target: &Target) -> Result<(), Failure> {
 fn check_is_empty(target: &Target, bytes: u64) -> Result<(), Failure> {
     let path = &target.identity.path;
     let file = File::open(path).map_err(at(path))?;
+    target.confirm(&file)?;
     let mut buffer = Buffer::new(STEP);
     let size = target.identity.size;
     let steps = (0..bytes)

@@ -39,8 +39,8 @@ impl Journal {
 
     /// Reads the journal at `path`. Fails if another user may have written it.
     pub fn open(path: &Path) -> Result<Journal, Failure> {
-        let job = read(path, JOURNAL)?;
-        let about = std::fs::metadata(path).map_err(at(path))?;
+        let file = open(path, JOURNAL)?;
+        let about = file.metadata().map_err(at(path))?;
         let is_ours = about.uid() == rustix::process::geteuid().as_raw();
         if !is_ours || about.mode() & 0o022 != 0 {
             return Err(Failure::Runtime(format!(
@@ -51,7 +51,7 @@ impl Journal {
         Ok(Journal {
             path: path.to_owned(),
             is_saved: true,
-            job: Mutex::new(job),
+            job: Mutex::new(read_open(&file, path, JOURNAL)?),
             saving: Mutex::new(()),
         })
     }
@@ -144,12 +144,24 @@ fn label(target: &Identity) -> String {
 
 /// Reads the job in the file at `path`. Fails unless it has this layout.
 pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
-    let wrong = |what: &str| Failure::Runtime(format!("{}: {what}", path.display()));
-    let wanted = match format {
+    read_open(&open(path, format)?, path, format)
+}
+
+/// What to name for a file of this layout.
+fn wanted(format: &str) -> &'static str {
+    match format {
         JOURNAL => "the journal that squall wipe named in its last line",
         _ => "a report of squall wipe",
-    };
-    let job: Job = named_file::json(path, wanted)?;
+    }
+}
+
+fn open(path: &Path, format: &str) -> Result<File, Failure> {
+    named_file::open(path, wanted(format))
+}
+
+fn read_open(file: &File, path: &Path, format: &str) -> Result<Job, Failure> {
+    let wrong = |what: &str| Failure::Runtime(format!("{}: {what}", path.display()));
+    let job: Job = named_file::json_in(file, path, wanted(format))?;
     match job.format.as_str() {
         found if found == format => {}
         JOURNAL => return Err(wrong("a journal, not a report: resume the job first")),
