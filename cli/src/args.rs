@@ -40,17 +40,17 @@ const MAX_CREDIT: u16 = 512;
     version,
     long_version = version::long(),
     after_help = "Examples:
-  squall stream --size 32 --format hex              a key of 256 bits
-  squall stream --size 4GiB --output noise.bin      a file of random bytes
-  squall stream | pv > /dev/null                    the speed of the generator
-  squall status                                     the protections of this machine
-  squall seed                                       new entropy for the kernel's generator
-  squall clones --exec 'systemctl restart my-agent' a command to run after each clone of this VM
-  squall bench                                      the fastest source on this machine
-  squall wipe --dry-run /dev/sdX                    what overwriting a drive would do
-  squall dmcrypt bench                              the fastest disk encryption on this machine
-  squall run -- nginx                               an existing program, with squall
-  squall openssl-conf > openssl.cnf                 OpenSSL, with squall
+  squall stream --size 32 --format hex                a key of 256 bits
+  squall stream --size 4GiB --output noise.bin        a file of random bytes
+  squall stream | pv > /dev/null                      the speed of the generator
+  squall status                                       the protections of this machine
+  squall seed                                         new entropy for the kernel's generator
+  squall clones --exec 'systemctl restart my-agent'   a command to run after each clone of this VM
+  squall bench                                        the fastest source on this machine
+  squall wipe --dry-run /dev/sdX                      what overwriting a drive would do
+  squall dmcrypt bench                                the fastest disk encryption on this machine
+  squall run -- nginx                                 an existing program, with squall
+  squall openssl-conf > openssl.cnf                   OpenSSL, with squall
 
 Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while \
 running, 2 for a wrong argument, or one that names a missing or unusable file or folder. \

@@ -2,6 +2,8 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(all(test, feature = "tools"))]
+mod advice;
 mod args;
 mod clones;
 mod completions;

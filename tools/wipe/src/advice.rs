@@ -75,7 +75,10 @@ impl Advice {
             (None, Kind::Disk) => disk(&identity.path),
             // A drive erases a part of itself only by secure discard.
             (None, Kind::Partition) => vec![(
-                format!("squall wipe --purge=discard {}", identity.path.display()),
+                format!(
+                    "squall wipe --purge=discard --untried-on-hardware {}",
+                    identity.path.display()
+                ),
                 "erases the blocks in use of this partition alone, then overwrites",
             )],
             (None, Kind::Virtual | Kind::Loop | Kind::Mapped | Kind::File) => Vec::new(),
@@ -87,7 +90,7 @@ impl Advice {
         let scope = match (erase, commands.is_empty()) {
             (Some(OwnErase::Supported { .. }), _) => format!("{scope}; this asks it to:"),
             (Some(OwnErase::Unsupported { reason }), _) => {
-                format!("{scope}, and `squall wipe --purge` refuses to ask it: {reason}.")
+                format!("{scope}, and --purge refuses to ask it: {reason}.")
             }
             (None, false) => format!("{scope}, if it supports this:"),
             (None, true) => format!("{scope}."),
@@ -104,7 +107,9 @@ impl Advice {
 fn purge(targets: &[PathBuf], what: &'static str) -> (String, &'static str) {
     let names = targets.iter().map(|path| path.display().to_string());
     let names: Vec<_> = names.collect();
-    (format!("squall wipe --purge {}", names.join(" ")), what)
+    let names = names.join(" ");
+    let command = format!("squall wipe --purge --untried-on-hardware {names}");
+    (command, what)
 }
 
 /// Commands for a whole drive that tells nothing of its own erase. They erase all its contents, even what the wipe wrote.

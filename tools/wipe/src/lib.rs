@@ -38,7 +38,7 @@ mod threads;
 mod workers;
 
 pub use blank::blank;
-pub use run::{verify, wipe};
+pub use run::{check, verify, wipe};
 
 use squall_drives::{Purpose, shown};
 use squall_tools::schema::{self, Schema};

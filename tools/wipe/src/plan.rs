@@ -288,7 +288,7 @@ mod tests {
         let text = |purge| planned(&targets, &plan, purge).text_below_table(None);
         let advised = text(None);
         assert!(
-            advised.contains("`squall wipe --purge /dev/mmcblk9`"),
+            advised.contains("`squall wipe --purge --untried-on-hardware /dev/mmcblk9`"),
             "{advised}"
         );
         let purged = text(Some(EraseChoice::Auto));

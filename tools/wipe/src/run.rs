@@ -27,6 +27,7 @@ use crate::drive::{PendingDrive, Worker};
 use crate::journal::Journal;
 use crate::keyboard::{self, Keyboard};
 use crate::plan::TargetPlan;
+use crate::purge;
 use crate::record::{Drive, FORMAT, Job, Machine, Plan, Tool};
 use crate::show::OutputStyle;
 use crate::workers::Supervision;
@@ -38,8 +39,15 @@ pub use verify::verify;
 /// A job, those of its drives that are not done yet, and with `--watch` what was there before.
 type PreparedJob = (Journal, Vec<PendingDrive>, Option<KnownDrives>);
 
-pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
+/// Fails if the options contradict each other.
+pub fn check(options: &WipeArguments) -> Result<(), Failure> {
     options.choice.check()?;
+    purge::check_agreed(options.purge, options.untried_on_hardware)?;
+    begin::plan_of(options).map(drop)
+}
+
+pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
+    check(options)?;
     let style = OutputStyle::choose(options.json).map_err(as_refusal)?;
     let inquiry = Inquiry::watch()?;
     let prepared = match &options.resume {

@@ -205,7 +205,7 @@ fn flash_gets_the_commands_of_its_kind() {
     ] {
         (target.path, target.kind) = (path.into(), kind);
         let Advice { commands, .. } = Advice::for_target(&target, None).expect("flash");
-        let command = format!("squall wipe {option} {path}");
+        let command = format!("squall wipe {option} --untried-on-hardware {path}");
         assert_eq!((&commands[0].0, commands.len()), (&command, count));
         let line = flash_advice(&target, None).expect("flash");
         assert!(line.contains(&command) && !line.contains('\n'), "{line}");
@@ -220,7 +220,7 @@ fn flash_that_can_erase_itself_gets_purge() {
     let both = fixture::supported(&["/dev/nvme0n1", "/dev/nvme0n2"]);
     job.drives[2].own_erase = Some(both);
     let page = html(&job, 2);
-    let command = "squall wipe --purge /dev/nvme0n1 /dev/nvme0n2";
+    let command = "squall wipe --purge --untried-on-hardware /dev/nvme0n1 /dev/nvme0n2";
     assert_says(&page, &[command, "NVMe Sanitize with block erase"]);
 
     let reason = "it erases all namespaces, and these were not named: 2";

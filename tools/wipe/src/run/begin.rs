@@ -20,7 +20,6 @@ use crate::{PURPOSE, machine, purge, resources};
 /// Prepares a new job; `None` for a dry run.
 pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> {
     let plan = plan_of(options)?;
-    purge::check_agreed(options.purge, options.untried_on_hardware)?;
     let choice = options.choice.all.then(|| chosen(options)).transpose()?;
     let known = match &choice {
         Some(choice) if options.choice.watch => Some(KnownDrives::from_choice(choice)?),
@@ -117,7 +116,7 @@ fn chosen(options: &WipeArguments) -> Result<Choice, Failure> {
 }
 
 /// The plan that the options ask for. Fails if they contradict each other.
-fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
+pub fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
     if options.verify_each && options.verify == Scope::None {
         return Err(Failure::Usage(
             "--verify-each would compare nothing: use --verify full or sample".into(),
