@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use squall::Engine;
 use squall_drives::confirm::Consent;
-use squall_tools::{number, size};
+use squall_tools::{number, size, time};
 use zeroize::Zeroizing;
 
 use crate::clones::ClonesArguments;
@@ -26,6 +26,8 @@ pub type Seed = Zeroizing<[u8; SEED_LEN]>;
 
 /// Maximum number of threads: more would only cost memory.
 const MAX_THREADS: usize = 1024;
+
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Longest interval between seedings.
 const MAX_INTERVAL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -276,7 +278,7 @@ pub struct SeedArguments {
     pub credit: u16,
 
     /// Keep running, and seed again after each interval, such as 10min or "1h 30min"
-    #[arg(long, value_name = "DURATION", value_parser = parse_interval)]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     pub every: Option<Duration>,
 
     /// Read the sources of seeds many times, and show whether they passed their health tests; seed nothing
@@ -298,17 +300,9 @@ pub enum Format {
     Base64,
 }
 
+/// Parses a time from a second to a year.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
-    let example = "use one such as 10min or 1h";
-    match humantime::parse_duration(text) {
-        Ok(interval) if interval > MAX_INTERVAL => {
-            Err(format!("{text:?} is longer than a year: {example}"))
-        }
-        Ok(interval) if interval >= Duration::from_secs(1) => Ok(interval),
-        _ => Err(format!(
-            "{text:?} is not a duration of at least a second: {example}"
-        )),
-    }
+    time::in_range(SECOND, SECOND..=MAX_INTERVAL)(text)
 }
 
 fn engine_help() -> String {

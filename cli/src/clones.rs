@@ -83,7 +83,7 @@ pub struct ClonesArguments {
     hooks: Option<PathBuf>,
 
     /// Kill the command or a hook that runs longer than this, such as 90s or 5min
-    #[arg(long, value_name = "DURATION", value_parser = parse_interval, default_value = "60s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, default_value = "60s")]
     hook_timeout: Duration,
 
     /// Keep in this file what the signal shows; at start, do as after a clone if the machine was cloned meanwhile

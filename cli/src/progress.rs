@@ -2,10 +2,11 @@
 //! numbers for programs.
 
 use std::cell::Cell;
+use std::fmt;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use squall_tools::{terminal, units};
 
 const TICK: Duration = Duration::from_millis(100);
@@ -45,8 +46,8 @@ impl Progress {
         let (bar, template) = match size {
             Some(size) => (
                 ProgressBar::new(size),
-                "{bar:30} {percent:>3}%  {decimal_bytes} of {decimal_total_bytes}  \
-                 {decimal_bytes_per_sec}  {eta} left",
+                "{bar:30} {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}  \
+                 {decimal_bytes_per_sec}  {left} left",
             ),
             None => (
                 ProgressBar::new_spinner(),
@@ -54,8 +55,13 @@ impl Progress {
             ),
         };
         let style = ProgressStyle::with_template(template).expect("the template is valid");
+        let left = |state: &ProgressState, out: &mut dyn fmt::Write| {
+            // A part of the bar that cannot be written is left out.
+            let _ = out.write_str(&units::duration(state.eta().as_secs_f64()));
+        };
         bar.set_style(
             style
+                .with_key("left", left)
                 .progress_chars(terminal::bar_characters())
                 .tick_chars("-\\|/ "),
         );
@@ -134,7 +140,7 @@ impl Progress {
         let written = self.written.get();
         let rate = written as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         let time = match elapsed {
-            long if long >= Duration::from_secs(60) => HumanDuration(long).to_string(),
+            long if long >= Duration::from_secs(60) => units::duration(long.as_secs_f64()),
             short => format!("{:.2} s", short.as_secs_f64()),
         };
         let (volume, rate) = (units::volume(written), units::rate(rate));

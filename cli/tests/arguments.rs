@@ -50,12 +50,20 @@ fn errors_about_numbers_name_the_range() {
                 continue;
             };
             let name = value.split('>').next().expect("a name");
-            let is_number = ["N", "SIZE", "MS", "SECONDS", "BITS", "TIME", "DURATION"];
+            let is_number = ["N", "SIZE", "BITS", "TIME"];
             if !option.starts_with("--") || !is_number.contains(&name) {
                 continue;
             }
             tried += 1;
-            for value in ["x", "-1", "-1MiB", "0.0001", "9".repeat(30).as_str(), ""] {
+            for value in [
+                "x",
+                "-1",
+                "-1MiB",
+                "0.0001",
+                "1Gb",
+                "9".repeat(30).as_str(),
+                "",
+            ] {
                 let mut ways = vec![format!("{command} {option}={value}")];
                 ways.extend((!value.is_empty()).then(|| format!("{command} {option} {value}")));
                 for way in ways {
@@ -66,6 +74,21 @@ fn errors_about_numbers_name_the_range() {
         }
     }
     assert!(tried >= 20, "{tried}");
+}
+
+/// Times have units in every command, which shows the time of its help to be one; a command that needs more says what.
+fn times_have_units_everywhere() {
+    for (arguments, words) in [
+        ("wipe --checkpoint 5min --stall 90s", "TARGET"),
+        ("seed --every 1h30min --test", "--every"),
+        (
+            "clones --hook-timeout 2min --hooks /nonexistent",
+            "/nonexistent",
+        ),
+        ("dmcrypt bench --sample 20ms --size 1MiB", "--size"),
+    ] {
+        crate::common::refused(&run(arguments), 2, &[words]);
+    }
 }
 
 /// A file or folder that an argument names and that is not there, in every command that takes one.
@@ -224,6 +247,7 @@ fn a_value_with_newlines_is_one_line() {
 pub const TESTS: &[Test] = tests![
     wrong_arguments,
     errors_about_numbers_name_the_range,
+    times_have_units_everywhere,
     missing_files_are_wrong_arguments,
     engines_this_cpu_lacks: [LACKING_ENGINE],
     json_takes_no_file,

@@ -159,7 +159,7 @@ fn an_error_says_how_much_was_written() {
     assert!((1..1 << 20).contains(&len), "{len}");
     assert_eq!(
         text(&failed.stderr),
-        format!("squall: {name}: File too large, after {len} bytes were written\n")
+        format!("squall: {name}: File too large (see `ulimit -f`), after {len} bytes were written\n")
     );
     assert_eq!(failed.status.code(), Some(1));
 }
@@ -324,7 +324,7 @@ fn progress_shows_a_bar_on_a_terminal() {
     });
     assert_eq!(wait_for_end(child).0, Some(0));
     let shown = text(&shown);
-    for part in ["%", " of 268.44 MB", "B/s", " left", "268 MB in "] {
+    for part in [" %  ", " of 268.44 MB", "B/s", " left", "268 MB in "] {
         assert!(shown.contains(part), "{part}: {shown:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
-use squall_testing::loops::Lab;
+use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::{LOOP_DEVICES, MOUNTS};
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -41,8 +41,15 @@ fn entry(path: &Path) -> Value {
 
 fn a_device_is_free_until_it_is_mounted() {
     let lab = Lab::new();
-    let device = lab.device(16 << 20);
+    let image = lab.image("customer's drive.img", 16 << 20);
+    let device = Loop::attach(&[], &image);
     let free = entry(&device.path);
+    assert_eq!(free["file"], image.to_str().unwrap());
+    let plan = format!("wipe --dry-run {}", device.path.display());
+    for arguments in ["drives --all", &plan] {
+        let shown = text(&run(arguments).stdout);
+        assert!(shown.contains("drive.img"), "{shown}");
+    }
     assert_eq!(free["kind"], "loop");
     assert_eq!(free["size"], 16 << 20);
     assert_eq!(free["uses"], serde_json::json!([]));

@@ -94,8 +94,7 @@ fn wrong_folder(path: &Path) -> Option<String> {
 /// The system's text for an error, without its number.
 pub fn cause(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::FileTooLarge {
-        return "File too large for its file system, or for the limit of this process (`ulimit -f`)"
-            .into();
+        return "File too large (see `ulimit -f`)".into();
     }
     let text = error.to_string();
     match text.split_once(" (os error") {

@@ -31,6 +31,7 @@ pub mod sink;
 pub mod size;
 pub mod terminal;
 pub mod text;
+pub mod time;
 pub mod units;
 pub mod usage;
 

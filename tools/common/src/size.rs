@@ -12,6 +12,12 @@ pub fn parse(text: &str) -> Result<u64, String> {
         .find(|c: char| c.is_ascii_alphabetic())
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_start);
+    if let Some(prefix) = unit.strip_suffix('b').and_then(|rest| rest.chars().next()) {
+        let prefix = prefix.to_ascii_uppercase();
+        return Err(format!(
+            "{text:?} is ambiguous: use {number}{prefix}B or {number}{prefix}iB"
+        ));
+    }
     let scaled = multiple_of(unit).and_then(|multiple| scale(number, multiple));
     let Some((size, is_whole)) = scaled else {
         let limit = match number.starts_with('-') {
@@ -105,6 +111,14 @@ mod tests {
         for text in texts {
             let message = parse(text).expect_err(text);
             assert!(message.contains("is not a size"), "{message}");
+        }
+        for (text, right) in [
+            ("1Gb", "1GB or 1GiB"),
+            ("4gb", "4GB or 4GiB"),
+            ("1.5Mib", "1.5MB or 1.5MiB"),
+        ] {
+            let message = parse(text).expect_err(text);
+            assert!(message.ends_with(right), "{message}");
         }
         for text in ["1.5", "0.1B", "1.1K", "1.0001KB", "1.00000000000000000001E"] {
             let message = parse(text).expect_err(text);

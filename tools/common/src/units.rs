@@ -5,6 +5,18 @@ pub fn time(ns: f64) -> String {
     scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
 }
 
+/// A time in its two largest units.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    let (hours, minutes) = (whole / 3600, whole / 60 % 60);
+    match whole {
+        ..60 => format!("{whole} s"),
+        60..3600 => format!("{minutes} min {} s", whole % 60),
+        3600..360_000 => format!("{hours} h {minutes} min"),
+        _ => format!("{hours} h"),
+    }
+}
+
 /// A rate in bytes per second.
 pub fn rate(bytes: f64) -> String {
     scaled(
@@ -63,6 +75,21 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_two_units() {
+        let shown = [0.4, 59.4, 61.0, 3599.0, 3600.0, 11_520.0, 720_000.0].map(duration);
+        let expected = [
+            "0 s",
+            "59 s",
+            "1 min 1 s",
+            "59 min 59 s",
+            "1 h 0 min",
+            "3 h 12 min",
+            "200 h",
+        ];
+        assert_eq!(shown, expected);
+    }
 
     #[test]
     fn three_digits_and_a_unit() {

@@ -1,19 +1,22 @@
 //! Arguments of `squall dmcrypt`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use squall_drives::confirm::Consent;
 use squall_tools::reports::ReportArguments;
-use squall_tools::{number, size};
+use squall_tools::{number, size, time};
 
 use crate::spec::Spec;
 
 /// Fewest bytes to measure on: many of the largest transfers.
 const LEAST_BYTES: u64 = 16 << 20;
 
-/// Longest time of a sample, in milliseconds.
-const MOST_MS: u64 = 10_000;
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// Longest time of a sample.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// Find out which disk encryption is valid here, which is secure, and which is fast.
 #[derive(Args, Debug)]
@@ -103,9 +106,9 @@ pub struct BenchArguments {
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = number::in_range("rounds", 1..=10_000_u32))]
     pub rounds: u32,
 
-    /// Length of a measurement for each of the eight workloads, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 30, value_parser = number::in_range("milliseconds", 1..=MOST_MS))]
-    pub sample: u64,
+    /// Length of a measurement for each of the eight workloads; a number alone is milliseconds
+    #[arg(long, value_name = "TIME", default_value = "30ms", value_parser = time::in_range(MILLISECOND, MILLISECOND..=LONGEST))]
+    pub sample: Duration,
 
     /// Bytes to measure on, of memory or from the beginning of the device
     ///

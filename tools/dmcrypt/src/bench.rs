@@ -93,7 +93,7 @@ fn measure_and_report(
         machine,
         backing: backing.about.clone(),
         rounds: options.rounds as usize,
-        sample_ms: options.sample,
+        sample_ms: options.sample.as_millis() as u64,
         is_complete: run.is_complete,
         workloads: measure::workloads(),
         raw,

@@ -198,7 +198,7 @@ impl<Q: Write> Dialog<Q> {
             )));
         };
         let question = format!(
-            "{}\nEverything on it will be overwritten. Type its serial number to overwrite it: ",
+            "{}\nEverything on it will be overwritten.\nType its serial number to overwrite it: ",
             describe(target)
         );
         self.ask(&question, serial)
@@ -207,9 +207,15 @@ impl<Q: Write> Dialog<Q> {
     fn ask(&mut self, question: &str, expected: &str) -> Result<(), Failure> {
         match self.answer(question)? {
             Some(answer) if answer == expected.as_bytes() => Ok(()),
-            _ => Err(Failure::Runtime(format!(
-                "not confirmed: nothing was written; {SCRIPT_ADVICE}"
-            ))),
+            answer => {
+                let typed = answer.filter(|answer| !answer.is_empty());
+                let typed = typed.map(|answer| String::from_utf8_lossy(&answer).into_owned());
+                let typed = typed.map(|typed| format!(" by {typed:?}, but by {expected:?}"));
+                Err(Failure::Runtime(format!(
+                    "not confirmed{}: nothing was written; {SCRIPT_ADVICE}",
+                    typed.unwrap_or_default()
+                )))
+            }
         }
     }
 
@@ -239,6 +245,9 @@ fn describe(target: &Target) -> String {
     }
     if let Some(model) = &identity.model {
         line += &format!(" {model},");
+    }
+    if let Some(file) = target.backing_file() {
+        line += &format!(" file {file},");
     }
     if let Some(serial) = &identity.serial {
         line += &format!(" serial number {serial},");
@@ -316,7 +325,12 @@ mod tests {
     #[track_caller]
     fn not_confirmed((_, failure): (String, Option<String>)) {
         let text = failure.expect("no confirmation");
-        let words = ["not confirmed: nothing was written", "--yes", "--serial"];
+        let words = [
+            "not confirmed",
+            ": nothing was written",
+            "--yes",
+            "--serial",
+        ];
         contains(&text, &words);
     }
 
@@ -380,6 +394,12 @@ mod tests {
         ] {
             not_confirmed(asked(&targets, wrong));
         }
+        // What was typed, and what the drive has. There is room to type it on 80 columns.
+        let (seen, failure) = asked(&targets[..1], "WD-WX1Z\n");
+        let words = "not confirmed by \"WD-WX1Z\", but by \"WD-WX12 \u{fc}\": nothing was written";
+        contains(&failure.expect("no confirmation"), &[words]);
+        let last = seen.lines().last().expect("a question");
+        assert!(last.len() <= 80 - 32, "{last}");
         let (_, failure) = asked(&[drive(&lab, None)], "");
         let words = ["/dev/sdb: it has no serial number"];
         contains(&failure.expect("no confirmation"), &words);

@@ -59,6 +59,8 @@ struct Entry {
     flash: Option<bool>,
     /// Degrees Celsius; null if the kernel has no sensor for it.
     celsius: Option<f64>,
+    /// The file behind a loop device.
+    file: Option<String>,
     /// The paths in /dev of other devices that lead to the same drive.
     other_paths: Vec<PathBuf>,
     /// Why `squall wipe` would refuse it; empty if it would not.
@@ -91,6 +93,7 @@ fn entry(target: Target, uses: Vec<String>, other_paths: Vec<PathBuf>) -> Entry 
     let erase = erase.and_then(|erase| erase.known(EraseChoice::Auto).ok());
     Entry {
         name: target.stable_name(),
+        file: target.backing_file(),
         other_paths,
         bus: target.bus(),
         celsius: target.temperature(),
@@ -185,7 +188,8 @@ fn state(entry: &Entry) -> String {
     let erase = erase.map(|erase| format!("erases itself by {erase}"));
     let others: Vec<String> = entry.other_paths.iter().map(|path| shown(path)).collect();
     let others = (!others.is_empty()).then(|| format!("the same drive as {}", others.join(", ")));
-    let all = [Some(use_of_it), others, hidden, erase];
+    let file = entry.file.as_ref().map(|file| format!("the file {file}"));
+    let all = [Some(use_of_it), file, others, hidden, erase];
     all.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

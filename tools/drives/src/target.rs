@@ -225,6 +225,13 @@ impl Target {
         drive::bus_name(self.device()?)
     }
 
+    /// The file behind a loop device, in one line.
+    pub fn backing_file(&self) -> Option<String> {
+        let is_loop = self.identity.kind == Kind::Loop;
+        let file = is_loop.then(|| self.device()?.text("loop/backing_file"));
+        file.flatten()
+    }
+
     /// How much the drive hides from its host; `None` if it is no ATA drive, or cannot be asked, for which one must be
     /// root.
     pub fn hidden(&self) -> Option<Hidden> {

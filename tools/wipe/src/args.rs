@@ -12,12 +12,14 @@ use serde::Serialize;
 use squall_drives::confirm::Consent;
 use squall_drives::erase::EraseChoice;
 use squall_drives::io::Direct;
-use squall_tools::{Failure, number, size};
+use squall_tools::{Failure, number, size, time};
 
 use crate::record::{ContentKind, Scope};
 
 /// Most passes that may be requested, more than any drive needs.
 pub(crate) const MAX_PASSES: usize = 35;
+
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Most transfers in flight for a drive.
 const MAX_DEPTH: u32 = 64;
@@ -57,7 +59,7 @@ plugged in and perhaps meant (--watch), 2 if nothing was written: a wrong argume
 was refused.")]
 pub struct WipeArguments {
     /// Drives, partitions, loop devices or files
-    #[arg(value_name = "TARGET", required_unless_present_any = ["resume", "all"])]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["resume", "all", "except", "bus", "watch", "count"])]
     pub targets: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -140,10 +142,10 @@ pub struct WipeArguments {
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["dry_run", "watch"])]
     pub then: Option<Then>,
 
-    /// Seconds between two checkpoints: the most work that a power cut loses
-    #[arg(long, value_name = "SECONDS", default_value_t = 30,
-          value_parser = number::in_range("seconds", 1..=3600_u32))]
-    pub checkpoint: u32,
+    /// Time between two checkpoints, such as 30s or 5min: the most work that a power cut loses
+    #[arg(long, value_name = "TIME", default_value = "30s",
+          value_parser = time::in_range(SECOND, SECOND..=3600 * SECOND))]
+    pub checkpoint: Duration,
 
     /// Print one JSON object per line on standard output, for programs
     #[arg(long)]
@@ -266,7 +268,8 @@ pub struct TransferArguments {
     ///
     /// The others go on, and squall ends without it. squall says how far the drive got; a wipe is resumable. Time during
     /// which squall itself waits, such as for --rate-limit, and a drive's own erase do not count.
-    #[arg(long, value_name = "TIME", value_parser = stall)]
+    #[arg(long, value_name = "TIME",
+          value_parser = time::in_range(SECOND, Duration::from_millis(1)..=Duration::MAX))]
     pub stall: Option<Duration>,
 }
 
@@ -275,17 +278,6 @@ fn comparison() -> impl TypedValueParser<Value = Scope> {
     let scopes = [Scope::Full, Scope::Sample];
     PossibleValuesParser::new(scopes.iter().flat_map(Scope::to_possible_value))
         .map(|name| Scope::from_str(&name, false).expect("a scope's name"))
-}
-
-/// Parses the time of `--stall`.
-fn stall(text: &str) -> Result<Duration, String> {
-    let example = "use a number and a unit, such as 90s, 10min or 1h";
-    let time = humantime::parse_duration(text)
-        .map_err(|_| format!("{text:?} is not a time: {example}"))?;
-    match time {
-        Duration::ZERO => Err(format!("it must be longer than zero: {example}")),
-        _ => Ok(time),
-    }
 }
 
 #[cfg(test)]
@@ -364,7 +356,7 @@ impl ChoiceArguments {
         }
         match given.iter().find(|(_, is_given)| *is_given && !self.all) {
             Some((option, _)) => Err(Failure::Usage(format!(
-                "{option} goes with --all, which chooses drives: leave it out, or give --all instead of names"
+                "{option} goes with --all, which chooses drives: add --all, or leave {option} out and name the drives"
             ))),
             None => Ok(()),
         }

@@ -103,7 +103,9 @@ impl FromStr for ContentKind {
                 .strip_prefix("0x")
                 .and_then(byte)
                 .map(ContentKind::Byte)
-                .ok_or_else(|| "a pass is random, zero, one, or a byte such as 0x55".into()),
+                .ok_or_else(|| {
+                    format!("{word:?} is no pass: use random, zero, one, or a byte such as 0x55")
+                }),
         }
     }
 }

@@ -235,6 +235,13 @@ pub fn default_directory() -> Result<PathBuf, Failure> {
 /// Fails if a directory for journals and reports cannot be made at `path`, or cannot be written to. Leaves nothing behind.
 pub fn check_directory(path: &Path) -> Result<(), Failure> {
     let folder = existing_folder(path);
+    if !folder.is_dir() {
+        return Err(Failure::Usage(format!(
+            "--report {}: {} is a file: name a folder",
+            path.display(),
+            folder.display()
+        )));
+    }
     tempfile::tempfile_in(folder).map(drop).map_err(at(path))
 }
 

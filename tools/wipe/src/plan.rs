@@ -73,7 +73,7 @@ impl TargetPlan<'_> {
     fn blocks(&self) -> String {
         let mut text = String::new();
         for (target, erase) in self.with_erases() {
-            block(&mut text, &target.identity);
+            block(&mut text, target);
             let erase = erase.map(|way| way.unwrap_or_else(|why| why));
             beyond(&mut text, target, erase);
         }
@@ -137,10 +137,14 @@ fn hides(text: &mut String, hidden: Option<Hidden>) {
     }
 }
 
-fn block(text: &mut String, identity: &Identity) {
+fn block(text: &mut String, target: &Target) {
+    let identity = &target.identity;
     add(text, &identity.given.display().to_string());
     if identity.path != identity.given {
         add(text, &format!("  is        {}", identity.path.display()));
+    }
+    if let Some(file) = target.backing_file() {
+        add(text, &format!("  file      {file}"));
     }
     if let Some(model) = &identity.model {
         add(text, &format!("  model     {model}"));

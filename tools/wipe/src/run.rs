@@ -8,7 +8,6 @@ mod verify;
 
 use std::io::Write;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use rustix::mm::MlockAllFlags;
@@ -90,7 +89,7 @@ fn work(
         work: Worker::wipe,
         journal: &journal,
         transfer: &options.transfer,
-        interval: Duration::from_secs(options.checkpoint.into()),
+        interval: options.checkpoint,
         interrupt: &interrupt,
         inquiry,
         style,

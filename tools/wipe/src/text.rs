@@ -1,17 +1,5 @@
 //! Numbers and names for people.
 
-/// A time in its two largest units.
-pub fn duration(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    let (hours, minutes) = (whole / 3600, whole / 60 % 60);
-    match whole {
-        ..60 => format!("{whole} s"),
-        60..3600 => format!("{minutes} min {} s", whole % 60),
-        3600..360_000 => format!("{hours} h {minutes} min"),
-        _ => format!("{hours} h"),
-    }
-}
-
 /// `done` of `total` in whole percents, rounded down: 100 means that nothing is missing.
 pub fn percent(done: u64, total: u64) -> u64 {
     match total {
@@ -45,21 +33,6 @@ pub fn grouped_digits(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_two_units() {
-        let shown = [0.4, 59.4, 61.0, 3599.0, 3600.0, 11_520.0, 720_000.0].map(duration);
-        let expected = [
-            "0 s",
-            "59 s",
-            "1 min 1 s",
-            "59 min 59 s",
-            "1 h 0 min",
-            "3 h 12 min",
-            "200 h",
-        ];
-        assert_eq!(shown, expected);
-    }
 
     #[test]
     fn a_hundred_percent_is_everything() {

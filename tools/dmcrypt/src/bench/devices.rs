@@ -6,7 +6,6 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::fs::OFlags;
 use squall_drives::Number;
@@ -246,7 +245,7 @@ impl Run<'_> {
         let workloads = measure::workloads();
         let plan = Plan {
             rounds: self.options.rounds as usize,
-            sample: Duration::from_millis(self.options.sample),
+            sample: self.options.sample,
         };
         let turns = plan.rounds * workloads.len();
         let progress = Progress::begin(turns as u64, title);

@@ -406,7 +406,7 @@ fn method(bench: &Bench) -> Part {
     let (rounds, sample_ms) = (bench.rounds, bench.sample_ms);
     let mib = bench.backing.bytes >> 20;
     let command = format!(
-        "squall dmcrypt bench{device} --rounds {rounds} --sample {sample_ms} --size {mib}MiB \
+        "squall dmcrypt bench{device} --rounds {rounds} --sample {sample_ms}ms --size {mib}MiB \
          --export-html dmcrypt.html"
     );
     let again = "The same on another machine, for what is secure there";

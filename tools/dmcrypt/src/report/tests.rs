@@ -104,7 +104,7 @@ fn pages_have_plots_and_notes() {
     }
     assert_eq!(page.matches("<li>aes-gcm-random 256 aead: ").count(), 1);
     assert!(page.contains("<h3>4 KiB, random, 32 at once</h3>"));
-    assert!(page.contains("--rounds 30 --sample 100 --size 1024MiB --export-html"));
+    assert!(page.contains("--rounds 30 --sample 100ms --size 1024MiB --export-html"));
 }
 
 #[test]

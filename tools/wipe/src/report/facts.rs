@@ -101,7 +101,7 @@ pub fn verification(drive: &Drive) -> Vec<Fact> {
         ("Unreadable", bytes(found.unreadable_bytes())),
         ("Began", timestamp(found.began)),
         ("Ended", found.ended.map_or("not ended".into(), timestamp)),
-        ("Took", text::duration(found.seconds)),
+        ("Took", units::duration(found.seconds)),
     ]
 }
 

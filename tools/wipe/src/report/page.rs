@@ -260,7 +260,7 @@ fn passes(drive: &Drive) -> Option<Part> {
             pass.content.to_string(),
             time(pass.began),
             pass.ended.map_or("not ended".into(), time),
-            text::duration(pass.seconds),
+            units::duration(pass.seconds),
             rate.unwrap_or("–".into()),
         ];
         row.extend(are_verified.then(|| found.map_or("–".into(), facts::read_back)));

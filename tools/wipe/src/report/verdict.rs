@@ -137,8 +137,13 @@ fn sentence(job: &Job, drive: &Drive) -> String {
             ),
         },
         Some(Outcome::Differs) => format!(
-            "{} of the bytes that were read back are not what was written.",
-            text::grouped_digits(drive.differing_bytes())
+            "{} of the bytes that were read back are not what was written.{}",
+            text::grouped_digits(drive.differing_bytes()),
+            match drive.wipe {
+                Some(_) =>
+                    " Somebody has written to it since, or it does not keep what it is given.",
+                None => "",
+            }
         ),
         Some(Outcome::Interrupted) => format!("It was stopped before it was finished: {left}."),
         Some(Outcome::Vanished) => format!("The drive disappeared: {left}."),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::text;
+use squall_tools::units;
 
 /// The present rate is that of this last period.
 const NOW: Duration = Duration::from_secs(5);
@@ -70,7 +70,7 @@ impl Left {
             Left::Seconds(seconds @ 60.0..3600.0) => {
                 Some(format!("{} min left", (seconds / 60.0).round()))
             }
-            Left::Seconds(seconds) => Some(text::duration(seconds) + " left"),
+            Left::Seconds(seconds) => Some(units::duration(seconds) + " left"),
         }
     }
 }

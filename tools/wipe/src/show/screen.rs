@@ -30,6 +30,9 @@ const USUAL: (usize, usize) = (80, 24);
 /// The fewest columns with which there is room for bars.
 const WIDE: usize = 80;
 
+/// The columns of a bar, and of the blanks behind it.
+const BAR: usize = 12;
+
 /// Which of the columns are numbers.
 const NUMBERS: [bool; 9] = [false, true, false, true, true, false, true, false, true];
 
@@ -72,10 +75,12 @@ impl Screen {
         let hidden = run.rows.len() - shown.len();
         let totals = || self.line_of_totals(run, hidden, columns);
         let totals = self.prompt.question.clone().unwrap_or_else(totals);
-        let texts = drives(&shown, self.prompt.question.is_some());
+        let has_bars = columns >= WIDE;
+        let room = columns - if has_bars { BAR } else { 0 };
+        let texts = drives(&shown, self.prompt.question.is_some(), room);
         let drives = shown.iter().zip(texts.lines()).map(|(row, text)| Line {
             text: text.into(),
-            progress: (columns >= WIDE).then_some((row.reading.done, row.reading.total)),
+            progress: has_bars.then_some((row.reading.done, row.reading.total)),
         });
         let totals = Line {
             text: totals,
@@ -213,9 +218,9 @@ fn fitted(line: &str, columns: usize) -> String {
     hanging(line, 2, Some(columns))
 }
 
-/// Drives in a line each; what matters least comes last, where a narrow terminal cuts it off.
-/// With numbers, if they `are_numbered`.
-fn drives(rows: &[&Row], are_numbered: bool) -> String {
+/// Drives in a line each, with numbers if they `are_numbered`. What matters least comes last, and is left out where there
+/// is no `room` for it.
+fn drives(rows: &[&Row], are_numbered: bool, room: usize) -> String {
     let mut cells: Vec<_> = rows.iter().map(|row| cells(row)).collect();
     if are_numbered {
         for (cells, row) in cells.iter_mut().zip(rows) {
@@ -223,13 +228,19 @@ fn drives(rows: &[&Row], are_numbered: bool) -> String {
         }
     }
     let is_used = |column: &usize| cells.iter().any(|cells| !cells[*column].is_empty());
-    let used: Vec<usize> = (0..NUMBERS.len()).filter(is_used).collect();
-    let shown =
-        |cells: &'_ [String; NUMBERS.len()]| used.iter().map(|&it| cells[it].clone()).collect();
-    let rows: Vec<Vec<String>> = cells.iter().map(shown).collect();
-    let mut table = columns(None);
-    table.add_rows(rows);
-    lines(&mut table, 2, |column| NUMBERS[used[column]])
+    let mut used: Vec<usize> = (0..NUMBERS.len()).filter(is_used).collect();
+    loop {
+        let shown = |cells: &[String; NUMBERS.len()]| -> Vec<_> {
+            used.iter().map(|&it| cells[it].clone()).collect()
+        };
+        let mut table = columns(None);
+        table.add_rows(cells.iter().map(shown));
+        let text = lines(&mut table, 2, |column| NUMBERS[used[column]]);
+        if used.len() <= 1 || text.lines().all(|line| line.chars().count() <= room) {
+            return text;
+        }
+        used.pop();
+    }
 }
 
 fn cells(row: &Row) -> [String; NUMBERS.len()] {

@@ -122,7 +122,7 @@ fn row(job: &Job, drive: &Drive) -> [String; 8] {
         outcome.into(),
         text::share(done, size),
         faults(drive).unwrap_or("none".into()),
-        text::duration(seconds),
+        units::duration(seconds),
         rate.unwrap_or(NONE.into()),
     ]
 }
@@ -146,7 +146,7 @@ fn sums(totals: &Totals) -> String {
     let mut parts = vec![format!(
         "this run: {} moved in {}",
         units::volume(totals.moved),
-        text::duration(totals.seconds)
+        units::duration(totals.seconds)
     )];
     parts.extend(totals.average().map(units::rate));
     let cpu = totals.cpu_per_gb();
@@ -172,6 +172,10 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
         }
         Outcome::Incomplete => {
             "overwritten, but parts of it could not be read back: verify it again, or destroy it"
+        }
+        Outcome::Differs if drive.wipe.is_some() => {
+            "it does not hold what the wipe wrote: if somebody has used it since, wipe it again; if nobody has, do not \
+             trust it"
         }
         Outcome::Differs => {
             "it does not hold what was written to it: do not trust it; wipe it again, and destroy \
@@ -235,6 +239,19 @@ mod tests {
             let advice = next(&job, &drive).expect("advice");
             assert!(!advice.contains("on which it lies"), "{advice}");
         }
+    }
+
+    /// After a wipe nobody else could have written; after a verification somebody may have.
+    #[test]
+    fn a_drive_that_differs_later_may_have_been_used() {
+        let job = fixture::job();
+        let mut drive = job.drives[0].clone();
+        drive.outcome = Some(Outcome::Differs);
+        let words = "if somebody has used it since, wipe it again";
+        assert!(!next(&job, &drive).expect("advice").contains(words));
+        let later = fixture::verification_of(&job, 0);
+        drive.wipe.clone_from(&later.drives[0].wipe);
+        assert!(next(&later, &drive).expect("advice").contains(words));
     }
 
     /// A sector was unreadable after the first of two passes, and no erase of the drive's own was asked for.

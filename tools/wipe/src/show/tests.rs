@@ -166,6 +166,27 @@ fn bars_are_as_they_were_and_fit() {
     insta::assert_snapshot!("screen", shown);
 }
 
+/// What there is no room for is left out, and nothing is cut off.
+#[test]
+fn bars_end_between_columns() {
+    let text = RefCell::default();
+    let show = play(log(&text));
+    let drives = |columns| {
+        let mut lines = screen(&show.run, 24, columns);
+        lines.pop();
+        let text = |line: String| line.trim_start_matches(['┄', '━', ' ']).to_owned();
+        lines.into_iter().map(text).collect::<Vec<_>>()
+    };
+    let widest = drives(160);
+    for columns in 20..160 {
+        for (whole, line) in widest.iter().zip(drives(columns)) {
+            let rest = whole.strip_prefix(&line);
+            let ends = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("  "));
+            assert!(ends, "{columns}: {line:?} of {whole:?}");
+        }
+    }
+}
+
 /// Two files of one name, and one of a long name.
 #[test]
 fn drives_are_right_apart() {
