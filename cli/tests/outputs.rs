@@ -159,7 +159,9 @@ fn an_error_says_how_much_was_written() {
     assert!((1..1 << 20).contains(&len), "{len}");
     assert_eq!(
         text(&failed.stderr),
-        format!("squall: {name}: File too large (see `ulimit -f`), after {len} bytes were written\n")
+        format!(
+            "squall: {name}: File too large (see `ulimit -f`), after {len} bytes were written\n"
+        )
     );
     assert_eq!(failed.status.code(), Some(1));
 }

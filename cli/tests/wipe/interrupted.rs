@@ -14,7 +14,8 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use super::workspace::{
-    OLD, Running, Workspace, assert_keystream, contents, key, read, run_to_end, serial, squall_on,
+    OLD, Running, Workspace, assert_keystream, contents, flip, key, read, run_to_end, serial,
+    squall_on,
 };
 use crate::common::wait_for_end;
 
@@ -102,6 +103,50 @@ fn a_killed_verification_of_a_pass_resumes_at_its_checkpoint() {
     ] {
         assert_eq!(found["compared"], SIZE, "{found}");
     }
+}
+
+/// The page cache holds what the pass has written, as long as somebody has the device open, and the medium something else.
+fn a_resumed_wipe_is_compared_with_the_medium() {
+    let workspace = Workspace::new();
+    let medium = workspace.target("medium", SIZE);
+    let device = Loop::attach(&["--direct-io=on"], &medium);
+    let options = format!("--direct off --serial {}", serial(&device.path));
+    start_and_kill(
+        &workspace,
+        &format!("--pass zero {options}"),
+        &[&device.path],
+    );
+    overwrite(&device.path, &vec![0; SIZE]);
+    change_journal(&workspace, |job| end_first_pass(&mut job["drives"][0]));
+    let open = fs::File::open(&device.path).unwrap();
+    open.sync_all().unwrap();
+    assert!(contents(&device.path, SIZE).iter().all(|byte| *byte == 0));
+    flip(&medium, 2_500_000);
+    assert_eq!(contents(&device.path, SIZE)[2_500_000], 0, "the control");
+    let found = run_to_end(workspace.resume(&options)).failed("not wiped as asked");
+    assert_eq!(found.events("differing")[0]["offset"], 2_500_000);
+}
+
+/// Places of a sample are drawn anew, so what was compared at others does not count.
+fn a_sample_begins_anew() {
+    let workspace = Workspace::new();
+    let target = workspace.target("target", SIZE);
+    start_and_kill(&workspace, "--pass zero --verify sample", &[&target]);
+    overwrite(&target, &vec![0; SIZE]);
+    change_journal(&workspace, |job| {
+        let drive = &mut job["drives"][0];
+        end_first_pass(drive);
+        drive["verification"] = json!({
+            "scope": "sample", "began": drive["passes"][0]["began"], "ended": null, "seconds": 1.0,
+            "offset": SIZE / 2, "compared": SIZE, "differing_bytes": 0, "differing": [],
+            "differing_unlisted": 0, "unreadable": []
+        });
+    });
+    let done = run_to_end(workspace.resume("")).succeeded();
+    assert_eq!(done.events("verification")[0]["offset"], 0);
+    let report = read(&workspace.reports()[0]);
+    let compared = report["drives"][0]["verification"]["compared"].as_u64();
+    assert!(compared.unwrap() < SIZE as u64);
 }
 
 fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_resume() {
@@ -386,6 +431,8 @@ fn overwrite(target: &Path, bytes: &[u8]) {
 pub const TESTS: &[Test] = tests![
     a_killed_run_resumes_at_its_checkpoint,
     a_killed_verification_of_a_pass_resumes_at_its_checkpoint,
+    a_resumed_wipe_is_compared_with_the_medium: [LOOP_DEVICES],
+    a_sample_begins_anew,
     a_first_signal_stops_at_a_checkpoint_and_says_how_to_resume,
     another_target_is_not_resumed,
     a_missing_target_can_be_resumed_later,

@@ -13,6 +13,7 @@ use squall_testing::tests;
 
 use super::workspace::{
     OLD, Running, Workspace, assert_keystream, contents, flip, key, read, run_to_end, serial,
+    squall_on,
 };
 
 const MIB: usize = 1 << 20;
@@ -79,6 +80,25 @@ fn verification_reads_the_medium_and_not_the_cache() {
     }
 }
 
+/// The same for `squall blank`.
+fn a_drive_is_not_blank_because_the_cache_is() {
+    for direct in ["auto", "off"] {
+        let workspace = Workspace::new();
+        let medium = workspace.sparse_target("medium", 4 << 20);
+        let device = Loop::attach(&["--direct-io=on"], &medium);
+        let _open = File::open(&device.path).unwrap();
+        assert!(
+            contents(&device.path, 4 * MIB)
+                .iter()
+                .all(|byte| *byte == 0)
+        );
+        flip(&medium, 3_000_000);
+        assert_eq!(contents(&device.path, 4 * MIB)[3_000_000], 0, "the control");
+        let read = squall_on(&format!("blank --json --direct {direct}"), &[&device.path]);
+        assert_eq!(read.events[0]["first"], 3_000_000);
+    }
+}
+
 /// Runs `command`, and makes `device`, whose file is `image`, `size` bytes long after the event of this name.
 fn resized(command: Command, event: &str, device: &Loop, image: &Path, size: u64) -> FinishedRun {
     let mut running = Running::start(command);
@@ -120,5 +140,6 @@ fn a_device_whose_size_changes_is_incomplete() {
 pub const TESTS: &[Test] = tests![
     a_device_whose_size_changes_is_incomplete: [LOOP_DEVICES],
     several_are_wiped_at_once_and_nothing_beside_them: [LOOP_DEVICES],
+    a_drive_is_not_blank_because_the_cache_is: [LOOP_DEVICES],
     verification_reads_the_medium_and_not_the_cache: [LOOP_DEVICES],
 ];

@@ -75,6 +75,24 @@ fn a_verification_leaves_a_report() {
     twice.refused("which another of these reports is about too");
 }
 
+/// What was found after the passes is in the report of the wipe, and does not count again.
+fn what_was_found_before_is_not_found_again() {
+    let workspace = Workspace::new();
+    let target = workspace.target("target", MIB);
+    run_to_end(workspace.wipe("--pass zero,one --verify-each", &[&target])).succeeded();
+    let path = &workspace.reports()[0];
+    let mut report = read(path);
+    let found = &mut report["drives"][0]["passes"][0]["verification"];
+    assert_eq!(found["compared"], MIB);
+    found["differing_bytes"] = 5.into();
+    fs::write(path, report.to_string()).unwrap();
+    run_to_end(workspace.verify("")).succeeded();
+    let report = read(&workspace.verifications()[0]);
+    let passes = &report["drives"][0]["passes"];
+    assert_eq!(passes[0]["verification"], Value::Null);
+    assert_eq!(report["drives"][0]["outcome"]["outcome"], "verified");
+}
+
 /// The report of a job is one of all its drives, and names the keys of each.
 fn the_report_of_a_job_can_be_verified() {
     let workspace = Workspace::new();
@@ -123,6 +141,7 @@ pub const TESTS: &[Test] = tests![
     every_flipped_byte_is_found_at_its_offset,
     a_sample_finds_damage_that_is_everywhere,
     a_verification_leaves_a_report,
+    what_was_found_before_is_not_found_again,
     the_report_of_a_job_can_be_verified,
     a_missing_drive_does_not_stop_the_others,
 ];
