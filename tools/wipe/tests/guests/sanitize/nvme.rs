@@ -91,7 +91,7 @@ fn advised_with_all_of_its_namespaces(session: &mut GuestSession) {
     assert_eq!(plan.matches(advised).count(), 1, "{plan}");
     assert!(plan.contains(&format!("`{command}`")), "{plan}");
     // It does what it says.
-    session.ok(&format!("{command} --dry-run --yes"));
+    session.ok(&format!("{command} --dry-run"));
     session.wipe("both", "", &BOTH).succeeded();
     for drive in [0, 1] {
         let told = &session.report("both", drive)["own_erase"];
