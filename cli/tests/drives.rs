@@ -117,7 +117,7 @@ fn a_terminal_is_asked_for_the_serial_number() {
     let (code, message) = asked("yes");
     assert_eq!(code, Some(2), "{message}");
     assert!(
-        message.contains("not confirmed by \"yes\", but by \"diskseq-"),
+        message.contains("not confirmed: \"yes\" is not \"diskseq-"),
         "{message}"
     );
     assert!(fs::read(&device.path).unwrap() == vec![0; MIB]);

@@ -210,7 +210,7 @@ impl<Q: Write> Dialog<Q> {
             answer => {
                 let typed = answer.filter(|answer| !answer.is_empty());
                 let typed = typed.map(|answer| String::from_utf8_lossy(&answer).into_owned());
-                let typed = typed.map(|typed| format!(" by {typed:?}, but by {expected:?}"));
+                let typed = typed.map(|typed| format!(": {typed:?} is not {expected:?}"));
                 Err(Failure::Runtime(format!(
                     "not confirmed{}: nothing was written; {SCRIPT_ADVICE}",
                     typed.unwrap_or_default()
@@ -396,7 +396,7 @@ mod tests {
         }
         // What was typed, and what the drive has. There is room to type it on 80 columns.
         let (seen, failure) = asked(&targets[..1], "WD-WX1Z\n");
-        let words = "not confirmed by \"WD-WX1Z\", but by \"WD-WX12 \u{fc}\": nothing was written";
+        let words = "not confirmed: \"WD-WX1Z\" is not \"WD-WX12 \u{fc}\": nothing was written";
         contains(&failure.expect("no confirmation"), &[words]);
         let last = seen.lines().last().expect("a question");
         assert!(last.len() <= 80 - 32, "{last}");

@@ -140,7 +140,7 @@ fn one_question(workspace: &Workspace, session: &mut GuestSession) {
     session.type_after("two", question, "wipe 2\\n");
     let (status, shown) = session.end_on_terminal(running);
     assert_eq!(status, 2, "{shown}");
-    let refused = "not confirmed by \"wipe 2\", but by \"wipe 3\": nothing was written";
+    let refused = "not confirmed: \"wipe 2\" is not \"wipe 3\": nothing was written";
     assert!(shown.contains(refused), "{shown}");
     for (serial, _) in FREE {
         assert!(workspace.is_old(serial), "{serial}");
