@@ -195,6 +195,9 @@ const STARTED_AGAIN: &str =
 const OVERWRITE_LOG: &str = "echo on > /proc/sys/kernel/printk_devkmsg; busybox killall -STOP squall; \
      for number in $(seq 5000); do printf '%0900d\\n' $number; done > /dev/kmsg; busybox killall -CONT squall";
 
+/// Writes the kernel's message about a clone, as far as a program can.
+const FORGE_MESSAGE: &str = "echo '<5>random: crng reseeded due to virtual machine fork' > /dev/kmsg; dmesg | grep -q 'machine fork'";
+
 fn setup<'a>(programs: &'a [&'a Path], identity: &'a str) -> Setup<'a> {
     Setup {
         programs,
@@ -362,11 +365,12 @@ fn each_clone_runs_its_programs() {
         assert!(is_id, "{id}");
     }
 
-    // The control: vmgenid keeps its identifier, and the kernel reseeds.
+    // The control: vmgenid keeps its identifier, a program writes the kernel's message, and the kernel reseeds.
     let same = workspace
         .factory
         .resume(&setup(&[], IDENTITY_BEFORE), &snapshot);
     let mut guest = same.expect("a guest");
+    ok(&mut guest, FORGE_MESSAGE);
     ok(&mut guest, "squall seed");
     assert_eq!(
         ok(&mut guest, "tail -n +2 /tmp/log; tail -n +2 /tmp/exec"),

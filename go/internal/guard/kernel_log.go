@@ -18,7 +18,8 @@ import (
 // After vmgenid's interrupt, Linux reseeds its RNG and then writes the message to its log (add_vmfork_randomness in
 // drivers/char/random.c; 5.18). So a request only compares the kernel's generation, and reads the log if that has
 // changed. /dev/kmsg returns one record for each read, with a sequence number. That of the newest message about a clone
-// is the clone generation. Programs cannot write records in the kernel's name.
+// is the clone generation. Programs cannot write records in the kernel's name, but some of the kernel's records begin
+// with their words: netfilter's with a rule's prefix. So the whole text is compared.
 
 // cloneMessages is what this process has read in the kernel's log about clones.
 type cloneMessages struct {
@@ -152,10 +153,11 @@ func (m *cloneMessages) keepNewest(number uint64) {
 // which is 0 for the kernel alone.
 func numberOfCloneMessage(record string) uint64 {
 	head, text, _ := strings.Cut(record, ";")
+	text, _, isWhole := strings.Cut(text, "\n") // properties may follow; a newline within the text arrives as \x0a
 	fields := strings.Split(head, ",")
 	priority, err := strconv.Atoi(fields[0])
 	isKernels := err == nil && priority < 8 && len(fields) > 1
-	if !isKernels || !strings.HasPrefix(text, "random: crng reseeded due to virtual machine fork") {
+	if !isKernels || !isWhole || text != "random: crng reseeded due to virtual machine fork" {
 		return 0
 	}
 	number, err := strconv.ParseUint(fields[1], 10, 63)

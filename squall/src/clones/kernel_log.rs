@@ -6,7 +6,8 @@
 //! Linux 6.9.
 //!
 //! /dev/kmsg returns one record for each read, with a sequence number. That of the newest message about a clone is the
-//! clone generation. Programs cannot write records in the kernel's name (Documentation/ABI/testing/dev-kmsg).
+//! clone generation. Programs cannot write records in the kernel's name (Documentation/ABI/testing/dev-kmsg), but some of
+//! the kernel's records begin with their words: netfilter's with a rule's prefix. So the whole text is compared.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -17,6 +18,9 @@ use crate::failpoint::{self, Failpoint};
 use crate::file::{self, File};
 use crate::guard::clock;
 use crate::guard::{fork, freshness};
+
+/// The text of the message.
+const MESSAGE: &str = "random: crng reseeded due to virtual machine fork";
 
 /// The sequence number, plus two, of the newest message about a clone that this process has read; 1 if none.
 static NEWEST_MESSAGE: AtomicU64 = AtomicU64::new(1);
@@ -296,8 +300,9 @@ fn number_of_clone_message(record: &[u8]) -> Option<u64> {
     let priority: u32 = numbers.next()?.parse().ok()?;
     let number = numbers.next()?.parse().ok()?;
     let is_kernels = priority < 8;
-    let is_clone = text.starts_with("random: crng reseeded due to virtual machine fork");
-    (is_kernels && is_clone).then_some(number)
+    // Properties may follow. A newline within the text arrives as `\x0a`.
+    let (text, _) = text.split_once('\n')?;
+    (is_kernels && text == MESSAGE).then_some(number)
 }
 
 #[cfg(test)]
@@ -324,11 +329,17 @@ mod tests {
             let record = format!("{head}{text}");
             assert_eq!(number_of_clone_message(record.as_bytes()), None, "{record}");
         }
-        assert_eq!(
-            number_of_clone_message(b"5,817,8816751,-;random: crng init done\n"),
-            None
-        );
-        assert_eq!(number_of_clone_message(b"5,817,1,-;\xff"), None);
+        for text in [
+            "random: crng init done\n",
+            "random: crng reseeded due to virtual machine fork",
+            "random: crng reseeded due to virtual machine forkIN= OUT=lo\n",
+            "random: crng reseeded due to virtual machine fork IN= OUT=lo\n",
+            "random: crng reseeded due to virtual machine fork\\x0aIN= OUT=lo\n",
+        ] {
+            let record = format!("5,817,8816751,-;{text}");
+            assert_eq!(number_of_clone_message(record.as_bytes()), None, "{record}");
+        }
+        assert_eq!(number_of_clone_message(b"5,817,1,-;\xff\n"), None);
     }
 
     #[test]
@@ -341,20 +352,23 @@ mod tests {
                 Ok(record.len())
             })
         };
-        let [first, last, program, other] = [
+        let [first, last, program, netfilter, other] = [
             "5,817,8816751,-;random: crng reseeded due to virtual machine fork\n",
             "5,902,9816751,-,caller=T1;random: crng reseeded due to virtual machine fork\n SUBSYSTEM=x\n",
             "13,950,9916751,-;random: crng reseeded due to virtual machine fork\n",
+            "4,960,9920751,-;random: crng reseeded due to virtual machine forkIN= OUT=lo\n",
             "5,999,9926751,-;random: crng init done\n",
         ];
         assert_eq!(newest(&[]).expect("a log"), 0);
-        assert_eq!(newest(&[Ok(program), Ok(other), Ok("")]).expect("a log"), 0);
+        let others = [Ok(program), Ok(netfilter), Ok(other), Ok("")];
+        assert_eq!(newest(&others).expect("a log"), 0);
         let records = [
             Err(libc::EPIPE),
             Ok(first),
             Err(libc::EINVAL),
             Ok(last),
             Ok(program),
+            Ok(netfilter),
             Ok(other),
         ];
         assert_eq!(newest(&records).expect("a log"), 902);
