@@ -9,8 +9,8 @@ use core::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
-use crate::engine::{Aes256, BLOCK, Cipher, Engine, ExpandedKey, Stores, registers};
-use crate::secret::{Secret, State, wipe};
+use crate::engine::{Aes256, BLOCK, Cipher, Engine, ExpandedKey, Stores};
+use crate::secret::{Secret, State, try_without_traces, wipe, without_traces};
 
 /// Maximum number of bytes per request: 2^19 bits (SP 800-90A table 3).
 pub const MAX_REQUEST: usize = 1 << 16;
@@ -68,10 +68,11 @@ impl<C: Cipher> CtrDrbg<C> {
         entropy: &[u8],
         personalization: &[u8],
     ) -> Result<Self, Error> {
-        let _clear = registers::clear_on_return();
-        let mut drbg = Self::unseeded(engine)?;
-        drbg.reseed_from(entropy, personalization)?;
-        Ok(drbg)
+        without_traces(|| {
+            let mut drbg = Self::unseeded(engine)?;
+            drbg.reseed_unwiped(entropy, personalization)?;
+            Ok(drbg)
+        })
     }
 
     /// A generator with key and V of zeros, with which an instantiation begins.
@@ -94,13 +95,13 @@ impl<C: Cipher> CtrDrbg<C> {
     /// # Errors
     /// [`Error::EntropyLength`], [`Error::InputTooLong`]; the state is unchanged then.
     pub fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-        let _clear = registers::clear_on_return();
-        self.reseed_from(entropy, additional)
+        try_without_traces(|| self.reseed_unwiped(entropy, additional))
     }
 
-    /// [`CtrDrbg::reseed`]. The caller clears the registers.
+    /// [`CtrDrbg::reseed`]. The caller wipes the stack and clears the registers.
+    #[doc(hidden)]
     #[inline]
-    fn reseed_from(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
+    pub fn reseed_unwiped(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
         if entropy.len() != C::SEED_LEN {
             return Err(Error::EntropyLength {
                 required: C::SEED_LEN,
@@ -116,7 +117,7 @@ impl<C: Cipher> CtrDrbg<C> {
         Ok(())
     }
 
-    /// The part of a reseed that both variants have in common. The caller clears the registers.
+    /// The part of a reseed that both variants have in common. The caller wipes and clears.
     #[inline]
     pub(crate) fn reseed_with(&mut self, seed_material: &[u8; MAX_SEED_LEN]) {
         self.update(seed_material);
@@ -130,8 +131,7 @@ impl<C: Cipher> CtrDrbg<C> {
     /// [`Error::RequestTooLong`], [`Error::ReseedRequired`], [`Error::InputTooLong`]; nothing is
     /// written and the state is unchanged then.
     pub fn generate(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
-        let _clear = registers::clear_on_return();
-        self.generate_with(out, additional, Stores::Cached)
+        try_without_traces(|| self.generate_with(out, additional, Stores::Cached))
     }
 
     /// Fills `out`, at most 2^16 bytes, with prediction resistance: reseeds with `entropy`, which has
@@ -147,7 +147,7 @@ impl<C: Cipher> CtrDrbg<C> {
         entropy: &[u8],
         additional: &[u8],
     ) -> Result<(), Error> {
-        self.generate_after(out, |drbg| drbg.reseed_from(entropy, additional))
+        self.generate_after(out, |drbg| drbg.reseed_unwiped(entropy, additional))
     }
 
     /// Generates without additional input after `reseed`, which fails only if it changes nothing. Both variants have
@@ -160,9 +160,10 @@ impl<C: Cipher> CtrDrbg<C> {
         if out.len() > MAX_REQUEST {
             return Err(Error::RequestTooLong { given: out.len() });
         }
-        let _clear = registers::clear_on_return();
-        reseed(self)?;
-        self.generate_with(out, b"", Stores::Cached)
+        try_without_traces(|| {
+            reseed(self)?;
+            self.generate_with(out, b"", Stores::Cached)
+        })
     }
 
     /// The reseed counter: 1 after a reseed, and one more after each request. After 2^48 requests,
@@ -175,7 +176,7 @@ impl<C: Cipher> CtrDrbg<C> {
         self.engine
     }
 
-    /// [`CtrDrbg::generate`] with a choice of stores. The caller clears the registers.
+    /// [`CtrDrbg::generate`] with a choice of stores. The caller wipes the stack and clears the registers.
     #[inline]
     pub(crate) fn generate_with(
         &mut self,
@@ -187,7 +188,7 @@ impl<C: Cipher> CtrDrbg<C> {
     }
 
     /// [`CtrDrbg::generate_with`], in one request all the same, but `between` is called after the input
-    /// was mixed in and after each `piece_len` bytes, which is a multiple of [`BLOCK`].
+    /// was mixed in and after each `piece_len` bytes, which is a multiple of [`BLOCK`]. If it panics, the request ends there.
     #[doc(hidden)]
     #[inline]
     pub fn generate_in_pieces(
@@ -212,13 +213,17 @@ impl<C: Cipher> CtrDrbg<C> {
         between();
         let mut expanded = ExpandedKey::empty(self.engine);
         expanded.set(&self.key);
+        let request = Request {
+            drbg: self,
+            expanded: &expanded,
+            input: &input,
+        };
         for piece in out.chunks_mut(piece_len) {
-            expanded.keystream(self.v.wrapping_add(1), piece, stores);
-            self.v = self.v.wrapping_add(piece.len().div_ceil(BLOCK) as u128);
+            expanded.keystream(request.drbg.v.wrapping_add(1), piece, stores);
+            let blocks = piece.len().div_ceil(BLOCK) as u128;
+            request.drbg.v = request.drbg.v.wrapping_add(blocks);
             between();
         }
-        self.update_under(&expanded, &input);
-        self.reseed_counter += 1;
         Ok(())
     }
 
@@ -245,6 +250,21 @@ impl<C: Cipher> CtrDrbg<C> {
         let (key, v) = temp[..C::SEED_LEN].split_at(C::KEY_LEN);
         self.key.as_mut().copy_from_slice(key);
         self.v = u128::from_be_bytes(v.try_into().expect("a seed is a key and a block"));
+    }
+}
+
+/// A request that has begun to generate. On drop, also by a panic, it replaces the key.
+struct Request<'a, C: Cipher> {
+    drbg: &'a mut CtrDrbg<C>,
+    expanded: &'a ExpandedKey<C>,
+    input: &'a [u8; MAX_SEED_LEN],
+}
+
+impl<C: Cipher> Drop for Request<'_, C> {
+    #[inline]
+    fn drop(&mut self) {
+        self.drbg.update_under(self.expanded, self.input);
+        self.drbg.reseed_counter += 1;
     }
 }
 
@@ -371,6 +391,37 @@ mod tests {
         drbg.generate_with_prediction_resistance(&mut out, &[9; 48], b"")
             .unwrap();
         assert_eq!(drbg.reseed_counter(), 2);
+    }
+
+    #[test]
+    fn a_refused_request_changes_nothing() {
+        let mut drbg = CtrDrbg::<Aes256>::instantiate(&[7; 48], b"").unwrap();
+        drbg.reseed_counter = RESEED_INTERVAL + 1;
+        let before = state(&drbg);
+        let mut out = [0x5a; 32];
+        let refused = drbg.generate(&mut out, &[8; 48]);
+        assert_eq!(refused, Err(Error::ReseedRequired));
+        assert_eq!((state(&drbg), out), (before, [0x5a; 32]));
+    }
+
+    #[test]
+    fn a_panic_ends_the_request() {
+        let make = || CtrDrbg::<Aes256>::instantiate(&[7; 48], b"").unwrap();
+        let (mut interrupted, mut whole) = (make(), make());
+        let mut out = [[0; 64]; 2];
+        let mut calls = 0;
+        let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            let between = || {
+                calls += 1;
+                assert!(calls < 3, "the test's");
+            };
+            interrupted.generate_in_pieces(&mut out[0], b"", Stores::Cached, BLOCK, between)
+        }));
+        assert!(panicked.is_err());
+        whole.generate(&mut out[1][..2 * BLOCK], b"").unwrap();
+        assert_eq!(out[0], out[1]);
+        assert_eq!(state(&interrupted), state(&whole));
+        assert_eq!(interrupted.reseed_counter(), whole.reseed_counter());
     }
 
     #[test]

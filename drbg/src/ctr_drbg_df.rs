@@ -10,8 +10,8 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::Error;
 use crate::ctr_drbg::{CtrDrbg, MAX_SEED_LEN};
-use crate::engine::{BLOCK, Cipher, Engine, ExpandedKey, Stores, registers};
-use crate::secret::{Secret, wiping_stack};
+use crate::engine::{BLOCK, Cipher, Engine, ExpandedKey, Stores};
+use crate::secret::{Secret, try_without_traces, without_traces};
 
 /// A deterministic random bit generator: CTR_DRBG with AES and the derivation function.
 ///
@@ -81,10 +81,11 @@ impl<C: Cipher> CtrDrbgDf<C> {
         nonce: &[u8],
         personalization: &[u8],
     ) -> Result<Self, Error> {
-        let _clear = registers::clear_on_return();
-        let mut core = CtrDrbg::unseeded(engine)?;
-        seed(&mut core, entropy, &[entropy, nonce, personalization])?;
-        Ok(CtrDrbgDf { core })
+        without_traces(|| {
+            let mut core = CtrDrbg::unseeded(engine)?;
+            seed(&mut core, entropy, &[entropy, nonce, personalization])?;
+            Ok(CtrDrbgDf { core })
+        })
     }
 
     /// Mixes fresh entropy into the state (section 10.2.1.4.2). `additional` may be empty.
@@ -92,8 +93,7 @@ impl<C: Cipher> CtrDrbgDf<C> {
     /// # Errors
     /// [`Error::EntropyTooShort`], [`Error::InputTooLong`]; the state is unchanged then.
     pub fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-        let _clear = registers::clear_on_return();
-        seed(&mut self.core, entropy, &[entropy, additional])
+        try_without_traces(|| seed(&mut self.core, entropy, &[entropy, additional]))
     }
 
     /// Fills `out`, at most 2^16 bytes, after mixing in `additional`, which may be empty (section 10.2.1.5.2).
@@ -102,14 +102,15 @@ impl<C: Cipher> CtrDrbgDf<C> {
     /// [`Error::RequestTooLong`], [`Error::ReseedRequired`], [`Error::InputTooLong`]; nothing is
     /// written and the state is unchanged then.
     pub fn generate(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
-        let _clear = registers::clear_on_return();
-        if additional.is_empty() {
-            return self.core.generate_with(out, additional, Stores::Cached);
-        }
-        let mut derived = Secret::zeroed();
-        block_cipher_df::<C>(self.core.engine(), &[additional], &mut derived)?;
-        let derived = &derived[..C::SEED_LEN];
-        self.core.generate_with(out, derived, Stores::Cached)
+        try_without_traces(|| {
+            if additional.is_empty() {
+                return self.core.generate_with(out, additional, Stores::Cached);
+            }
+            let mut derived = Secret::zeroed();
+            block_cipher_df::<C>(self.core.engine(), &[additional], &mut derived)?;
+            let derived = &derived[..C::SEED_LEN];
+            self.core.generate_with(out, derived, Stores::Cached)
+        })
     }
 
     /// Fills `out`, at most 2^16 bytes, with prediction resistance: reseeds with `entropy` and `additional`, which may be
@@ -134,7 +135,7 @@ impl<C: Cipher> CtrDrbgDf<C> {
     }
 }
 
-/// Derives a seed from `inputs`, `entropy` among them, and updates the state with it. The caller clears the registers.
+/// Derives a seed from `inputs`, `entropy` among them, and updates the state with it. The caller wipes and clears.
 fn seed<C: Cipher>(core: &mut CtrDrbg<C>, entropy: &[u8], inputs: &[&[u8]]) -> Result<(), Error> {
     if entropy.len() < C::KEY_LEN {
         return Err(Error::EntropyTooShort {
@@ -159,18 +160,15 @@ impl<C: Cipher> fmt::Debug for CtrDrbgDf<C> {
     }
 }
 
-/// Bytes of stack on which the derivation function may leave intermediate values. The portable engine wipes its own.
-const STACK: usize = 4 << 10;
-
 /// Block_Cipher_df (section 10.3.2) of the inputs one after the other, into the first `seedlen` bytes of `seed`. The caller
-/// clears the registers.
+/// wipes the stack and clears the registers.
 fn block_cipher_df<C: Cipher>(
     engine: Engine,
     inputs: &[&[u8]],
     seed: &mut Secret<MAX_SEED_LEN>,
 ) -> Result<(), Error> {
     let len = total_len(inputs.iter().map(|input| input.len()))?;
-    wiping_stack::<STACK>(|| derive::<C>(engine, len, inputs, seed));
+    derive::<C>(engine, len, inputs, seed);
     Ok(())
 }
 
@@ -283,7 +281,8 @@ mod tests {
     use super::*;
     use crate::ctr_drbg::MAX_REQUEST;
     use crate::engine::{Aes128, Aes256};
-    use crate::secret::{in_separate_frame, wipe_stack_below};
+    use crate::secret::tests::copy_stack_below;
+    use crate::secret::{STACK, in_separate_frame, wipe_stack_below};
 
     #[test]
     #[cfg(target_pointer_width = "64")]
@@ -327,17 +326,6 @@ mod tests {
         assert_eq!(served, Ok(()));
     }
 
-    /// The stack below the caller's frame.
-    #[inline(never)]
-    fn copy_stack_below(copy: &mut [u8]) {
-        let here = (&raw const copy).cast::<u8>();
-        // SAFETY: a thread's stack is larger, and stays mapped. Nothing is written.
-        unsafe {
-            here.sub(copy.len())
-                .copy_to_nonoverlapping(copy.as_mut_ptr(), copy.len())
-        };
-    }
-
     /// The depths at which `work` leaves something on a stack of zeros.
     fn depths_left(work: impl FnOnce()) -> Vec<usize> {
         let mut copy = vec![0; 4 * STACK];
@@ -356,18 +344,18 @@ mod tests {
     fn the_stack_of_the_derivation_function_is_wiped() {
         /// Frames of the functions that wipe.
         const ABOVE: usize = 256;
-        let input = &[&[0xa5; 40][..]];
+        let input = [0xa5; 40];
         // The portable engine uses more stack, and wipes it.
         let instructions = |engine: &Engine| engine.is_aes() && *engine != Engine::Portable;
         for engine in Engine::available().filter(instructions) {
-            let mut seed = Box::new(Secret::zeroed());
-            let used = depths_left(|| derive::<Aes256>(engine, 40, input, &mut seed));
+            let mut drbg = CtrDrbgDf::<Aes256>::instantiate_on(engine, &input, b"", b"").unwrap();
+            let used = depths_left(|| seed(&mut drbg.core, &input, &[&input]).unwrap());
             let deepest = *used.last().expect("the search finds what is left");
             assert!(
                 (ABOVE..STACK).contains(&deepest),
                 "{engine}: {deepest} bytes"
             );
-            let left = depths_left(|| block_cipher_df::<Aes256>(engine, input, &mut seed).unwrap());
+            let left = depths_left(|| drbg.reseed(&input, b"").unwrap());
             let left = left.iter().filter(|depth| (ABOVE..STACK).contains(depth));
             assert_eq!(left.count(), 0, "{engine}");
         }

@@ -8,8 +8,8 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
-use crate::engine::{chacha20, registers};
-use crate::secret::{Secret, State, wipe};
+use crate::engine::chacha20;
+use crate::secret::{Secret, State, try_without_traces, wipe, without_traces};
 use crate::{Error, MAX_REQUEST};
 
 const KEY_LEN: usize = 32;
@@ -42,13 +42,19 @@ pub struct FastKeyErasure {
 impl FastKeyErasure {
     /// A generator keyed with 32 bytes of full entropy.
     pub fn new(key: &[u8; KEY_LEN]) -> Self {
+        without_traces(|| Self::from_state(key))
+    }
+
+    /// The generator whose state [`State::store`] stored. The caller wipes the stack and clears the registers.
+    #[doc(hidden)]
+    #[inline]
+    pub fn from_state(key: &[u8; KEY_LEN]) -> Self {
         FastKeyErasure { key: *key }
     }
 
     /// Mixes 32 bytes of fresh entropy into the key.
     pub fn reseed(&mut self, entropy: &[u8; KEY_LEN]) {
-        let _clear = registers::clear_on_return();
-        self.mix(entropy);
+        without_traces(|| self.reseed_unwiped(entropy));
     }
 
     /// Fills `out`, at most 2^16 bytes, after mixing in `additional`, which may be empty and has
@@ -58,6 +64,12 @@ impl FastKeyErasure {
     /// [`Error::RequestTooLong`], [`Error::InputTooLong`]; nothing is written and the key is
     /// unchanged then.
     pub fn generate(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
+        try_without_traces(|| self.generate_unwiped(out, additional))
+    }
+
+    /// [`FastKeyErasure::generate`]. The caller wipes the stack and clears the registers.
+    #[doc(hidden)]
+    pub fn generate_unwiped(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
         if out.len() > MAX_REQUEST {
             return Err(Error::RequestTooLong { given: out.len() });
         }
@@ -67,9 +79,8 @@ impl FastKeyErasure {
                 given: additional.len(),
             });
         }
-        let _clear = registers::clear_on_return();
         if !additional.is_empty() {
-            self.mix(additional);
+            self.reseed_unwiped(additional);
         }
         let mut first = Secret::<FIRST>::zeroed();
         let first_len = (KEY_LEN + out.len()).next_multiple_of(BLOCK).min(FIRST);
@@ -81,8 +92,9 @@ impl FastKeyErasure {
         Ok(())
     }
 
-    /// Replaces the key by the next one, with `input` XORed in.
-    fn mix(&mut self, input: &[u8]) {
+    /// Replaces the key by the next one, with `input` XORed in. The caller wipes the stack and clears the registers.
+    #[doc(hidden)]
+    pub fn reseed_unwiped(&mut self, input: &[u8]) {
         let mut next = Secret::<KEY_LEN>::zeroed();
         chacha20::keystream(&self.key, &[0; 12], 0, &mut next[..]);
         for (n, i) in next.iter_mut().zip(input) {
@@ -116,7 +128,8 @@ impl fmt::Debug for FastKeyErasure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::tests::around_drop;
+    use crate::secret::tests::{around_drop, copy_stack_below};
+    use crate::secret::{STACK, in_separate_frame, wipe_stack_below};
 
     /// The thread's page relies on this: it stores only the key.
     #[test]
@@ -130,6 +143,20 @@ mod tests {
         generator.generate(&mut next, &[]).unwrap();
         copy.generate(&mut of_copy, &[]).unwrap();
         assert_eq!(next, of_copy);
+    }
+
+    /// The buffer that has the next key and the first bytes wipes itself, whatever the caller wipes.
+    #[cfg_attr(miri, ignore = "it reads the stack below its frame")]
+    #[test]
+    fn a_request_leaves_no_output_on_the_stack() {
+        let mut generator = FastKeyErasure::new(&[7; KEY_LEN]);
+        let mut out = [0; 256];
+        let mut stack = vec![0; 4 * STACK];
+        wipe_stack_below::<{ 5 * STACK }>();
+        in_separate_frame(|| generator.generate_unwiped(&mut out, &[]).unwrap());
+        copy_stack_below(&mut stack);
+        let mut words = out.chunks_exact(8);
+        assert!(words.all(|word| !stack.windows(8).any(|bytes| bytes == word)));
     }
 
     #[test]

@@ -10,8 +10,10 @@ use core::marker::PhantomData;
 use zeroize::ZeroizeOnDrop;
 
 use crate::ctr_drbg::MAX_SEED_LEN;
-use crate::secret::{Secret, wipe};
-use crate::{Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Error, FastKeyErasure, MAX_REQUEST};
+use crate::secret::{Secret, wipe, without_traces};
+use crate::{
+    Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Engine, Error, FastKeyErasure, MAX_REQUEST,
+};
 
 /// Entropy input for a [`CtrDrbg`] behind `rand_core`'s `SeedableRng`: `seedlen` bytes, 32 for AES-128 and 48 for
 /// AES-256. Wiped on drop.
@@ -43,18 +45,22 @@ impl From<[u8; 48]> for Seed<Aes256> {
 
 impl<C: Cipher> Seed<C> {
     fn of<const N: usize>(mut bytes: [u8; N]) -> Self {
-        let mut seed = Self::default();
-        seed.as_mut().copy_from_slice(&bytes);
-        wipe(&mut bytes);
-        seed
+        without_traces(|| {
+            let mut seed = Self::default();
+            seed.as_mut().copy_from_slice(&bytes);
+            wipe(&mut bytes);
+            seed
+        })
     }
 }
 
 impl<C: Cipher> Clone for Seed<C> {
     fn clone(&self) -> Self {
-        let mut seed = Self::default();
-        seed.bytes.copy_from_slice(&self.bytes[..]);
-        seed
+        without_traces(|| {
+            let mut seed = Self::default();
+            seed.bytes.copy_from_slice(&self.bytes[..]);
+            seed
+        })
     }
 }
 
@@ -118,7 +124,11 @@ impl Fill for FastKeyErasure {
 }
 
 fn from_entropy<C: Cipher>(seed: &Seed<C>) -> CtrDrbg<C> {
-    CtrDrbg::instantiate(seed.as_ref(), b"").expect("a seed has seedlen bytes")
+    without_traces(|| {
+        let mut drbg = CtrDrbg::unseeded(Engine::best_aes()).expect("it is available");
+        drbg.reseed_with(&seed.bytes);
+        drbg
+    })
 }
 
 macro_rules! seedable {
@@ -136,9 +146,11 @@ macro_rules! seedable {
             type Seed = [u8; 32];
 
             fn from_seed(mut seed: [u8; 32]) -> Self {
-                let generator = FastKeyErasure::new(&seed);
-                wipe(&mut seed);
-                generator
+                without_traces(|| {
+                    let generator = FastKeyErasure::from_state(&seed);
+                    wipe(&mut seed);
+                    generator
+                })
             }
         }
     };

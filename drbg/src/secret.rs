@@ -6,7 +6,38 @@
 
 use core::ops::{Deref, DerefMut};
 
+use crate::Error;
+use crate::engine::registers;
 use crate::failpoint::{self, Failpoint};
+
+/// Bytes of stack on which a generator's request may leave keys, counters and input. The portable engine and ChaCha20 wipe
+/// what they use below that.
+pub(crate) const STACK: usize = 4 << 10;
+
+/// Runs `work`, which handles secrets, clears the registers and wipes the stack that it used. Nothing that branches comes
+/// after `work`: optimised code then makes the result in its place, and no copy of it is left in the caller's frame.
+#[inline]
+pub(crate) fn without_traces<R>(work: impl FnOnce() -> R) -> R {
+    let result = in_separate_frame(|| {
+        let _clear = registers::clear_on_return();
+        work()
+    });
+    wipe_stack_below::<STACK>();
+    result
+}
+
+/// [`without_traces`] of work that may fail.
+#[inline]
+pub(crate) fn try_without_traces(work: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+    let mut outcome = Ok(());
+    without_traces(|| {
+        // The unused bytes of a result would carry along stack contents.
+        if let Err(error) = work() {
+            outcome = Err(error);
+        }
+    });
+    outcome
+}
 
 /// Wipes bytes or words; the compiler cannot remove the stores.
 #[inline]
@@ -28,32 +59,34 @@ pub fn wiping_stack<const N: usize>(work: impl FnOnce()) {
 
 /// Runs `work` in a frame that the same caller's [`wipe_stack_below`] reaches.
 #[inline]
-pub fn in_separate_frame(work: impl FnOnce()) {
+pub fn in_separate_frame<R>(work: impl FnOnce() -> R) -> R {
     #[inline(never)]
-    fn in_frame(work: impl FnOnce()) {
-        work();
+    fn in_frame<R>(work: impl FnOnce() -> R) -> R {
+        work()
     }
     /// Leaves a gap below the caller's frame, because [`wipe_stack_below`] keeps its own variables
     /// there.
     #[inline(never)]
-    fn below_a_gap(work: impl FnOnce()) {
+    fn below_a_gap<R>(work: impl FnOnce() -> R) -> R {
         let gap = [0u8; 64];
-        in_frame(work);
+        let result = in_frame(work);
         zeroize::optimization_barrier(&gap);
+        result
     }
-    below_a_gap(work);
+    below_a_gap(work)
 }
 
 /// Wipes `N` bytes of the stack below the caller's frame.
 #[inline]
 pub fn wipe_stack_below<const N: usize>() {
+    /// By its ABI it does not unwind: the caller's result needs no second place for that case.
     #[inline(never)]
-    fn wipe_below<const N: usize>() {
-        wipe(&mut [0u8; N]);
+    extern "C" fn wipe_below<const N: usize>() {
+        if !failpoint::is_active(Failpoint::SkipWiping) {
+            wipe(&mut [0u8; N]);
+        }
     }
-    if !failpoint::is_active(Failpoint::SkipWiping) {
-        wipe_below::<N>();
-    }
+    wipe_below::<N>();
 }
 
 /// A generator's state as `N` bytes, for the crate `squall`, which keeps it in memory of its own. It is a trait, so that no
@@ -113,6 +146,17 @@ pub(crate) mod tests {
         // box still has it.
         unsafe { value.drop_in_place() };
         [before, read(value)]
+    }
+
+    /// Copies the stack below the caller's frame.
+    #[inline(never)]
+    pub(crate) fn copy_stack_below(copy: &mut [u8]) {
+        let here = (&raw const copy).cast::<u8>();
+        // SAFETY: a thread's stack is larger, and stays mapped. Nothing is written.
+        unsafe {
+            here.sub(copy.len())
+                .copy_to_nonoverlapping(copy.as_mut_ptr(), copy.len())
+        };
     }
 
     #[test]

@@ -24,6 +24,7 @@ use core::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
+use crate::secret::without_traces;
 pub(crate) use choice::write_names;
 pub use choice::{Engine, UnknownEngine};
 #[cfg(target_arch = "x86_64")]
@@ -144,11 +145,11 @@ impl<C: Cipher> Keystream<C> {
     /// # Errors
     /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES.
     pub fn new(key: &C::Key, engine: Engine) -> Result<Self, Error> {
-        let mut keystream = Keystream {
-            key: ExpandedKey::for_engine(engine)?,
-        };
-        keystream.set_key(key);
-        Ok(keystream)
+        without_traces(|| {
+            let mut expanded = ExpandedKey::for_engine(engine)?;
+            expanded.set(key);
+            Ok(Keystream { key: expanded })
+        })
     }
 
     /// A value with a key of zeros, to be moved to its place before it gets its own by [`set_key`](Self::set_key).

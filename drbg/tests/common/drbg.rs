@@ -13,9 +13,10 @@ use super::ctr::{Reference, encrypt, keystream};
 const MAX_REQUEST: usize = 65536;
 
 /// CTR_DRBG without derivation function.
+#[derive(Clone)]
 pub struct SlowCtrDrbg<C: Reference> {
-    key: C::Key,
-    v: u128,
+    pub key: C::Key,
+    pub v: u128,
 }
 
 impl<C: Reference> SlowCtrDrbg<C> {
@@ -57,7 +58,7 @@ impl<C: Reference> SlowCtrDrbg<C> {
     }
 
     /// Section 10.2.1.2.
-    fn update(&mut self, provided_data: &[u8]) {
+    pub fn update(&mut self, provided_data: &[u8]) {
         let temp = xor(&self.blocks(C::SEED_LEN), provided_data);
         self.key.as_mut().copy_from_slice(&temp[..C::KEY_LEN]);
         self.v = u128::from_be_bytes(temp[C::KEY_LEN..].try_into().expect("V is a block"));
@@ -73,7 +74,7 @@ impl<C: Reference> SlowCtrDrbg<C> {
 
 /// CTR_DRBG with derivation function.
 pub struct SlowCtrDrbgDf<C: Reference> {
-    core: SlowCtrDrbg<C>,
+    pub core: SlowCtrDrbg<C>,
     /// [`df_string`], or one with a mistake.
     pub string: fn(&[&[u8]], usize) -> Vec<u8>,
 }

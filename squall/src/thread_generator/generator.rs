@@ -44,7 +44,7 @@ impl Generator {
                 let (key, _) = state
                     .split_first_chunk()
                     .expect("a state begins with a key");
-                Generator::ChaCha(FastKeyErasure::new(key))
+                Generator::ChaCha(FastKeyErasure::from_state(key))
             }
             // Seedings are far fewer than 2^48 requests apart, so the counter starts anew.
             engine => Generator::Aes(CtrDrbg::from_state(engine, state)),
@@ -62,14 +62,12 @@ impl Generator {
     pub fn reseed(&mut self, seed: &Seed) {
         match self {
             Generator::Aes(drbg) => {
-                drbg.reseed(&seed[..], &[])
+                drbg.reseed_unwiped(&seed[..], &[])
                     .expect("a seed has the generator's seed length");
             }
             Generator::ChaCha(generator) => {
-                let (key, _) = seed
-                    .split_first_chunk()
-                    .expect("a seed is longer than a key");
-                generator.reseed(key);
+                // A seed is longer than a key.
+                generator.reseed_unwiped(&seed[..KEY_LEN]);
             }
         }
     }
@@ -98,7 +96,7 @@ impl Generator {
         let input = &bytes[..size_of_val(input)];
         let generated = match self {
             Generator::Aes(drbg) => drbg.generate_in_pieces(out, input, stores, piece_len, between),
-            Generator::ChaCha(generator) => generator.generate(out, input),
+            Generator::ChaCha(generator) => generator.generate_unwiped(out, input),
         };
         generated.expect("requests keep to the generator's limits");
     }

@@ -23,6 +23,9 @@ mod reseeds;
 mod sandbox;
 mod seeds;
 mod signals;
+#[path = "../../../drbg/tests/common/drbg.rs"]
+#[allow(dead_code, reason = "shared with the other tests")]
+mod slow_drbg;
 mod stack;
 mod steps;
 mod threads;
@@ -551,6 +554,8 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("registers/draws/no-pad/control", registers::draws_found, &[SkipUnnotifiedCloneGuard, SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/draws-without-signal", registers::draws_without_signal, &[HideCachedSchedule], Held).needs(&[Need::ClearedRegisters]),
     case("registers/draws-without-signal/control", registers::draws_without_signal_found, &[HideCachedSchedule, SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("stack/building-blocks", registers::building_blocks_stack, &[], Held).needs(&[Need::ClearedRegisters]),
+    case("stack/building-blocks/control", registers::building_blocks_stack, &[SkipWiping], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks", registers::building_blocks, &[], Held).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks/control", registers::building_blocks_found, &[SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     #[cfg(target_arch = "x86_64")]

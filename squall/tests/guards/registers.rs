@@ -17,7 +17,10 @@ mod dump;
 mod search;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use self::{blocks::building_blocks as search_building_blocks, search::draws as search_draws};
+use self::{
+    blocks::{Place, building_blocks as search_building_blocks},
+    search::draws as search_draws,
+};
 
 /// The secrets that a request left in the registers, if the search found any.
 pub struct Finding {
@@ -33,8 +36,14 @@ fn search_draws() -> Vec<Finding> {
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn search_building_blocks() -> Vec<Finding> {
+fn search_building_blocks(_: Place) -> Vec<Finding> {
     search_draws()
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+enum Place {
+    Registers,
+    Stack,
 }
 
 /// Requests of every length class on every engine, as this machine serves them.
@@ -48,9 +57,14 @@ pub fn draws_without_signal() -> Verdict {
     draws()
 }
 
-/// `Stream`, `Keystream` and the generators of `hazmat`.
+/// `Stream`, the generators of `hazmat` and the traits of `rand_core`.
 pub fn building_blocks() -> Verdict {
-    nothing_found(search_building_blocks())
+    nothing_found(search_building_blocks(Place::Registers))
+}
+
+/// The same on the stack.
+pub fn building_blocks_stack() -> Verdict {
+    nothing_found(search_building_blocks(Place::Stack))
 }
 
 /// The control: without clearing, keys are found.
@@ -64,16 +78,20 @@ pub fn draws_without_signal_found() -> Verdict {
 }
 
 pub fn building_blocks_found() -> Verdict {
-    found_everywhere(search_building_blocks())
+    found_everywhere(search_building_blocks(Place::Registers))
 }
 
 fn nothing_found(findings: Vec<Finding>) -> Verdict {
-    match findings.iter().find(|finding| finding.leaked.is_some()) {
-        None => Verdict::Held,
-        Some(finding) => Verdict::Broken(format!(
-            "{} by {}: {:?}",
-            finding.request, finding.engine, finding.leaked
-        )),
+    let found = findings.into_iter().filter_map(|finding| {
+        let leaked = finding.leaked?;
+        Some(format!(
+            "{} by {}: {leaked}",
+            finding.request, finding.engine
+        ))
+    });
+    match found.collect::<Vec<_>>() {
+        found if found.is_empty() => Verdict::Held,
+        found => Verdict::Broken(found.join("\n")),
     }
 }
 

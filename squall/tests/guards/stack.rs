@@ -26,9 +26,9 @@ const STATE_WORDS: usize = 6;
 const PAD_WORDS: usize = 30;
 
 /// Depth that is searched, in words.
-const DEPTH: usize = (24 << 10) / 8;
+pub const DEPTH: usize = (24 << 10) / 8;
 
-mod call;
+pub mod call;
 
 /// Requests of every kind leave no key on the stack. The verdict is `Broken` only if all kinds leave
 /// one: if the search finds only some, it is the search that is broken.
@@ -304,7 +304,7 @@ pub fn prepare_stack() {
 
 /// Copies the stack below this function without calling anything that would write there.
 #[inline(never)]
-fn copy_stack(copy: &mut [u64]) {
+pub fn copy_stack(copy: &mut [u64]) {
     let here: *const u64;
     // SAFETY: copies a register.
     #[cfg(target_arch = "x86_64")]
@@ -322,16 +322,25 @@ fn copy_stack(copy: &mut [u64]) {
     }
 }
 
+/// The depth in `stack`, in bytes, of any of `words`, wherever it begins.
+pub fn find_words(stack: &[u64], words: impl Iterator<Item = u64>) -> Option<usize> {
+    let words: HashSet<[u8; 8]> = words.map(u64::to_ne_bytes).collect();
+    let bytes = upwards(stack);
+    let at = bytes.windows(8).rposition(|bytes| words.contains(bytes));
+    at.map(|at| bytes.len() - at)
+}
+
+/// The stack's bytes; the stack was copied downwards.
+fn upwards(stack: &[u64]) -> Vec<u8> {
+    let words = stack.iter().rev();
+    words.flat_map(|word| word.to_ne_bytes()).collect()
+}
+
 /// The depth in `stack`, in bytes, of any 16 bytes of `keys`, wherever they begin.
 fn find(stack: &[u64], keys: &[u64]) -> Option<usize> {
     let pairs = keys.as_chunks::<2>().0;
     let pairs: HashSet<[u8; 16]> = pairs.iter().map(in_memory).collect();
-    // The stack was copied downwards.
-    let bytes: Vec<u8> = stack
-        .iter()
-        .rev()
-        .flat_map(|word| word.to_ne_bytes())
-        .collect();
+    let bytes = upwards(stack);
     let at = bytes.windows(16).rposition(|bytes| pairs.contains(bytes));
     at.map(|at| bytes.len() - at)
 }

@@ -242,6 +242,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_copied_is_wiped() {
+        let (mut place, mut bytes) = ([0; 3], [7; 16]);
+        copy_and_wipe(&mut place, &mut bytes);
+        assert_eq!((place, bytes), ([7; 3], [0; 16]));
+    }
+
+    #[test]
     fn streaming_stores_begin_at_the_first_aligned_block() {
         #[repr(align(64))]
         struct Aligned([u8; 256]);

@@ -1,156 +1,263 @@
-//! Searches the registers after calls of `Stream` and `hazmat`.
+//! Searches the registers and the stack after calls of `Stream`, of `hazmat` and of the traits of `rand_core`.
+
+use std::hint::black_box;
+use std::mem::MaybeUninit;
 
 use chacha20::cipher::{KeyIvInit, StreamCipher};
-use squall::hazmat::{Aes256, CtrDrbg, FastKeyErasure, Keystream, Stores};
+use rand::rand_core::{SeedableRng, TryRng};
+use squall::hazmat::{Aes256, CtrDrbg, CtrDrbgDf, FastKeyErasure, Keystream, Stores};
 use squall::{Engine, Stream};
+use squall_drbg::Seed;
 
 use super::Finding;
-use super::dump::{Registers, registers_after};
-use super::search::{Key, find_secrets, key_of};
-use crate::ctr;
+use super::dump::{Traces, traces_after};
+use super::search::{Key, find_secrets, find_words, key_of};
+use crate::aes256::round_keys;
+use crate::slow_drbg::{SlowCtrDrbg, SlowCtrDrbgDf};
+use crate::stack;
 
-pub fn building_blocks() -> Vec<Finding> {
+/// Where secrets are searched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Registers,
+    Stack,
+}
+
+/// What `Stream`, `hazmat` and the traits of `rand_core` leave there.
+pub fn building_blocks(place: Place) -> Vec<Finding> {
     let mut findings = Vec::new();
     for engine in Engine::available() {
-        let mut report = |request: &str, registers: &Registers, known: &[Key], out: &[u8]| {
+        let mut report = |request: &str, traces: &Traces, secrets: &Secrets, out: &[u8]| {
             findings.push(Finding {
                 engine,
                 request: request.to_owned(),
-                leaked: find_secrets(engine, registers, known, out),
+                leaked: secrets.find(place, engine, traces, out),
             });
         };
         if engine.is_aes() {
             keystreams(engine, &mut report);
             streams(engine, &mut report);
             ctr_drbg(engine, &mut report);
+            ctr_drbg_df(engine, &mut report);
         } else {
             fast_key_erasure(&mut report);
+        }
+        if engine == Engine::best_aes() {
+            behind_traits(&mut report);
         }
     }
     findings
 }
 
-/// Takes the name of a request, the registers after it, keys that it may have used, and its output.
-type Report<'a> = &'a mut dyn FnMut(&str, &Registers, &[Key], &[u8]);
+/// Takes the name of a request, its traces, the secrets that it used, and its output.
+type Report<'a> = &'a mut dyn FnMut(&str, &Traces, &Secrets, &[u8]);
+
+/// What must not be left: keys, and words of seeds and of V.
+struct Secrets {
+    keys: Vec<Key>,
+    words: Vec<u64>,
+}
+
+impl Secrets {
+    fn of_keys(keys: &[&[u8; 32]]) -> Secrets {
+        let keys = keys.iter().map(|key| key_of(key)).collect();
+        Secrets {
+            keys,
+            words: Vec::new(),
+        }
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Secrets {
+        let words = bytes.as_chunks().0.iter();
+        Secrets {
+            keys: Vec::new(),
+            words: words.map(|&word| u64::from_ne_bytes(word)).collect(),
+        }
+    }
+
+    fn of_states(states: &[&SlowCtrDrbg<Aes256>]) -> Secrets {
+        let mut secrets = Secrets::of_keys(&[]);
+        for state in states {
+            let v = [state.v.to_be_bytes(), state.v.to_le_bytes()].concat();
+            secrets.words.extend(Secrets::of_bytes(&v).words);
+            secrets.keys.push(key_of(&state.key));
+        }
+        secrets
+    }
+
+    fn find(&self, place: Place, engine: Engine, traces: &Traces, out: &[u8]) -> Option<String> {
+        match place {
+            Place::Registers => find_secrets(engine, &traces.registers, &self.keys, out)
+                .or_else(|| find_words(&traces.registers, &self.words)),
+            Place::Stack => {
+                let schedules = self.keys.iter().flat_map(|key| match engine.is_aes() {
+                    true => round_keys(key),
+                    false => key.to_vec(),
+                });
+                let words = schedules.chain(self.words.iter().copied());
+                let depth = stack::find_words(&traces.stack, words)?;
+                Some(format!("a word at a depth of {depth} bytes"))
+            }
+        }
+    }
+}
+
+/// What is left where something is made: in the registers, and on the stack once it was dropped.
+fn making<T>(make: impl Fn() -> T) -> Traces {
+    let Traces { registers, .. } = traces_after(|| _ = black_box(&MaybeUninit::new(make())));
+    let Traces { stack, .. } = traces_after(|| _ = black_box(&make()));
+    Traces { registers, stack }
+}
 
 fn keystreams(engine: Engine, report: Report) {
     let key: [u8; 32] = kernel_bytes();
-    let mut made = None;
-    let registers = registers_after(|| made = Some(Keystream::<Aes256>::new(&key, engine)));
-    report("Keystream::new", &registers, &[key_of(&key)], &[]);
-    let keystream = made.expect("it was made").unwrap();
+    let secrets = Secrets::of_keys(&[&key]);
+    let make = || Keystream::<Aes256>::new(&key, engine);
+    report("Keystream::new", &making(make), &secrets, &[]);
+    let keystream = make().unwrap();
     let mut out = vec![0; 4096 + 24];
-    let registers = registers_after(|| keystream.fill(7, &mut out, Stores::Cached));
-    report("Keystream::fill", &registers, &[key_of(&key)], &out);
+    let traces = traces_after(|| keystream.fill(7, &mut out, Stores::Cached));
+    report("Keystream::fill", &traces, &secrets, &out);
+    let make = || squall_drbg::Keystream::<Aes256>::new(&key, engine);
+    report("squall_drbg::Keystream::new", &making(make), &secrets, &[]);
+    let mut keystream = make().unwrap();
+    let traces = traces_after(|| keystream.set_key(&key));
+    report("squall_drbg::Keystream::set_key", &traces, &secrets, &[]);
+    let traces = traces_after(|| keystream.fill(7, &mut out, Stores::Cached));
+    report("squall_drbg::Keystream::fill", &traces, &secrets, &out);
 }
 
 fn streams(engine: Engine, report: Report) {
     let key: [u8; 32] = kernel_bytes();
-    let mut made = None;
-    let registers = registers_after(|| made = Some(Stream::new_on(engine, &key)));
-    report("Stream::new", &registers, &[key_of(&key)], &[]);
-    let mut stream = made.expect("it was made").unwrap();
+    let secrets = Secrets::of_keys(&[&key]);
+    let make = || Stream::new_on(engine, &key);
+    report("Stream::new", &making(make), &secrets, &[]);
+    let mut stream = make().unwrap();
     let mut out = vec![0; 4096 + 7];
-    let registers = registers_after(|| stream.fill(&mut out).unwrap());
-    report("Stream::fill", &registers, &[key_of(&key)], &out[..4096]);
-    let registers = registers_after(|| stream.fill(&mut out[..40]).unwrap());
-    report(
-        "Stream::fill from within a block",
-        &registers,
-        &[key_of(&key)],
-        &[],
-    );
+    let traces = traces_after(|| stream.fill(&mut out).unwrap());
+    report("Stream::fill", &traces, &secrets, &out[..4096]);
+    let traces = traces_after(|| stream.fill(&mut out[..40]).unwrap());
+    report("Stream::fill from within a block", &traces, &secrets, &[]);
 }
 
 fn ctr_drbg(engine: Engine, report: Report) {
     let entropy: [u8; 48] = kernel_bytes();
-    let additional = [1; 16];
-    let mut state = State::zeroed().updated(&entropy);
-    let mut drbg = CtrDrbg::<Aes256>::instantiate_on(engine, &entropy, &[]).unwrap();
+    let additional: [u8; 16] = kernel_bytes();
+    let make = || CtrDrbg::<Aes256>::instantiate_on(engine, &entropy, &[]);
+    let mut drbg = make().unwrap();
+    let mut model = SlowCtrDrbg::instantiate(&entropy, &[]).unwrap();
+    let secrets = Secrets::of_states(&[&model]);
+    report("CtrDrbg::instantiate", &making(make), &secrets, &[]);
+
     let mut out = [0; 64];
-    let registers = registers_after(|| drbg.generate(&mut out, &additional).unwrap());
-    let used = state.updated(&additional);
-    assert_eq!(out[..], used.keystream(out.len()));
-    let after = used.skipped(4).updated(&additional);
-    report(
-        "CtrDrbg::generate",
-        &registers,
-        &[state.key(), used.key(), after.key()],
-        &out,
-    );
-    state = after;
-    let registers = registers_after(|| drbg.reseed(&entropy, &[]).unwrap());
-    let after = state.updated(&entropy);
-    report(
-        "CtrDrbg::reseed",
-        &registers,
-        &[state.key(), after.key()],
-        &[],
-    );
-    let registers = registers_after(|| {
-        std::hint::black_box(CtrDrbg::<Aes256>::instantiate_on(engine, &entropy, &[]).is_ok());
-    });
-    let made = State::zeroed().updated(&entropy);
-    report("CtrDrbg::instantiate", &registers, &[made.key()], &[]);
+    let before = model.clone();
+    let traces = traces_after(|| drbg.generate(&mut out, &additional).unwrap());
+    let mut mixed = model.clone();
+    mixed.update(&[additional.as_slice(), &[0; 32]].concat());
+    assert_eq!(out[..], model.generate(out.len(), &additional).unwrap());
+    let secrets = Secrets::of_states(&[&before, &mixed, &model]);
+    report("CtrDrbg::generate", &traces, &secrets, &out);
+
+    let before = model.clone();
+    let traces = traces_after(|| drbg.reseed(&entropy, &[]).unwrap());
+    model.reseed(&entropy, &[]).unwrap();
+    let secrets = Secrets::of_states(&[&before, &model]);
+    report("CtrDrbg::reseed", &traces, &secrets, &[]);
+
+    let before = model.clone();
+    let mut generate = || drbg.generate_with_prediction_resistance(&mut out, &entropy, &[]);
+    let traces = traces_after(|| generate().unwrap());
+    model.reseed(&entropy, &[]).unwrap();
+    let reseeded = model.clone();
+    assert_eq!(out[..], model.generate(out.len(), &[]).unwrap());
+    let secrets = Secrets::of_states(&[&before, &reseeded, &model]);
+    report("CtrDrbg, prediction resistance", &traces, &secrets, &out);
 }
 
-/// CTR_DRBG's state (SP 800-90A section 10.2.1), slow and obvious.
-struct State {
-    key: [u8; 32],
-    v: u128,
-}
+fn ctr_drbg_df(engine: Engine, report: Report) {
+    let entropy: [u8; 48] = kernel_bytes();
+    let make = || CtrDrbgDf::<Aes256>::instantiate_on(engine, &entropy, &[], &[]);
+    let mut drbg = make().unwrap();
+    let mut model = SlowCtrDrbgDf::instantiate(&entropy, &[], &[]).unwrap();
+    let secrets = Secrets::of_states(&[&model.core]);
+    report("CtrDrbgDf::instantiate", &making(make), &secrets, &[]);
 
-impl State {
-    fn zeroed() -> State {
-        State { key: [0; 32], v: 0 }
-    }
+    let mut out = [0; 64];
+    let before = model.core.clone();
+    let traces = traces_after(|| drbg.generate(&mut out, &entropy).unwrap());
+    assert_eq!(out[..], model.generate(out.len(), &entropy).unwrap());
+    let secrets = Secrets::of_states(&[&before, &model.core]);
+    report("CtrDrbgDf::generate", &traces, &secrets, &out);
 
-    fn keystream(&self, len: usize) -> Vec<u8> {
-        ctr::keystream::<Aes256>(&self.key, self.v.wrapping_add(1), len)
-    }
+    let before = model.core.clone();
+    let traces = traces_after(|| drbg.reseed(&entropy, &[]).unwrap());
+    model.reseed(&entropy, &[]).unwrap();
+    let secrets = Secrets::of_states(&[&before, &model.core]);
+    report("CtrDrbgDf::reseed", &traces, &secrets, &[]);
 
-    fn skipped(&self, blocks: u128) -> State {
-        State {
-            key: self.key,
-            v: self.v.wrapping_add(blocks),
-        }
-    }
-
-    /// CTR_DRBG_Update, with zeros behind the data.
-    fn updated(&self, data: &[u8]) -> State {
-        let mut next = self.keystream(48);
-        next.iter_mut()
-            .zip(data)
-            .for_each(|(byte, data)| *byte ^= data);
-        let (key, v) = next.split_first_chunk().expect("48 bytes hold a key");
-        State {
-            key: *key,
-            v: u128::from_be_bytes(v.try_into().expect("a block")),
-        }
-    }
-
-    fn key(&self) -> Key {
-        key_of(&self.key)
-    }
+    let before = model.core.clone();
+    let mut generate = || drbg.generate_with_prediction_resistance(&mut out, &entropy, &[]);
+    let traces = traces_after(|| generate().unwrap());
+    model.reseed(&entropy, &[]).unwrap();
+    let reseeded = model.core.clone();
+    assert_eq!(out[..], model.generate(out.len(), &[]).unwrap());
+    let secrets = Secrets::of_states(&[&before, &reseeded, &model.core]);
+    report("CtrDrbgDf, prediction resistance", &traces, &secrets, &out);
 }
 
 /// Several lengths, because it depends on how the C library copies which of them leaves a key that is
 /// not cleared.
 fn fast_key_erasure(report: Report) {
+    let key: [u8; 32] = kernel_bytes();
+    let secrets = Secrets::of_keys(&[&key]);
+    let make = || FastKeyErasure::from_seed(key);
+    report("FastKeyErasure::from_seed", &making(make), &secrets, &[]);
     for len in [0, 1, 32, 100, 4096] {
         let key: [u8; 32] = kernel_bytes();
-        let mut next_key = [0; 32];
-        chacha20::ChaCha20::new(&key.into(), &[0; 12].into()).apply_keystream(&mut next_key);
-        let mut generator = FastKeyErasure::new(&key);
+        let make = || FastKeyErasure::new(&key);
+        let secrets = Secrets::of_keys(&[&key]);
+        report("FastKeyErasure::new", &making(make), &secrets, &[]);
+        let mut generator = make();
+        let keys = Secrets::of_keys(&[&key, &next_key(&key, &[0; 32])]);
         let mut out = vec![0; len];
-        let registers = registers_after(|| generator.generate(&mut out, &[]).unwrap());
-        report(
-            "FastKeyErasure::generate",
-            &registers,
-            &[key_of(&key), key_of(&next_key)],
-            &[],
-        );
+        let traces = traces_after(|| generator.generate(&mut out, &[]).unwrap());
+        report("FastKeyErasure::generate", &traces, &keys, &[]);
+
+        let (key, entropy) = (next_key(&key, &[0; 32]), kernel_bytes());
+        let traces = traces_after(|| generator.reseed(&entropy));
+        let keys = Secrets::of_keys(&[&key, &next_key(&key, &entropy)]);
+        report("FastKeyErasure::reseed", &traces, &keys, &[]);
     }
+}
+
+/// The key after this one, if this is mixed in.
+fn next_key(key: &[u8; 32], input: &[u8; 32]) -> [u8; 32] {
+    let mut next = *input;
+    chacha20::ChaCha20::new(key.into(), &[0; 12].into()).apply_keystream(&mut next);
+    next
+}
+
+/// The traits use the best engine.
+fn behind_traits(report: Report) {
+    let bytes: [u8; 48] = kernel_bytes();
+    let of_seed = Secrets::of_bytes(&bytes);
+    let make_seed = || Seed::<Aes256>::from(bytes);
+    report("Seed::from", &making(make_seed), &of_seed, &[]);
+    let seed = make_seed();
+    report("Seed::clone", &making(|| seed.clone()), &of_seed, &[]);
+
+    let make = || CtrDrbg::<Aes256>::from_seed(seed.clone());
+    let mut drbg = make();
+    let mut model = SlowCtrDrbg::instantiate(&bytes, &[]).unwrap();
+    let mut secrets = Secrets::of_states(&[&model]);
+    secrets.words.extend(of_seed.words);
+    report("CtrDrbg::from_seed", &making(make), &secrets, &[]);
+
+    let before = model.clone();
+    let traces = traces_after(|| _ = black_box(drbg.try_next_u64()));
+    model.generate(8, &[]).unwrap();
+    let secrets = Secrets::of_states(&[&before, &model]);
+    report("CtrDrbg::try_next_u64", &traces, &secrets, &[]);
 }
 
 /// Bytes from the kernel, because a key must not come from the code under test.

@@ -1,8 +1,9 @@
 //! Reads the registers right after a call.
 
 use std::arch::asm;
+use std::cell::{OnceCell, RefCell};
 
-use crate::stack::prepare_stack;
+use crate::stack::{DEPTH, call, copy_stack, prepare_stack};
 
 /// The registers that a function need not preserve.
 #[repr(C, align(64))]
@@ -14,10 +15,33 @@ pub struct Registers {
 /// General registers that a function need not preserve.
 const GENERAL: usize = if cfg!(target_arch = "x86_64") { 9 } else { 19 };
 
+/// What a function leaves behind.
+pub struct Traces {
+    pub registers: Registers,
+    pub stack: Vec<u64>,
+}
+
+/// What `work` leaves in the registers and on the stack.
+pub fn traces_after(work: impl FnMut()) -> Traces {
+    let (work, registers) = (RefCell::new(work), OnceCell::new());
+    let mut stack = vec![0; DEPTH];
+    prepare_stack();
+    call::with_clear_registers(&|| {
+        let dump = registers_after(&mut *work.borrow_mut());
+        assert!(registers.set(dump).is_ok());
+    });
+    copy_stack(&mut stack);
+    Traces {
+        registers: registers.into_inner().expect("they were stored"),
+        stack,
+    }
+}
+
 /// Calls `work` with registers and stack zeroed, and returns the registers as `work` left them.
 ///
 /// The stack is zeroed because the unused bytes of a returned result carry along stack contents, and the
 /// test itself has left keys there.
+#[inline(never)]
 pub fn registers_after(mut work: impl FnMut()) -> Registers {
     let mut registers = Registers {
         vectors: [[0; 64]; 32],

@@ -141,6 +141,13 @@ fn has_words_of(registers: &Registers, key: &[u64]) -> bool {
         >= 2
 }
 
+/// Whether words of a seed or of a counter are left.
+pub fn find_words(registers: &Registers, words: &[u64]) -> Option<String> {
+    let mut left = registers.words();
+    let found = left.any(|word| word != 0 && words.contains(&word));
+    found.then(|| "a word of a seed or a counter".to_owned())
+}
+
 fn has_known(registers: &Registers, known: &[Key]) -> Option<String> {
     let left: Vec<u64> = registers.words().collect();
     let known: Vec<_> = known.iter().map(|key| round_keys(key)).collect();
