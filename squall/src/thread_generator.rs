@@ -536,6 +536,31 @@ mod tests {
     use super::*;
     use crate::{CloneGuard, MemoryKind, ReseedGuard};
 
+    /// Whether a request by the slow path tells that it has made a seed, and so has more of the stack wiped.
+    fn tells_of_a_seed() -> bool {
+        let (left, mut has_seeded) = (line().lock.lock(), false);
+        let kind = RequestKind::Unique;
+        serve_slowly(SlowPath { left }, kind, &mut [0; 300], &mut has_seeded).unwrap();
+        has_seeded
+    }
+
+    #[test]
+    fn a_request_tells_that_it_has_made_a_seed() {
+        let in_thread = |work: fn() -> bool| std::thread::spawn(work).join().unwrap();
+        assert!(in_thread(tells_of_a_seed), "a thread's first");
+        assert!(in_thread(|| {
+            tells_of_a_seed();
+            line().lock.lock();
+            tells_of_a_seed()
+        }));
+        assert!(in_thread(|| {
+            SLOW_PATH_STATE.with(|state| state.has_ended.set(true));
+            tells_of_a_seed()
+        }));
+        // The control; a reseed may come between two of them.
+        assert!(in_thread(|| (0..9).any(|_| !tells_of_a_seed())));
+    }
+
     /// Whether the fast path serves a word, at some point.
     fn is_served_fast() -> bool {
         let draw = |_| match word_fast::<u64>(RequestKind::Simulation) {

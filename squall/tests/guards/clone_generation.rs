@@ -2,10 +2,11 @@
 
 use std::cell::Cell;
 use std::ffi::CStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -57,6 +58,7 @@ fn changed(has_changed: bool) -> Verdict {
 
 /// Stands for the kernel's log: a FIFO, of which each read returns one record.
 struct TestLog {
+    path: PathBuf,
     pipe: File,
     number: Cell<u64>,
 }
@@ -66,19 +68,42 @@ impl TestLog {
     fn begin() -> TestLog {
         without_signal();
         activate_for_testing(SkipCloneDeviceCheck);
-        let path = scratch("log");
+        let log = TestLog::make(scratch("log"));
+        replace_kernel_log_for_testing(leaked_path(&log.path));
+        assert_eq!(signal(), Some(Signal::KernelLog));
+        log
+    }
+
+    fn make(path: PathBuf) -> TestLog {
         mkfifo(&path, Mode::S_IRWXU).expect("a FIFO");
         let pipe = File::options().read(true).write(true).open(&path);
         let pipe = pipe.expect("a FIFO");
         // SAFETY: the call takes numbers.
         let keeps_packets = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_DIRECT) };
         assert_eq!(keeps_packets, 0);
-        replace_kernel_log_for_testing(leaked_path(&path));
-        assert_eq!(signal(), Some(Signal::KernelLog));
         TestLog {
+            path,
             pipe,
             number: Cell::new(800),
         }
+    }
+
+    /// Another log in this one's place, for what opens it from now on: each descriptor of the kernel's has its own position.
+    fn for_later_descriptors(&self) -> TestLog {
+        fs::remove_file(&self.path).expect("it is there");
+        TestLog::make(self.path.clone())
+    }
+
+    /// How many descriptors of this log the process has, besides this one.
+    fn descriptors(&self) -> usize {
+        let links = fs::read_dir("/proc/self/fd").expect("procfs").flatten();
+        let targets = links.flat_map(|link| fs::read_link(link.path()));
+        targets.filter(|target| *target == self.path).count() - 1
+    }
+
+    fn is_empty(&self) -> bool {
+        let mut fds = [PollFd::new(self.pipe.as_fd(), PollFlags::POLLIN)];
+        poll(&mut fds, PollTimeout::ZERO).unwrap() == 0
     }
 
     /// Writes the message about a clone: for `Event::Clone` in the kernel's name, otherwise in a program's.
@@ -194,6 +219,42 @@ pub fn watch_of_a_child_keeps_its_descriptors() -> Verdict {
         let mut fds = [PollFd::new(watch.as_fd(), PollFlags::POLLIN)];
         poll(&mut fds, PollTimeout::ZERO).unwrap() == 1 && watch.take_change().unwrap()
     }))
+}
+
+/// A program closes all descriptors and then makes a watch, which gets the number of the log's. Requests do not take it for
+/// theirs.
+pub fn watch_has_its_own_descriptor() -> Verdict {
+    let log = TestLog::begin();
+    assert_eq!(log.descriptors(), 1);
+    log.close_others();
+    assert_eq!(log.descriptors(), 0);
+    let _watch = Watch::new().expect("there is a signal");
+    match log.descriptors() {
+        2 => Verdict::Held,
+        other => Verdict::Broken(format!("{other} descriptors for a watch and requests")),
+    }
+}
+
+/// A watch reports a message that only its own descriptor has not read yet.
+pub fn watch_reads_its_own_log(event: Event) -> Verdict {
+    let own = TestLog::begin().for_later_descriptors();
+    let mut watch = Watch::new().expect("there is a signal");
+    own.write(event);
+    changed(watch.take_change().unwrap())
+}
+
+/// A watch reads what requests would read at the next reseed, before the kernel overwrites it.
+pub fn watch_reads_the_log_of_requests() -> Verdict {
+    let log = TestLog::begin();
+    let _own = log.for_later_descriptors();
+    let mut watch = Watch::new().expect("there is a signal");
+    log.write(Event::Other);
+    assert!(!log.is_empty());
+    watch.take_change().unwrap();
+    match log.is_empty() {
+        true => Verdict::Held,
+        false => Verdict::Broken("requests have a message that was not read".to_owned()),
+    }
 }
 
 /// A child's watch reports clones although the child may no longer open the log.

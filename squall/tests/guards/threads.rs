@@ -1,8 +1,9 @@
 //! Threads that come and go, and draw on their way out.
 
 use std::cell::RefCell;
+use std::ffi::c_void;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use squall::testing::page_address_for_testing;
 
@@ -101,6 +102,47 @@ pub fn draws_in_destructors() -> Verdict {
         kept if kept == expected => {}
         kept => return Verdict::Broken(format!("{kept} draws, {expected} expected")),
     }
+    judge_recorded()
+}
+
+/// Runs `work` in a thread that draws once and then gives its page back. If the process has not drawn before, the page has
+/// bytes then that only the slow path serves.
+fn in_ended_thread(work: fn()) {
+    static HAS_PASSED: AtomicBool = AtomicBool::new(false);
+    /// In a thread's last pass through its destructors, certainly after squall's own.
+    extern "C" fn at_exit(work: *mut c_void) {
+        let key = KEY.load(Ordering::Relaxed);
+        if !HAS_PASSED.swap(true, Ordering::Relaxed) {
+            // SAFETY: the key exists.
+            unsafe { libc::pthread_setspecific(key, work) };
+            return;
+        }
+        assert_eq!(page_address_for_testing(), 0);
+        // SAFETY: the value is a function of this type; functions and pointers have one size.
+        let work: fn() = unsafe { std::mem::transmute(work) };
+        work();
+    }
+    static KEY: AtomicU32 = AtomicU32::new(0);
+    let mut key = 0;
+    // SAFETY: `key` is writable; the destructor has the right type.
+    assert_eq!(
+        unsafe { libc::pthread_key_create(&mut key, Some(at_exit)) },
+        0
+    );
+    KEY.store(key, Ordering::Relaxed);
+    HAS_PASSED.store(false, Ordering::Relaxed);
+    let thread = std::thread::spawn(move || {
+        // SAFETY: the key exists.
+        unsafe { libc::pthread_setspecific(key, work as *const c_void) };
+        record([squall::array()]);
+    });
+    thread.join().unwrap();
+}
+
+/// The thread that made the process's first draw draws after its end.
+pub fn first_drawer_draws_after_its_end() -> Verdict {
+    in_ended_thread(|| record([squall::array(), squall::array(), squall::array()]));
+    assert_eq!(DRAWS.lock().unwrap().len(), 4);
     judge_recorded()
 }
 
