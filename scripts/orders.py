@@ -11,10 +11,9 @@ survives for a reason, which is named; it is an error if the tests notice it."""
 
 import os
 import pathlib
-import re
-import shutil
-import subprocess
 import sys
+
+from changes import copy_tree, outcome, outcome_of
 
 # Name, file below squall/src, the text, its replacement, the tests, and the reason if the change survives.
 CHANGES = [
@@ -433,34 +432,12 @@ CHANGES = [
      "x86-64 keeps loads in order, and the check is volatile"),
 ]
 
-TREE = pathlib.Path("target/orders/tree")
-TEST = ["cargo", "test", "--profile", "mutants", "-p", "squall", "--features", "testing", "--lib", "--test", "guards"]
-
-
-def cargo(*arguments):
-    return subprocess.run([*TEST, *arguments], cwd=TREE, capture_output=True, text=True)
-
-
-def outcome(tests):
-    """What becomes of `tests` in the copy."""
-    if cargo("--no-run", "--target-dir", "..").returncode != 0:
-        return "does not build"
-    ran = cargo("--target-dir", "..", "--no-fail-fast", "--", tests)
-    if ran.returncode != 0:
-        return "noticed"
-    return "not noticed" if re.search(r"\b[1-9]\d* passed", ran.stdout) else "ran no test"
-
-
-def copy_tree():
-    shutil.rmtree(TREE, ignore_errors=True)
-    listed = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True, text=True)
-    for name in filter(None, listed.stdout.split("\0")):
-        (TREE / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(name, TREE / name, follow_symlinks=False)
+LIBRARY = pathlib.Path("squall/src")
+SUITE = ["-p", "squall", "--features", "testing", "--lib", "--test", "guards"]
 
 
 def applies(file, text):
-    return (pathlib.Path("squall/src") / file).read_text().count(text) == 1
+    return (LIBRARY / file).read_text().count(text) == 1
 
 
 def main():
@@ -473,20 +450,17 @@ def main():
     copy_tree()
     failures = 0
     for name, file, text, replacement, tests, *reason in chosen:
-        path = TREE / "squall/src" / file
-        if not applies(file, text):
-            result = "does not apply"
+        if applies(file, text):
+            changed = (LIBRARY / file).read_text().replace(text, replacement)
+            result = outcome_of(LIBRARY / file, changed, SUITE, tests)
         else:
-            source = path.read_text()
-            path.write_text(source.replace(text, replacement))
-            result = outcome(tests)
-            path.write_text(source)
+            result = "does not apply"
         failures += result != ("not noticed" if reason else "noticed")
         survives = reason and result == "not noticed"
         print(f"{'survives' if survives else result:14}  {name} ({', '.join([tests, *reason])})", flush=True)
     # A test notices a change only if it passes without it.
     for tests in sorted({change[4] for change in chosen}):
-        if (result := outcome(tests)) != "not noticed":
+        if (result := outcome(SUITE, tests)) != "not noticed":
             failures += 1
             print(f"without a change, {tests}: {result}")
     return failures != 0

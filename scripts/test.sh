@@ -16,14 +16,14 @@ quick=(format tests)
 # What uses one CPU runs beside research, and what compiles on all comes last.
 rest=(research no_std first_command python node java complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
 
-format() { cargo fmt --all --check && lock_files && orders; }
+format() { cargo fmt --all --check && lock_files && mistakes; }
 
-# Whether scripts/orders.py, which takes minutes, still knows the code.
-orders() {
+# Whether the scripts that make mistakes, which take minutes and hours, still know the code.
+mistakes() {
     if command -v python3 > /dev/null; then
-        scripts/orders.py --check
+        scripts/orders.py --check && scripts/omissions.py --check
     else
-        missing orders "scripts/orders.py needs python3"
+        missing mistakes "scripts/orders.py and scripts/omissions.py need python3"
     fi
 }
 

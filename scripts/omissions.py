@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Makes one mistake after the other in a copy of the tree: a test must notice each. Of the kinds below, neither
+cargo-mutants nor scripts/orders.py makes any. Arguments are parts of names, as --list prints them; without any, all are
+tried, which takes hours.
+
+    scripts/omissions.py squall/src/guard/page.rs 'drbg/src/rng.rs: a dropped wipe'
+    scripts/omissions.py --list
+    scripts/omissions.py --check     only that each rule and each survivor's name matches
+
+A mistake that the tests do not notice is an error, unless SURVIVORS says why nothing can notice it; it is an error too if
+they notice such a one."""
+
+import os
+import pathlib
+import re
+import sys
+
+from changes import copy_tree, outcome, outcome_of
+
+WIPE, COMPARISON, LOCK = "a dropped wipe", "a wrong comparison", "a released lock"
+LENGTH, OLD_VALUE, CHECK = "an off-by-one length", "a kept old value", "a check removed"
+
+# What matches, and what takes its place.
+RULES = [
+    (WIPE, r"^ *(?:[\w.]+\.|\w+::)?(?:wipe|zeroize|wipe_stack_below::<\w+>)\([^;]*\);\n", ""),
+    (WIPE, r"let _clear = (?=.*clear_on_return)", "let _ = "),
+    (WIPE, r"= ((?:Block|RootBytes|Secret|Seed|SeedBytes)(?:::<\w+>)?::zeroed\(\));", r"= core::mem::ManuallyDrop::new(\1);"),
+    (COMPARISON, r"(?<![\w.&*\])] )\b([a-z_][\w.]*(?:\(\))?) (==|!=) (?!0\b)[\w.:]+(?:\(\))?(?= \{| &&| \|\||;|\n)", r"\1 \2 \1"),
+    (LOCK, r"(\w+)\.lock\.lock\(\)", r"{ let n = \1.lock.lock(); if n < HOLDER { \1.lock.unlock(n) }; n }"),
+    (LOCK, r"let held = (.*)\.lock\(\);", r"let held = \1.lock(); \1.reset();"),
+    (LENGTH, r"(\blen(?:\(\))?) (<|>|<=|>=) ([\w:.]+(?:\(\))?)", r"\1 \2 (\3 + 1)"),
+    (OLD_VALUE, r"^ *[\w.&*]+\.(?:copy_from_slice|set|store|(?:set|clear|record)_\w+|advance)\([^;]*\);\n", ""),
+    (OLD_VALUE, r"^ *self\.\w[\w.]* [+-]?= [^;]*;\n", ""),
+    (CHECK, r"^( *)if (?!let)[^{};]+ \{\n +return [^;]*;\n\1\}\n", ""),
+    (CHECK, r"^( *)(\w[\w.:]*(?:::<[\w, ]+>)?\([^;\n]*\))\?;\n", r"\1let _ = \2;\n"),
+]
+
+GUARDS = ["-p", "squall", "--features", "testing", "--test", "guards"]
+# Where mistakes are made, and the tests that must notice them: the targets, and a part of the tests' names.
+SUITES = {
+    "drbg/src": [
+        (["-p", "squall-drbg", "--all-features", "--lib", "--test", "integration"], ""),
+        (GUARDS, "stack/"),
+        (GUARDS, "registers/"),
+    ],
+    "squall/src/clones": [(GUARDS, "clone/generation")],
+    "squall/src": [([*GUARDS, "--lib"], "")],
+}
+
+# What nothing can notice, and why.
+SURVIVORS = {}
+
+
+def code_of(file):
+    """The file without its tests, which come last."""
+    return re.split(r"^#\[cfg\(test\)\]\n(?:pub\(crate\) )?mod tests", file.read_text(), maxsplit=1, flags=re.M)[0]
+
+
+def places(file):
+    """The names of mistakes that can be made in the file, and its text with each."""
+    source, code, seen = file.read_text(), code_of(file), {}
+    for kind, pattern, replacement in RULES:
+        for match in re.finditer(pattern, code, flags=re.M):
+            start = code.rfind("\n", 0, match.start() + 1) + 1
+            line = code[match.start() :].lstrip("\n").splitlines()[0] if match[0].startswith(" ") else code[start:].splitlines()[0]
+            if line.lstrip().startswith(("//", "debug_assert")):
+                continue
+            name = f"{file}: {kind}: {line.strip()}"
+            seen[name] = seen.get(name, 0) + 1
+            if seen[name] > 1:
+                name += f" ({seen[name]})"
+            yield name, source[: match.start()] + match.expand(replacement) + source[match.end() :]
+
+
+def all_files():
+    """What the machine's CPU runs, without what only tests use."""
+    unused = {"aarch64", "hwcap.rs", "tests.rs", "testing.rs", "failpoint.rs", "steps.rs"}
+    files = {file for folder in SUITES for file in pathlib.Path(folder).rglob("*.rs")}
+    return sorted(file for file in files if not unused & set(file.parts))
+
+
+def all_places():
+    for file in all_files():
+        for name, text in places(file):
+            yield file, name, text
+
+
+def check():
+    """Complains of rules and survivors that no longer match."""
+    names = [name for _, name, _ in all_places()]
+    stale = [name for name in SURVIVORS if name not in names]
+    code = "".join(map(code_of, all_files()))
+    stale += [pattern for _, pattern, _ in RULES if not re.search(pattern, code, flags=re.M)]
+    for what in stale:
+        print(f"omissions.py: matches nothing: {what}", file=sys.stderr)
+    return bool(stale)
+
+
+def suites_of(file):
+    return next(suites for folder, suites in SUITES.items() if file.is_relative_to(folder))
+
+
+def result_of(file, text):
+    for suite, tests in suites_of(file):
+        result = outcome_of(file, text, suite, tests)
+        if result != "not noticed":
+            break
+    return result
+
+
+def main(arguments):
+    if arguments == ["--check"]:
+        return check()
+    if arguments == ["--list"]:
+        print("\n".join(name for _, name, _ in all_places()))
+        return 0
+    chosen = [place for place in all_places() if not arguments or any(part in place[1] for part in arguments)]
+    copy_tree()
+    failures = 0
+    # Tests notice a mistake only if they pass without it.
+    for suite, tests in {str(suite): suite for file, *_ in chosen for suite in suites_of(file)}.values():
+        if (result := outcome(suite, tests)) != "not noticed":
+            failures += 1
+            print(f"without a mistake, {' '.join(suite)} {tests}: {result}", flush=True)
+    for file, name, text in chosen:
+        result, reason = result_of(file, text), SURVIVORS.get(name)
+        # A rule knows no types: what does not build is no mistake that anybody could make.
+        failures += result not in (["not noticed"] if reason else ["noticed", "does not build"])
+        print(f"{result:14}  {name}{f' ({reason})' if reason else ''}", flush=True)
+    return failures != 0
+
+
+if __name__ == "__main__":
+    os.chdir(pathlib.Path(__file__).resolve().parent.parent)
+    sys.exit(main(sys.argv[1:]))
