@@ -125,10 +125,8 @@ fn in_ended_thread(work: fn()) {
     static KEY: AtomicU32 = AtomicU32::new(0);
     let mut key = 0;
     // SAFETY: `key` is writable; the destructor has the right type.
-    assert_eq!(
-        unsafe { libc::pthread_key_create(&mut key, Some(at_exit)) },
-        0
-    );
+    let made = unsafe { libc::pthread_key_create(&mut key, Some(at_exit)) };
+    assert_eq!(made, 0);
     KEY.store(key, Ordering::Relaxed);
     HAS_PASSED.store(false, Ordering::Relaxed);
     let thread = std::thread::spawn(move || {
