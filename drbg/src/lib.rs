@@ -32,9 +32,10 @@
 //! Linux, AES instructions are used if the program is compiled for them.
 //!
 //! # Wiping
-//! Every type wipes its keys when it is dropped. In optimised builds, on x86-64 and aarch64, every function clears the
-//! registers, and the stack where it is known to leave secrets. A value that is moved leaves a copy behind, from which
-//! all output until the next reseed can be computed: where that matters, put it in its place and reseed it there.
+//! Every type wipes its keys when it is dropped. In optimised builds, on x86-64 and aarch64, every function that handles a key
+//! or a seed clears the registers, and the stack where it is known to leave secrets. A value that is moved leaves a copy
+//! behind, from which all output until the next reseed can be computed: where that matters, put it in its place and reseed
+//! it there.
 
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
