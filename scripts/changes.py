@@ -17,7 +17,9 @@ def copy_tree():
 
 
 def cargo(suite, *arguments):
-    command = ["cargo", "test", "--profile", "mutants", *suite, "--target-dir", "..", *arguments]
+    # Tests that do not end have noticed a change.
+    limited = ["timeout", "--kill-after=9", "1800", "cargo", "test"]
+    command = [*limited, "--profile", "mutants", *suite, "--target-dir", "..", *arguments]
     return subprocess.run(command, cwd=TREE, capture_output=True, text=True)
 
 
