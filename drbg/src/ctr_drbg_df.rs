@@ -301,6 +301,31 @@ mod tests {
         assert_eq!(total(&[usize::MAX, usize::MAX]), too_long(usize::MAX));
     }
 
+    #[cfg_attr(miri, ignore = "it takes gigabytes")]
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn longer_inputs_are_refused_and_change_nothing() {
+        // Memory that is never touched.
+        let long = vec![0; 1 << 32];
+        let make = |entropy| CtrDrbgDf::<Aes256>::instantiate(entropy, b"", b"");
+        let (mut refusing, mut other) = (make(&[7; 48]).unwrap(), make(&[7; 48]).unwrap());
+        let mut out = [0; 16];
+        let refused = [
+            make(&long).map(drop),
+            refusing.reseed(&long, b""),
+            refusing.generate(&mut out, &long),
+            refusing.generate_with_prediction_resistance(&mut out, &long, b""),
+        ];
+        let is_too_long =
+            |result: &Result<(), Error>| matches!(result, Err(Error::InputTooLong { .. }));
+        assert!(refused.iter().all(is_too_long), "{refused:?}");
+        assert_eq!(out, [0; 16]);
+        let mut expected = [0; 16];
+        other.generate(&mut expected, b"").unwrap();
+        refusing.generate(&mut out, b"").unwrap();
+        assert_eq!(out, expected);
+    }
+
     #[test]
     fn the_reseed_counter_counts_requests() {
         let mut drbg = CtrDrbgDf::<Aes128>::instantiate(&[7; 16], &[8; 8], b"").unwrap();

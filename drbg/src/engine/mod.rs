@@ -325,6 +325,20 @@ mod tests {
     use core::mem::MaybeUninit;
 
     #[test]
+    fn a_keystream_without_a_key_has_one_of_zeros() {
+        for engine in Engine::available().filter(|engine| engine.is_aes()) {
+            let unkeyed = Keystream::<Aes256>::unkeyed(engine).unwrap();
+            let keyed = Keystream::<Aes256>::new(&[0; 32], engine).unwrap();
+            let of = |keystream: Keystream<Aes256>| {
+                let mut out = [0; 40];
+                keystream.fill(7, &mut out, Stores::Cached);
+                out
+            };
+            assert_eq!(of(unkeyed), of(keyed), "{engine}");
+        }
+    }
+
+    #[test]
     fn dropping_an_expanded_key_wipes_it() {
         for engine in Engine::available().filter(|engine| engine.is_aes()) {
             let mut place = Box::new(MaybeUninit::new(ExpandedKey::<Aes256>::empty(engine)));
