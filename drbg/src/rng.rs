@@ -248,6 +248,19 @@ mod tests {
         assert_eq!(format!("{:?}", Seed::<Aes256>::default()), "Seed { .. }");
     }
 
+    #[test]
+    fn a_word_fails_with_its_request() {
+        struct Failing;
+        impl Fill for Failing {
+            type Error = Error;
+
+            fn fill(&mut self, _: &mut [u8]) -> Result<(), Error> {
+                Err(Error::ReseedRequired)
+            }
+        }
+        assert_eq!(Failing.bytes::<4>(), Err(Error::ReseedRequired));
+    }
+
     /// A word, a longer one and more than a request's bytes, asked of a generator.
     fn expected(mut generate: impl FnMut(&mut [u8])) -> (u32, u64, Vec<u8>) {
         let (mut word, mut longer, mut out) = ([0; 4], [0; 8], vec![0; MAX_REQUEST + 1]);
