@@ -10,7 +10,6 @@ use core::marker::PhantomData;
 use zeroize::ZeroizeOnDrop;
 
 use crate::ctr_drbg::MAX_SEED_LEN;
-use crate::engine::registers;
 use crate::secret::{Secret, wipe, without_traces};
 use crate::{
     Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Engine, Error, FastKeyErasure, MAX_REQUEST,
@@ -139,8 +138,6 @@ macro_rules! seedable {
             type Seed = Seed<C>;
 
             fn from_seed(seed: Seed<C>) -> Self {
-                // The seed is dropped after the generator was made, which may move that.
-                let _clear = registers::clear_on_return();
                 from_entropy(&seed)
             }
         }
