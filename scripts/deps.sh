@@ -72,7 +72,7 @@ fi
 # Real programs that are tested with squall. A missing program's test is skipped, or fails if CI is set.
 programs=()
 for pair in python3:python3 ssh-keygen:openssh-client sshd:openssh-server nginx:nginx-light wrk:wrk patchelf:patchelf \
-    dnsmasq:dnsmasq-base dhclient:isc-dhcp-client dhcpcd:dhcpcd-base /usr/lib/postgresql:postgresql; do
+    dnsmasq:dnsmasq-base dhclient:isc-dhcp-client dhcpcd:dhcpcd-base pdftotext:poppler-utils /usr/lib/postgresql:postgresql; do
     has "${pair%%:*}" || programs+=("${pair##*:}")
 done
 # Debian's Python makes virtual environments, for wheels, only with this package.

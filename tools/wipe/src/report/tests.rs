@@ -457,7 +457,7 @@ fn every_page_is_whole_on_every_screen() {
 /// One sheet has everything but ranges with errors and commands: what was wiped, the verdict, and the lines to sign on. On
 /// paper, a table that scrolls on a screen is shown to its last range.
 #[test]
-#[ignore = "needs chromium: `make test-all` runs it"]
+#[ignore = "needs chromium and pdftotext: `make test-all` runs it"]
 fn everything_but_long_tables_fits_on_one_sheet() {
     let job = outcomes();
     let drives = 0..job.drives.len();
@@ -469,9 +469,7 @@ fn everything_but_long_tables_fits_on_one_sheet() {
     flash.drives[0].purge = Some(fixture::purge(Some("the drive refused")));
     pages.push((flash, 0));
     for (job, drive) in pages {
-        let Some(text) = printed(&html(&job, drive)) else {
-            return;
-        };
+        let text = printed(&html(&job, drive));
         let sheets: Vec<_> = text.split_terminator('\u{c}').collect();
         let serial = job.drives[drive].target.serial.as_deref().unwrap_or("");
         let verdict = super::verdict::word(&job.drives[drive]);
@@ -488,19 +486,19 @@ fn everything_but_long_tables_fits_on_one_sheet() {
     }
 }
 
-/// The text of `page` on paper, if pdftotext is installed.
-fn printed(page: &str) -> Option<String> {
+/// The text of `page` on paper.
+fn printed(page: &str) -> String {
     let pdf = print(CHROMIUM, page);
     let mut reader = Command::new("pdftotext")
         .args(["-", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .ok()?;
+        .expect("pdftotext, of poppler-utils");
     let mut stdin = reader.stdin.take().expect("a pipe");
     stdin.write_all(&pdf).expect("it reads");
     drop(stdin);
     let output = reader.wait_with_output().expect("it ends");
     assert!(output.status.success());
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
