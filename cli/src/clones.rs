@@ -196,9 +196,11 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
 /// Whether the machine was cloned since the state file was written. If not, writes it anew.
 fn was_cloned_before_start(path: &Path) -> io::Result<bool> {
     let now = Mark::now()?;
-    if let Some(before) = Mark::read(path)?
-        && before.is_cloned(&now, newest_clone_message)
-    {
+    let before = Mark::read(path).unwrap_or_else(|error| {
+        print_error(&text_at(path, &error));
+        None
+    });
+    if before.is_some_and(|before| before.is_cloned(&now, newest_clone_message)) {
         return Ok(true);
     }
     now.write(path).map(|()| false)

@@ -9,6 +9,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use squall_guests::fixture::{self, Workspace, ok, wait_until_ok};
 use squall_guests::needs::GUESTS;
@@ -104,6 +106,39 @@ fn a_state_file_that_cannot_be_kept_is_refused() {
     let kept = fs::read_to_string(&other).expect("a file");
     assert_eq!(kept, "of somebody else\n");
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+}
+
+const SIGNAL: Need = Need {
+    check: || match squall::clones::signal() {
+        Some(_) => Ok(()),
+        None => Err("this machine has no signal of clones".into()),
+    },
+    required_by: NOTHING,
+};
+
+fn a_damaged_state_file_is_written_anew() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    let early = "0f9a6c21-33d7-4f84-b1a5-e2c85d704961 vmclock 7\n";
+    for text in ["\0\0\0", "{\"boot\":\"0f9a6c21-33d7-", early] {
+        fs::write(&state, text).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_squall"));
+        command.args(["clones", "--state"]).arg(&state);
+        let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command runs");
+        while !fs::read_to_string(&state).is_ok_and(|text| text.ends_with('}')) {
+            let ended = child.try_wait().expect("a child");
+            assert!(ended.is_none(), "{text:?}: {ended:?}");
+            thread::sleep(Duration::from_millis(50));
+        }
+        child.kill().expect("a child");
+        let said = child.wait_with_output().expect("a child").stderr;
+        let expected = format!(
+            "squall: clones: {}: this state cannot be read, and no clone until now is known: it is written anew\n",
+            state.display()
+        );
+        assert_eq!(self::text(&said), expected);
+    }
 }
 
 /// The first line of the command's output.
@@ -398,6 +433,7 @@ pub const TESTS: &[Test] = tests![
     a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_PAGE],
     a_missing_folder_is_refused,
     a_state_file_that_cannot_be_kept_is_refused,
+    a_damaged_state_file_is_written_anew: [SIGNAL],
     help_says_which_files_are_hooks,
     programs_run_after_a_seeding_where_it_is_permitted: [PRIVILEGE],
 ];

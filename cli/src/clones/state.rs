@@ -15,6 +15,9 @@ use squall::clones::{Signal, generation, signal};
 use squall::internal::newest_clone_message;
 use tempfile::NamedTempFile;
 
+/// The length of the kernel's identifier of a boot, a UUID.
+const BOOT_ID_LENGTH: usize = 36;
+
 /// What the signal shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
@@ -47,25 +50,31 @@ impl Mark {
         if is_folder || path.exists() && !path.is_file() {
             return Err(io::Error::other("this is no file: name one"));
         }
-        Mark::read(path)?;
+        let text = contents(path)?;
+        if !is_mark(&text) {
+            let message = "this is no state of squall clones: name another file, or remove it";
+            return Err(io::Error::other(message));
+        }
         beside(path).map(drop)
     }
 
-    /// The mark in the file; `None` if there is no file, or an empty one.
+    /// The mark in the file; `None` if there is no file, or an empty one. Fails if it is damaged.
     pub fn read(path: &Path) -> io::Result<Option<Mark>> {
-        let text = match fs::read(path) {
-            Ok(text) if text.is_empty() => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            read => read?,
-        };
-        let no_mark = "this is no state of squall clones: name another file, or remove it";
-        let mark = serde_json::from_slice(&text).map_err(|_| io::Error::other(no_mark))?;
+        let text = contents(path)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let damaged =
+            "this state cannot be read, and no clone until now is known: it is written anew";
+        let mark = serde_json::from_str(&text).map_err(|_| io::Error::other(damaged))?;
         Ok(Some(mark))
     }
 
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let mut file = beside(path)?;
         serde_json::to_writer(&mut file, self)?;
+        // Otherwise a loss of power may leave the new name with nothing in it.
+        file.as_file().sync_all()?;
         file.persist(path).map(drop).map_err(|error| error.error)
     }
 
@@ -83,6 +92,24 @@ impl Mark {
         };
         self.signal == later.signal && is_changed
     }
+}
+
+/// What the file holds; nothing if there is no file.
+fn contents(path: &Path) -> io::Result<String> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.map(|text| String::from_utf8_lossy(&text).into_owned()),
+    }
+}
+
+/// Whether this is a mark, its beginning, as a loss of power may leave it, or one of an earlier build: three words.
+fn is_mark(text: &str) -> bool {
+    let beginning = r#"{"boot":"#;
+    let text = text.trim_end_matches('\0');
+    let words: Vec<_> = text.split_whitespace().collect();
+    let is_early = matches!(words[..], [boot, _, number]
+        if boot.len() == BOOT_ID_LENGTH && number.parse::<u64>().is_ok());
+    text.starts_with(beginning) || beginning.starts_with(text) || is_early
 }
 
 /// A file that can take the place of `path`.
@@ -148,14 +175,20 @@ mod tests {
             mark.write(&path).expect("a file");
             assert_eq!(Mark::read(&path).expect("a file"), Some(mark));
         }
-        for text in [
-            "{}",
-            "[1]",
-            r#"{"boot":"a","signal":"vmclock","number":-1}"#,
-            "\0\0",
+        for (text, is_mark) in [
+            ("{}", false),
+            ("[1]", false),
+            ("{\n\"boot\"", false),
+            ("a vmclock 1", false),
+            (r#"{"boot":"a","signal":"vmclock","number":-1}"#, true),
+            ("{\"bo", true),
+            ("{\"boot\":\"a\",\0\0", true),
+            ("\0\0", true),
+            ("0f9a6c21-33d7-4f84-b1a5-e2c85d704961 vmclock 7\n", true),
         ] {
             fs::write(&path, text).expect("a file");
             assert!(Mark::read(&path).is_err(), "{text:?}");
+            assert_eq!(Mark::check(&path).is_ok(), is_mark, "{text:?}");
         }
     }
 }
