@@ -30,18 +30,23 @@ processes() {
     done
 }
 
+# title PROCESS: its command line, or what it shows in place of that; nothing if it has ended.
+title() {
+    { tr '\0' ' ' < "/proc/$1/cmdline"; } 2> /dev/null || true
+}
+
 is_by_systemd() {
     [ -d /run/systemd/system ]
 }
 
-# service reload|restart|stop|start SERVICE: has the service manager do that. What does not run is neither reloaded nor
-# restarted; what cannot reload is restarted.
+# service reload|restart|revive SERVICE: has the service manager do that. What does not run is neither reloaded nor
+# restarted, but revived: restarted as if it ran. What cannot reload is restarted.
 service() {
     if is_by_systemd; then
         case $1 in
         reload) systemctl try-reload-or-restart -- "$2" ;;
         restart) systemctl try-restart -- "$2" ;;
-        *) systemctl "$1" -- "$2" ;;
+        revive) systemctl restart -- "$2" ;;
         esac
         return
     fi
@@ -56,6 +61,7 @@ service() {
         # 3 means that it does not run (Linux Standard Base).
         "$script" status > /dev/null 2>&1 || [ $? -ne 3 ] || return 0
         ;;
+    revive) set -- restart "$2" ;;
     esac
     "$script" "$1" || { [ "$1" = reload ] && "$script" restart; }
 }

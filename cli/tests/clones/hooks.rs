@@ -75,7 +75,8 @@ impl Machine {
         Command::new("timeout")
             .args([
                 "--signal=KILL",
-                "120",
+                // Nothing takes this long unless it hangs.
+                "1200",
                 "unshare",
                 "--mount",
                 "--net",
@@ -282,19 +283,34 @@ fn certificates_of_old_keys_are_renamed() {
     }
 }
 
+/// One key's name is like those of ssh-keygen -A; a file elsewhere names another, and a server's own file a third.
 fn host_keys_of_other_names_are_reported() {
     let machine = Machine::new();
-    machine.write("etc/ssh/sshd_config", "HostKey /etc/ssh/of_the_site\n");
+    machine.write(
+        "etc/ssh/sshd_config",
+        "HostKey /etc/ssh/ssh_host_site_key\nInclude /etc/ssh/site/*\n",
+    );
+    fs::create_dir(machine.path("etc/ssh/site")).expect("a folder");
+    machine.write("etc/ssh/site/key", "HostKey /etc/ssh/of_the_site\n");
+    let server = "ListenAddress 127.0.0.1\nPidFile none\nHostKey /etc/ssh/of_the_server\n";
+    machine.write("etc/ssh/of_a_server", server);
     fs::create_dir(machine.path("etc/dropbear")).expect("a folder");
     machine.write("etc/dropbear/dropbear_rsa_host_key", "old");
-    let output = machine.run_script(&format!("{CERTIFY} && sh $hooks/30-ssh-host-keys"), &[]);
+    let script = format!(
+        "{CERTIFY} && mkdir -p /run/sshd && ip link set lo up && cd /etc/ssh && cp of_the_site ssh_host_site_key && \
+         cp of_the_site of_the_server && $(command -v sshd) -f /etc/ssh/of_a_server && sh $hooks/30-ssh-host-keys"
+    );
+    let output = machine.run_script(&script, &[]);
     let kept = [
+        "/etc/ssh/of_the_server",
         "/etc/ssh/of_the_site",
+        "/etc/ssh/ssh_host_site_key",
         "/etc/dropbear/dropbear_rsa_host_key",
     ]
     .map(|key| format!("The SSH host key {key} is the old one, which clones share: replace it\n"));
     assert_eq!(text(&output.stderr), kept.concat());
     assert_eq!(output.status.code(), Some(1));
+    assert!(machine.path("etc/ssh/ssh_host_site_key").exists());
     // A certificate of a key that is kept is kept, too.
     assert!(
         machine
@@ -307,21 +323,26 @@ fn host_keys_of_other_names_are_reported() {
 const SERVES_KEY: &str = "serves() { until ssh-keyscan -t ed25519 127.0.0.1 2> /dev/null \
     | grep -q -F \"$(cut -d ' ' -f 2 /etc/ssh/ssh_host_ed25519_key.pub)\"; do sleep 0.1; done; }";
 
-/// With `-r`, OpenSSH before 9.8 keeps keys in memory as later versions always do.
+/// With `-r`, OpenSSH before 9.8 keeps keys in memory as later versions always do. OpenSSH before 8.2 shows its arguments
+/// alone, as the second title does.
 fn a_running_server_uses_the_new_keys() {
-    let machine = Machine::without_systemd();
-    machine.write(
-        "etc/ssh/sshd_config",
-        "ListenAddress 127.0.0.1\nPidFile none\n",
-    );
-    let script = format!(
-        "{SERVES_KEY}\nip link set lo up; mkdir -p /run/sshd; ssh-keygen -q -A; $(command -v sshd) -r; serves\n\
-         cp /etc/ssh/ssh_host_ed25519_key.pub $machine/old\n\
-         sh $hooks/30-ssh-host-keys || exit; serves; ! cmp -s /etc/ssh/ssh_host_ed25519_key.pub $machine/old"
-    );
-    let output = machine.run_script(&script, &[]);
-    assert_eq!(text(&output.stderr), "");
-    assert!(output.status.success());
+    for title in ["true", "mount --bind $machine/title /proc/$!/cmdline"] {
+        let machine = Machine::without_systemd();
+        machine.write(
+            "etc/ssh/sshd_config",
+            "ListenAddress 127.0.0.1\nPidFile none\n",
+        );
+        machine.write("title", "/usr/sbin/sshd\0-D\0-r\0");
+        let script = format!(
+            "{SERVES_KEY}\nip link set lo up; mkdir -p /run/sshd; ssh-keygen -q -A\n\
+             $(command -v sshd) -D -r & serves; {title}\n\
+             cp /etc/ssh/ssh_host_ed25519_key.pub $machine/old\n\
+             sh $hooks/30-ssh-host-keys || exit; serves; ! cmp -s /etc/ssh/ssh_host_ed25519_key.pub $machine/old"
+        );
+        let output = machine.run_script(&script, &[]);
+        assert_eq!(text(&output.stderr), "");
+        assert!(output.status.success());
+    }
 }
 
 fn what_hooks_cannot_do_is_one_line() {
@@ -361,6 +382,18 @@ fn scripts_of_services_are_run_where_there_is_no_systemd() {
     assert_eq!(machine.read("ran"), ran);
 }
 
+fn a_machine_that_needs_the_network_keeps_its_leases() {
+    let machine = Machine::new();
+    let disk = "The DHCP leases are kept: the machine uses a disk over the network";
+    for path in ["class/iscsi_session/session1", "block/nbd0/pid"] {
+        let before = format!("mount -t tmpfs tmpfs /sys && mkdir -p /sys/{path}");
+        machine.fails(&before, "40-dhcp", &[disk]);
+    }
+    machine.write_program("bin/stat", "[ \"$*\" = '-f -c %T /' ] && echo nfs");
+    let files = "The DHCP leases are kept: the machine reads its files over the network";
+    machine.fails("", "40-dhcp", &[files]);
+}
+
 /// Starts a program that does nothing, and waits until it has its name.
 fn running(name: &str) -> String {
     format!("{name} & until grep -q -x {name} /proc/$!/comm; do sleep 0.1; done")
@@ -389,14 +422,24 @@ fn a_dhcp_client_that_the_hook_does_not_know_is_reported() {
 fn dhclient_without_an_identifier_is_reported() {
     let machine = machine_with("dhclient");
     let kept = "dhclient (process PID) keeps its lease, because";
+    let configured = "its configuration gives this machine a client identifier: remove it there";
+    fs::create_dir(machine.path("etc/dhcp")).expect("a folder");
+    let identifier = "send dhcp-client-identifier = hardware;\n";
+    machine.write("etc/dhcp/dhclient.conf", identifier);
+    machine.write("etc/dhcp/other", &format!("# {identifier}"));
     for (arguments, why) in [
+        ("-i eth7", configured),
         (
-            "eth7",
+            "-i -cf /etc/dhcp/other eth7",
+            "the file of its leases is not known: start it with -lf",
+        ),
+        (
+            "-cf /etc/dhcp/other eth7",
             "it identifies this machine by its MAC address or a fixed value: give clones different MAC addresses, or \
              start it with -i",
         ),
         (
-            "-i -d eth7",
+            "-i -d -cf /etc/dhcp/other eth7",
             "it runs in the foreground: restart what has started it",
         ),
     ] {
@@ -411,34 +454,55 @@ fn dhclient_without_an_identifier_is_reported() {
     }
 }
 
-/// Stands for nmcli: an interface with a lease by its MAC address, and one by another identifier.
+/// Stands for nmcli: interfaces with leases by the MAC address, by the virtual machine's UUID, by what it does not show,
+/// and by another identifier.
 const NMCLI: &str = "[ \"$*\" = '-f GENERAL.DEVICE,DHCP4 device show' ] && cat << EOF
+GENERAL.DEVICE:                         eth5
+DHCP4.OPTION[1]:                        ip_address = 10.77.5.2
+DHCP4.OPTION[2]:                        dhcp_client_identifier = ff:12:34:56:78:00:04:0f:9a:6c:21:33:d7:4f:84:b1:a5:e2:c8:5d:70:49:61
+
+GENERAL.DEVICE:                         eth6
+DHCP4.OPTION[1]:                        ip_address = 10.77.6.2
+
 GENERAL.DEVICE:                         eth7
 DHCP4.OPTION[1]:                        dhcp_client_identifier = 01:52:54:00:12:34:56
-DHCP4.OPTION[2]:                        ip_address = 10.77.0.2
+DHCP4.OPTION[2]:                        ip_address = 10.77.7.2
 
 GENERAL.DEVICE:                         eth8
-DHCP4.OPTION[1]:                        dhcp_client_identifier = ff:12:34:56:78:00:04
-DHCP4.OPTION[2]:                        ip_address = 10.77.1.2
+DHCP4.OPTION[1]:                        dhcp_client_identifier = ff:12:34:56:78:00:04:7c:4e:19:b2:64:a0:4d:3f:9b:8e:1f:05:d2:a6:c8:73
+DHCP4.OPTION[2]:                        ip_address = 10.77.8.2
 EOF";
 
 fn networkmanager_forgets_its_leases() {
     let machine = machine_with("NetworkManager");
     machine.write_program("bin/nmcli", NMCLI);
+    // As if each address had just reached the end of its lifetime.
+    let ip = "PATH=/usr/sbin:/sbin:/usr/bin:/bin; ip \"$@\" && [ \"$2\" != del ]";
+    machine.write_program("bin/ip", ip);
     fs::create_dir(machine.path("var/lib/NetworkManager")).expect("a folder");
     machine.write(
         "var/lib/NetworkManager/internal-eth8.lease",
         "ADDRESS=10.77.1.2\n",
     );
     machine.write("var/lib/NetworkManager/secret_key", "kept\n");
-    let start = format!(
-        "ip link add eth7 type veth peer name eth8; for n in 7 8; do ip address add 10.77.$((n - 7)).2/24 dev eth$n valid_lft 9 \
-         preferred_lft 9; done; {}",
+    let script = format!(
+        "mount -t tmpfs tmpfs /sys/firmware; mkdir -p /sys/firmware/devicetree/base\n\
+         echo 0F9A6C21-33D7-4F84-B1A5-E2C85D704961 > /sys/firmware/devicetree/base/vm,uuid\n\
+         ip link add eth5 type veth peer name eth6; ip link add eth7 type veth peer name eth8\n\
+         for n in 5 6 7 8; do ip address add 10.77.$n.2/24 dev eth$n valid_lft 3600 preferred_lft 3600; done\n\
+         {}; sh $hooks/40-dhcp; code=$?; ip -o -4 address show scope global dynamic; exit $code",
         running("NetworkManager")
     );
-    let line = "eth7 keeps its lease, because NetworkManager identifies it by its MAC address: give clones different \
-                ones, or set ipv4.dhcp-client-id to duid";
-    machine.fails(&start, "40-dhcp", &[line]);
+    let output = machine.run_script(&script, &[]);
+    let lines = [5, 6, 7].map(|number| {
+        format!(
+            "eth{number} may keep its lease, because NetworkManager identifies it by its MAC address or the machine's \
+             UUID, or does not tell: give clones different ones, or set ipv4.dhcp-client-id to duid and dhcp=internal\n"
+        )
+    });
+    assert_eq!(text(&output.stderr), lines.concat());
+    assert_eq!(text(&output.stdout), "", "no address is left");
+    assert_eq!(output.status.code(), Some(1));
     assert!(
         !machine
             .path("var/lib/NetworkManager/internal-eth8.lease")
@@ -457,13 +521,14 @@ pub const TESTS: &[Test] = tests![
     host_keys_are_replaced: [MOUNTS],
     the_machine_always_has_host_keys: [MOUNTS],
     certificates_of_old_keys_are_renamed: [MOUNTS, SSH_KEYGEN],
-    host_keys_of_other_names_are_reported: [MOUNTS, SSH_KEYGEN],
+    host_keys_of_other_names_are_reported: [MOUNTS, SSHD, SSH_KEYGEN],
     a_running_server_uses_the_new_keys: [MOUNTS, SSHD, SSH_KEYGEN],
     every_service_is_reloaded: [MOUNTS],
     a_service_that_fails_keeps_no_other_from_being_reloaded: [MOUNTS],
     scripts_of_services_are_run_where_there_is_no_systemd: [MOUNTS],
     what_hooks_cannot_do_is_one_line: [MOUNTS],
     a_dhcp_client_that_the_hook_does_not_know_is_reported: [MOUNTS],
+    a_machine_that_needs_the_network_keeps_its_leases: [MOUNTS],
     dhclient_without_an_identifier_is_reported: [MOUNTS],
     networkmanager_forgets_its_leases: [MOUNTS],
 ];

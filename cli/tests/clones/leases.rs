@@ -48,16 +48,32 @@ const HOOK: &str = "sh $hooks/40-dhcp";
 const OF_ITS_OWN: &str = "code 0, leases 2, addresses 1";
 const SHARED: &str = "code 0, leases 1, addresses 1";
 
-const DHCLIENT: &str =
-    "dhclient -4 -nw -i -pf /run/dhclient.pid -lf /var/lib/dhclient.eth7.leases eth7";
+/// dhclient with the default file of leases, and with another, where AppArmor lets it write.
+const DHCLIENTS: [&str; 2] = [
+    "dhclient -4 -nw -i -cf /etc/dhcp/no-release.conf eth7",
+    "dhclient -4 -nw -i -cf /etc/dhcp/no-release.conf -lf /var/lib/dhcp/dhclient.eth7.leases eth7",
+];
+
+/// Addresses of the same network: one from another DHCP client, and one of the site.
+const OTHERS: &str = "ip address add 10.77.0.251/24 dev eth7 valid_lft 3600 preferred_lft 3600; \
+    ip address add 10.77.0.252/24 dev eth7";
 
 fn dhclient_gets_a_lease_of_its_own() {
-    let restart = format!("kill -KILL $(cat /run/dhclient.pid); {DHCLIENT}");
-    for (renew, result) in [(HOOK, OF_ITS_OWN), (&*restart, SHARED)] {
-        assert_eq!(
-            renewed(&Machine::without_systemd(), DHCLIENT, renew),
-            result
-        );
+    for start in DHCLIENTS {
+        let restart = format!("kill -KILL $(cat /run/dhclient.pid); {start}");
+        for (renew, result) in [
+            (HOOK, "code 0, leases 2, addresses 2"),
+            (&*restart, "code 0, leases 1, addresses 3"),
+        ] {
+            let machine = Machine::without_systemd();
+            for folder in ["etc/dhcp", "var/lib/dhcp"] {
+                std::fs::create_dir(machine.path(folder)).expect("a folder");
+            }
+            machine.write("etc/dhcp/no-release.conf", "retry 1;\n");
+            let renew = format!("{OTHERS}\n{renew}");
+            assert_eq!(renewed(&machine, start, &renew), result, "{start}");
+            assert_eq!(machine.read("etc/dhcp/no-release.conf"), "retry 1;\n");
+        }
     }
 }
 
@@ -82,22 +98,37 @@ fn dhcpcd_gets_a_lease_of_its_own() {
     }
 }
 
+/// Restarts dhcpcd, as a service manager does.
+const RESTART_DHCPCD: &str = "dhcpcd -x 2> /dev/null; dhcpcd -q";
+
 fn dhcpcd_as_a_service_gets_a_lease_of_its_own() {
-    let service = "/etc/init.d/dhcpcd";
-    for (renew, result) in [
-        (HOOK, OF_ITS_OWN),
-        (&*format!("{service} stop; {service} start"), SHARED),
-    ] {
+    for (renew, result) in [(HOOK, OF_ITS_OWN), (RESTART_DHCPCD, SHARED)] {
         let machine = machine_with_dhcpcd();
-        machine.write_program(
-            "etc/init.d/dhcpcd",
-            "case $1 in start) dhcpcd -q ;; stop) dhcpcd -x ;; esac",
-        );
-        assert_eq!(
-            renewed(&machine, &format!("{service} start"), renew),
-            result
-        );
+        let script = format!("[ $1 != restart ] || {{ {RESTART_DHCPCD}; }}");
+        machine.write_program("etc/init.d/dhcpcd", &script);
+        assert_eq!(renewed(&machine, "dhcpcd -q", renew), result);
     }
+}
+
+/// systemd restarts dhcpcd in one step, which a hook that is ended cannot break off in the middle.
+fn dhcpcd_in_a_unit_gets_a_lease_of_its_own() {
+    let start = "dhcpcd -q; manager=$(cat /run/dhcpcd/pid)\n\
+        echo 0::/system.slice/dhcpcd.service > $machine/cgroup; mkdir /run/systemd /run/systemd/system\n\
+        mount --bind $machine/cgroup /proc/$manager/cgroup";
+    let machine = machine_with_dhcpcd();
+    let record = "echo \"$*\" >> $machine/systemctl";
+    machine.write_program("bin/systemctl", &format!("{record}; {RESTART_DHCPCD}"));
+    assert_eq!(renewed(&machine, start, HOOK), OF_ITS_OWN);
+    assert_eq!(machine.read("systemctl"), "restart -- dhcpcd.service\n");
+
+    let machine = machine_with_dhcpcd();
+    machine.write_program("bin/systemctl", "exit 1");
+    let script = format!("{SERVER}\n{start}\nacknowledged 1\n{HOOK}");
+    let output = machine.run_script(&script, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    let end = "was ended, and has not started again: start it\n";
+    assert!(said.ends_with(end), "{said}");
 }
 
 /// Does as systemd does to restart networkd, whose addresses stay then.
@@ -149,5 +180,6 @@ pub const TESTS: &[Test] = tests![
     dhclient_gets_a_lease_of_its_own: [MOUNTS, DHCP],
     dhcpcd_gets_a_lease_of_its_own: [MOUNTS, DHCP],
     dhcpcd_as_a_service_gets_a_lease_of_its_own: [MOUNTS, DHCP],
+    dhcpcd_in_a_unit_gets_a_lease_of_its_own: [MOUNTS, DHCP],
     networkd_gets_a_lease_of_its_own: [MOUNTS, DHCP, NETWORKD],
 ];
