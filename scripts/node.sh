@@ -73,7 +73,7 @@ npm pack --silent --pack-destination "$here" "$package"
 (
     cd "$installed"
     npm install --silent --offline --ignore-scripts --no-audit --no-fund "$here"/squall-*.tgz
-    cp "$OLDPWD"/bindings/node/test/*.js test
+    cp "$OLDPWD"/bindings/node/test/*.{js,c} test
     node --version
     node --test --test-reporter=spec test/*.test.js
 )

@@ -6,14 +6,15 @@
 
 use core::ffi::{CStr, c_void};
 use core::fmt::Display;
-use core::ptr::null_mut;
+use core::ptr::{dangling_mut, null_mut};
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 use std::thread;
 
 use napi::bindgen_prelude::{
-    BigInt, FromNapiValue, Function, JsValue, Object, ToNapiValue, TypeName, ValidateNapiValue,
+    BigInt, FromNapiValue, Function, JsValue, Object, ToNapiValue, TypeName, Unknown,
+    ValidateNapiValue,
 };
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, ValueType, sys};
@@ -133,24 +134,37 @@ const SCRATCH_LENGTH: usize = 64;
 static FIRST_ENVIRONMENT: AtomicPtr<sys::napi_env__> = AtomicPtr::new(null_mut());
 static FIRST_SCRATCH: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Exports `scratch`, an `ArrayBuffer` that JavaScript must never transfer, and the functions that fill it:
-/// `fillScratch(n)` its first `n` bytes, and `fillWords()` its first 8.
+/// Exports `scratch`, and the functions that fill it: `fillScratch(n)` its first `n` bytes, and `fillWords()` its first 8.
+/// It is a `SharedArrayBuffer`, because JavaScript could transfer an `ArrayBuffer`, whose memory would be freed. If a
+/// program has taken that class away, it is an `ArrayBuffer`, which must not be transferred.
 ///
 /// It is for short results, which V8 keeps on its own heap. If native code asked for their memory, V8 would move it,
 /// which takes longer than to copy the bytes.
 #[napi(module_exports)]
 pub fn export_scratch(exports: Object, env: Env) -> napi::Result<()> {
-    let (env, exports) = (env.raw(), exports.raw());
-    let (mut place, mut scratch, mut reference) = (null_mut(), null_mut(), null_mut());
+    let memory = "globalThis.SharedArrayBuffer ?? ArrayBuffer";
+    let bytes: Unknown =
+        env.run_script(format!("new Uint8Array(new ({memory})({SCRATCH_LENGTH}))"))?;
+    let (env, exports, bytes) = (env.raw(), exports.raw(), bytes.raw());
+    let (mut length, mut place) = (0, null_mut());
+    let (mut scratch, mut reference) = (null_mut(), null_mut());
     // SAFETY: the arguments are of this call, and the places this function's. The reference is never deleted, so the
     // memory lives as long as the environment.
     unsafe {
-        napi::check_status!(sys::napi_create_arraybuffer(
+        napi::check_status!(sys::napi_get_typedarray_info(
             env,
-            SCRATCH_LENGTH,
+            bytes,
+            null_mut(),
+            &mut length,
             &mut place,
-            &mut scratch
+            &mut scratch,
+            null_mut()
         ))?;
+        if length != SCRATCH_LENGTH {
+            return Err(napi::Error::from_reason(
+                "the engine's Uint8Array was replaced",
+            ));
+        }
         napi::check_status!(sys::napi_create_reference(env, scratch, 1, &mut reference))?;
         napi::check_status!(sys::napi_set_named_property(
             env,
@@ -161,12 +175,19 @@ pub fn export_scratch(exports: Object, env: Env) -> napi::Result<()> {
         export_filler(env, exports, c"fillScratch", fill_scratch, place)?;
         export_filler(env, exports, c"fillWords", fill_words, place)?;
     }
-    // An environment may have the address of one that has ended. Other threads compare with their own.
-    let first = FIRST_ENVIRONMENT.compare_exchange(null_mut(), env, Relaxed, Relaxed);
-    if first.map_or_else(|first| first == env, |_| true) {
-        FIRST_SCRATCH.store(place, Relaxed);
-    }
+    remember_first(env, place);
     Ok(())
+}
+
+/// A second load with the first one's address has memory of its own: the environment is a later one at the same place,
+/// or a runtime gives all loads of a thread one environment. From then on nobody is the first. Other threads compare
+/// with their own environment.
+fn remember_first(env: sys::napi_env, scratch: *mut c_void) {
+    match FIRST_ENVIRONMENT.compare_exchange(null_mut(), env, Relaxed, Relaxed) {
+        Ok(_) => FIRST_SCRATCH.store(scratch, Relaxed),
+        Err(first) if first == env => FIRST_ENVIRONMENT.store(dangling_mut(), Relaxed),
+        Err(_) => {}
+    }
 }
 
 type Filler = unsafe extern "C" fn(sys::napi_env, sys::napi_callback_info) -> sys::napi_value;
@@ -213,7 +234,7 @@ unsafe extern "C" fn fill_scratch(
         sys::napi_get_value_uint32(env, argument, &mut length) == sys::Status::napi_ok
     };
     let drawn = if is_number && length as usize <= SCRATCH_LENGTH {
-        // SAFETY: `export_scratch` has made the memory, of that length, and nothing else uses it during the call.
+        // SAFETY: `export_scratch` has made the memory, of that length. As with `Bytes`, no other thread may use it.
         let bytes = unsafe { core::slice::from_raw_parts_mut(place.cast(), length as usize) };
         squall::try_fill(bytes).map_err(no_randomness)
     } else {
@@ -231,7 +252,7 @@ unsafe extern "C" fn fill_words(
         // SAFETY: Node.js calls this with both; the place is this function's.
         unsafe { sys::napi_get_cb_info(env, info, null_mut(), null_mut(), null_mut(), &mut place) };
     }
-    // SAFETY: `export_scratch` has made the memory, which is longer, and nothing else uses it during the call.
+    // SAFETY: `export_scratch` has made the memory, which is longer. As with `Bytes`, no other thread may use it.
     let words = unsafe { &mut *place.cast::<[u8; 8]>() };
     throw(env, squall::try_fill(words).map_err(no_randomness))
 }

@@ -2,11 +2,15 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { execFileSync, spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 const test = require('node:test');
 const { folder, range, run, written } = require('./helpers.js');
 
 const native = require(path.join(folder, 'native.js'));
+const hasCompiler = spawnSync('cc', ['--version']).status === 0;
 const OUT_OF_RANGE = { code: 'ERR_OUT_OF_RANGE' };
 
 test('the scratch memory is filled as far as requested, never beyond its end', () => {
@@ -23,6 +27,33 @@ test('the scratch memory is filled as far as requested, never beyond its end', (
   for (const length of [65, 66, 128, 2 ** 32 - 1, -1, undefined, '1', 1n, {}]) assert.throws(() => native.fillScratch(length), OUT_OF_RANGE);
   assert.throws(() => native.fillScratch(), OUT_OF_RANGE);
   assert.ok(scratch.every((byte) => byte === 0));
+});
+
+test('the scratch memory cannot be transferred, so it is never freed', () => {
+  const { scratch } = native;
+  assert.throws(() => structuredClone(scratch, { transfer: [scratch] }));
+  assert.deepEqual([scratch.transfer, scratch.resize, scratch.byteLength], [undefined, undefined, 64]);
+});
+
+test('two loads with one environment, as in other runtimes, fill each its own scratch memory', { skip: !hasCompiler && 'there is no C compiler' }, (t) => {
+  const output = fs.mkdtempSync(path.join(os.tmpdir(), 'squall-'));
+  t.after(() => fs.rmSync(output, { recursive: true }));
+  const module = path.join(output, 'twice.node');
+  const squall = path.join(folder, `squall.linux-${process.arch}.node`);
+  execFileSync('cc', ['-shared', '-fPIC', `-DSQUALL="${squall}"`, '-o', module, path.join(__dirname, 'twice.c'), '-ldl']);
+  // In a process of its own, where these loads are the first.
+  const areFilled = run(
+    `const loads = require(process.env.MODULE);
+     const areFilled = [loads[0], loads[1], loads[0]].map(({ scratch, fillWords }) => {
+       const word = new BigUint64Array(scratch, 0, 1);
+       word[0] = 0n;
+       fillWords();
+       return word[0] !== 0n;
+     });
+     console.log(JSON.stringify(areFilled));`,
+    { env: { MODULE: module } },
+  );
+  assert.deepEqual(areFilled, [true, true, true]);
 });
 
 test('an array is filled within its length, never beyond', () => {
