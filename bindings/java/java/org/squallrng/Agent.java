@@ -1,6 +1,5 @@
 package org.squallrng;
 
-import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.net.JarURLConnection;
 
@@ -14,12 +13,17 @@ public final class Agent {
 
     /** Called by the Java virtual machine. */
     @SuppressWarnings("exports") // Only the Java virtual machine has the second argument.
-    public static void premain(String arguments, Instrumentation instrumentation) throws IOException {
-        if (isUnderSecurityManager()) {
-            var resource = (JarURLConnection) Agent.class.getResource("Agent.class").openConnection();
-            instrumentation.appendToBootstrapClassLoaderSearch(resource.getJarFile());
+    public static void premain(String arguments, Instrumentation instrumentation) {
+        Throwable failure = null;
+        try {
+            if (isUnderSecurityManager()) {
+                var resource = (JarURLConnection) Agent.class.getResource("Agent.class").openConnection();
+                instrumentation.appendToBootstrapClassLoaderSearch(resource.getJarFile());
+            }
+        } catch (Throwable error) {
+            failure = error;
         }
-        AgentStart.start(arguments, instrumentation.getAllLoadedClasses());
+        AgentStart.start(arguments, instrumentation, failure);
     }
 
     /**

@@ -1,5 +1,6 @@
 package org.squallrng;
 
+import java.lang.instrument.Instrumentation;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.security.AccessController;
@@ -14,16 +15,19 @@ import java.util.TreeSet;
  */
 public final class AgentStart implements PrivilegedAction<Void> {
     private final String arguments;
-    private final Class<?>[] loaded;
+    private final Instrumentation instrumentation;
+    private final Throwable failure;
 
-    private AgentStart(String arguments, Class<?>[] loaded) {
+    private AgentStart(String arguments, Instrumentation instrumentation, Throwable failure) {
         this.arguments = arguments;
-        this.loaded = loaded;
+        this.instrumentation = instrumentation;
+        this.failure = failure;
     }
 
-    /** Installs squall, or ends the program if that fails and is not optional. */
-    public static void start(String arguments, Class<?>[] loaded) {
-        AccessController.doPrivileged(new AgentStart(arguments, loaded));
+    /** Installs squall, or ends the program if that fails, or has failed already, and is not optional. */
+    @SuppressWarnings("exports") // As of Agent.premain.
+    public static void start(String arguments, Instrumentation instrumentation, Throwable failure) {
+        AccessController.doPrivileged(new AgentStart(arguments, instrumentation, failure));
     }
 
     @Override
@@ -32,32 +36,46 @@ public final class AgentStart implements PrivilegedAction<Void> {
             refuse("squall: the agent takes no options, and got \"" + arguments
                 + "\": use properties, such as -Dsquall.optional=true");
         }
-        install();
+        try {
+            if (failure != null) {
+                throw failure;
+            }
+            install();
+        } catch (Throwable error) {
+            fail(error);
+        }
         return null;
     }
 
     private void install() {
         Set<String> earlier = earlierGenerators();
-        try {
-            Squall.install();
-        } catch (RuntimeException | LinkageError error) {
-            String message = error instanceof IllegalStateException ? error.getMessage() : "squall: " + error;
-            if (!Boolean.getBoolean("squall.optional")) {
-                refuse(message);
-            }
-            System.err.println(message + "; with -Dsquall.optional=true the program starts with the JDK's generators");
-            return;
-        }
+        Squall.install();
         if (!earlier.isEmpty()) {
             System.err.println("squall: an earlier agent has used classes that keep a generator, and it stays the JDK's: "
                 + String.join(", ", earlier) + ": name -javaagent:squall.jar before other agents");
         }
     }
 
+    private static void fail(Throwable error) {
+        String message = error instanceof IllegalStateException ? error.getMessage() : "squall: " + error;
+        if (!isOptional()) {
+            refuse(message);
+        }
+        System.err.println(message + "; with -Dsquall.optional=true the program starts with the JDK's generators");
+    }
+
+    private static boolean isOptional() {
+        try {
+            return Boolean.getBoolean("squall.optional");
+        } catch (SecurityException error) {
+            return false;
+        }
+    }
+
     /** The classes of the JDK that keep a SecureRandom object and have been used. */
     private Set<String> earlierGenerators() {
         Set<String> names = new TreeSet<>();
-        for (Class<?> each : loaded) {
+        for (Class<?> each : instrumentation.getAllLoadedClasses()) {
             boolean isOfJdk = each.getClassLoader() == null && each.getModule().isNamed();
             if (isOfJdk && each != SecureRandom.class && keepsGenerator(each)) {
                 names.add(each.getName().split("\\$")[0]);
@@ -67,10 +85,14 @@ public final class AgentStart implements PrivilegedAction<Void> {
     }
 
     private static boolean keepsGenerator(Class<?> holder) {
-        for (Field field : holder.getDeclaredFields()) {
-            if (field.getType() == SecureRandom.class && Modifier.isStatic(field.getModifiers())) {
-                return true;
+        try {
+            for (Field field : holder.getDeclaredFields()) {
+                if (field.getType() == SecureRandom.class && Modifier.isStatic(field.getModifiers())) {
+                    return true;
+                }
             }
+        } catch (LinkageError error) {
+            // An earlier agent has given it a field of a type that does not exist.
         }
         return false;
     }

@@ -36,6 +36,7 @@ import java.util.jar.Manifest;
 import javax.crypto.KeyGenerator;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
+import javax.tools.ToolProvider;
 
 /**
  * Tests the jar as programs use it. Arguments: the jar, the folder of the tests, and a native library whose
@@ -66,6 +67,8 @@ public final class SquallTest {
         run("no file of /proc is needed that containers hide", SquallTest::testHiddenProc);
         run("the agent takes no options", SquallTest::testWrongOption);
         run("generators that an earlier agent has made are named", SquallTest::testEarlierAgent);
+        run("an earlier agent may have broken a class of the JDK", SquallTest::testBrokenClass);
+        run("an agent that fails ends the program with one line", SquallTest::testFailingAgent);
         run("any number of class loaders can load the jar", SquallTest::testClassLoaders);
         run("an error of a listener or of the watch does not end notification for ever", SquallTest::testFailingWatch);
         Squall.install();
@@ -323,28 +326,39 @@ public final class SquallTest {
     /** Runs a program after a command has mounted something for it alone; returns nothing without the right to. */
     private static String runIsolated(String[] mounting, String... options) throws Exception {
         List<String> command = new ArrayList<>(List.of("unshare", "--mount"));
-        if (!run(new ProcessBuilder("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt")).equals("0 ")) {
-            System.out.println("ignored: a test for Java: it mounts, as root");
+        command.addAll(List.of(mounting));
+        List<String> probe = new ArrayList<>(command);
+        probe.add("true");
+        if (!run(new ProcessBuilder(probe)).equals("0 ")) {
+            System.out.println("ignored: a test for Java: it mounts, as root, which this machine does not allow");
             return "";
         }
-        command.addAll(List.of(mounting));
         List<String> all = new ArrayList<>(List.of(options));
         all.add("-javaagent:" + jar);
         command.addAll(command(Program.PROVIDERS, all.toArray(String[]::new)));
         return run(new ProcessBuilder(command));
     }
 
-    /** An agent, as of {@link #testEarlierAgent}. */
-    public static void premain(String arguments) {
+    /** An agent, as of {@link #testEarlierAgent}; its argument is another class that it uses. */
+    public static void premain(String arguments) throws ClassNotFoundException {
         UUID.randomUUID();
+        if (arguments != null) {
+            Class.forName(arguments);
+        }
     }
 
-    private static void testEarlierAgent() throws Exception {
+    /** A jar with this class as an agent. */
+    private static Path otherAgent() throws Exception {
         Path other = Files.createTempFile("other", ".jar");
         Manifest manifest = new Manifest();
         manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
         manifest.getMainAttributes().putValue("Premain-Class", SquallTest.class.getName());
         new JarOutputStream(Files.newOutputStream(other), manifest).close();
+        return other;
+    }
+
+    private static void testEarlierAgent() throws Exception {
+        Path other = otherAgent();
         String[] agents = {"-javaagent:" + other, "-javaagent:" + jar};
         String warned = runJava(Program.PROVIDERS, agents);
         check(warned.startsWith("0 squall: an earlier agent ") && warned.endsWith("Squall Squall"), warned);
@@ -352,6 +366,48 @@ public final class SquallTest {
         String first = runJava(Program.PROVIDERS, agents[1], agents[0]);
         check(first.equals("0 Squall Squall"), first);
         Files.delete(other);
+    }
+
+    /** Some agents add fields to classes of the JDK, whose types may be missing. */
+    private static void testBrokenClass() throws Exception {
+        Path other = otherAgent();
+        Path folder = Files.createTempDirectory("squall");
+        Path source = folder.resolve("Broken.java");
+        Files.writeString(source, "package java.util; class Broken { static Missing missing; } class Missing {}");
+        String patched = "java.base=" + folder;
+        int compiled = ToolProvider.getSystemJavaCompiler().run(null, null, null,
+            "--patch-module", patched, "-d", folder.toString(), source.toString());
+        check(compiled == 0, "a class of java.base");
+        Path classes = folder.resolve("java/util");
+        Files.delete(classes.resolve("Missing.class"));
+        String drawn = runJava(Program.PROVIDERS,
+            "--patch-module=" + patched, "-javaagent:" + other + "=java.util.Broken", "-javaagent:" + jar);
+        check(drawn.startsWith("0 ") && drawn.endsWith("Squall Squall"), drawn);
+        for (Path each : List.of(classes.resolve("Broken.class"), classes, classes.getParent(), source, folder, other)) {
+            Files.delete(each);
+        }
+    }
+
+    /** Under a security manager the agent needs its jar, which a copy of its class outside of one hides. */
+    private static void testFailingAgent() throws Exception {
+        if (Runtime.version().feature() >= 24) {
+            return;
+        }
+        Path folder = Files.createTempDirectory("squall");
+        Path classes = Files.createDirectories(folder.resolve("org/squallrng"));
+        Path copy = classes.resolve("Agent.class");
+        try (var agent = Agent.class.getResourceAsStream("Agent.class")) {
+            Files.copy(agent, copy);
+        }
+        List<String> command = command(Program.PROVIDERS, "-Djava.security.manager", "-javaagent:" + jar);
+        int path = command.indexOf("-cp") + 1;
+        command.set(path, folder + File.pathSeparator + command.get(path));
+        String refused = run(new ProcessBuilder(command));
+        check(refused.startsWith("1 ") && refused.contains("\nsquall: java.lang.ClassCastException: "), refused);
+        check(!refused.contains("FATAL ERROR") && !refused.contains("Exception in"), refused);
+        for (Path each : List.of(copy, classes, classes.getParent(), folder)) {
+            Files.delete(each);
+        }
     }
 
     private static void testClassLoaders() throws Exception {
