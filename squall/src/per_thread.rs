@@ -1,7 +1,7 @@
 //! Thread-local variables that are accessed without a call.
 //!
-//! They begin as zeros and are never dropped, so that a thread's first draw needs no allocation
-//! and may happen in a signal handler, or within `malloc`. In a program `thread_local!` provides that.
+//! They begin as zeros and are never dropped, so that in a program, where `thread_local!`
+//! provides that, a thread's first draw needs no allocation, and may happen in a signal handler or within `malloc`.
 //!
 //! In a shared library it does not: there the compiler reaches variables by `__tls_get_addr`, which
 //! takes nanoseconds, and may itself allocate when a library has been loaded since. The feature
@@ -10,7 +10,7 @@
 //! starts, and in those that are loaded later, up to its reserve (`glibc.rtld.optional_static_tls`, 512
 //! bytes). Then an access is a call of two instructions. squall's libraries take 300 bytes, the module for
 //! Node.js 608. A library for which the reserve does not suffice gets its variables at the first draw of
-//! each thread, which allocates.
+//! each thread, which allocates: that draw must be outside signal handlers and `malloc`.
 //!
 //! The initial exec model saves the call, but the sixth copy of such a library cannot be loaded, nor the
 //! third of the module for Node.js. From C, a `u32` took 12.3 ns with it, 12.0 by a descriptor, and 19.2

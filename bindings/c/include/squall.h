@@ -7,7 +7,9 @@
  *
  * Functions are as fast in many threads as in one, and need no set-up: the first call of a thread
  * takes some microseconds, as does the first after a fork. Signal handlers may call every function
- * whose comment does not say otherwise, even a handler that interrupts one; errno may change. A null
+ * whose comment does not say otherwise, even a handler that interrupts one; errno may change. If the
+ * library is loaded by dlopen after the program's start, each thread makes its first call outside of
+ * signal handlers and malloc, because it may allocate (README.md, "Linking"). A null
  * pointer is an error, not a crash. Everything else that C leaves undefined remains undefined: a
  * length that exceeds the memory, a stream that was freed.
  *
@@ -108,7 +110,8 @@ const char *squall_strerror(int code) SQUALL_NOTHROW;
  * Backtracking resistant: served bytes are erased and keys replaced, so a later leak of memory does
  * not reveal them. NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG with AES-256).
  *
- * Any thread and signal handlers may call it. A forked child never repeats its parent; a clone of the
+ * Any thread may call it, and signal handlers, unless dlopen loaded the library after the program's
+ * start: then not first. A forked child never repeats its parent; a clone of the
  * virtual machine never repeats its sibling, within the limits of docs/SECURITY.md.
  */
 SQUALL_MUST_USE int squall_fill(void *buf, size_t len) SQUALL_NOTHROW;

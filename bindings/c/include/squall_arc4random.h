@@ -11,7 +11,7 @@
  *
  * All of them take bytes from squall_fill and not from squall_u32, because programs make keys of
  * the results: a forked child or a clone of the virtual machine never repeats them, within the limits
- * of squall_fill. Any thread and signal handlers may call them. They cannot fail: if there is no
+ * of squall_fill. Threads and signal handlers may call them as they may call that. They cannot fail: if there is no
  * source of randomness at all, or the buffer is null, they abort the program.
  */
 

@@ -23,7 +23,8 @@ static LINKED_INITIALISER: &Initialiser = &INITIALISER;
 /// Backtracking resistant: served bytes are erased and keys replaced, so a later leak of memory does
 /// not reveal them. NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG with AES-256).
 ///
-/// Any thread and signal handlers may call it. A forked child never repeats its parent; a clone of the
+/// Any thread may call it, and signal handlers, unless dlopen loaded the library after the program's
+/// start: then not first. A forked child never repeats its parent; a clone of the
 /// virtual machine never repeats its sibling, within the limits of docs/SECURITY.md.
 #[unsafe(no_mangle)]
 #[must_use]

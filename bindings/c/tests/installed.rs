@@ -167,6 +167,8 @@ fn without_nodelete(mut library: Vec<u8>) -> Vec<u8> {
 
 fn a_thread_ends_after_the_library_was_unloaded() {
     let program = Program::of("tests/c/unloaded.c", Linked::Dynamic);
+    let unnamed = program.command().output().expect("it starts");
+    assert_eq!(unnamed.status.code(), Some(2), "without a library");
     let contents = std::fs::read(library()).expect("the library");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let write_copy = |name: &str, contents: &[u8]| {

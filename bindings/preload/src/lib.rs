@@ -42,7 +42,7 @@
 //!
 //! # Signal handlers, `malloc`, constructors, `vfork`
 //! Each function may be called in a signal handler, within `malloc`, before any constructor has
-//! run, and after `fork` and `vfork`: it takes no lock and allocates nothing. There are two
+//! run, and after `fork` and `vfork`: it takes no lock and allocates nothing, because the library is loaded when the program starts. There are two
 //! exceptions. A `clone` before this library's constructor takes the loader's lock. If constructors
 //! that run earlier take 32 thread keys, the C library allocates for a thread's first draw.
 //!

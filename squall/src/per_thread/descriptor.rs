@@ -54,8 +54,9 @@ macro_rules! by_descriptor {
                         options(pure, nomem),
                     );
                 }
-                // SAFETY: the same, where the thread's pointer is a register, and the function keeps all
-                // registers but these (ELF for the Arm 64-bit Architecture, "Thread Local Storage").
+                // SAFETY: the same, where the thread's pointer is a register. Where the function allocates it may lose
+                // what a call may: the predicates and upper halves of SVE's registers (ELF for the Arm 64-bit
+                // Architecture, "Thread Local Storage").
                 #[cfg(target_arch = "aarch64")]
                 unsafe {
                     core::arch::asm!(
@@ -67,8 +68,7 @@ macro_rules! by_descriptor {
                         "mrs x1, tpidr_el0",
                         "add x0, x0, x1",
                         out("x0") place,
-                        out("x1") _,
-                        out("lr") _,
+                        clobber_abi("C"),
                         options(pure, nomem),
                     );
                 }

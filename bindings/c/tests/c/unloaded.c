@@ -43,6 +43,10 @@ static int ends_after_unloading(const char *path)
 
 int main(int count, char **arguments)
 {
+    if (count < 2) {
+        fprintf(stderr, "usage: %s LIBRARY...\n", arguments[0]);
+        return 2;
+    }
     for (int at = 1; at < count; at++)
         if (!ends_after_unloading(arguments[at]))
             return EXIT_FAILURE;
