@@ -1,7 +1,7 @@
 //! Searches the registers and the stack after calls of `Stream`, of `hazmat` and of the traits of `rand_core`.
 
 use std::hint::black_box;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, transmute};
 
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use rand::rand_core::{SeedableRng, TryRng};
@@ -104,10 +104,17 @@ impl Secrets {
 
 /// What is left where something is made: in the registers, and on the stack once it was dropped.
 fn making<T>(make: impl Fn() -> T) -> Traces {
-    // A call of its own, which makes the value in its place: a move would leave a copy.
-    let make: &dyn Fn() -> T = black_box(&make);
-    let Traces { registers, .. } = traces_after(|| _ = black_box(&MaybeUninit::new(make())));
-    let Traces { stack, .. } = traces_after(|| _ = black_box(&make()));
+    let make: &dyn Fn() -> T = &make;
+    // SAFETY: a `MaybeUninit<T>` has the ABI of a `T` (its documentation).
+    let make: &dyn Fn() -> MaybeUninit<T> = unsafe { transmute(make) };
+    // A call that the compiler does not see through makes the value in its place: a move would leave a copy.
+    let make = black_box(make);
+    let Traces { registers, .. } = traces_after(|| _ = black_box(&make()));
+    let Traces { stack, .. } = traces_after(|| {
+        let mut value = make();
+        // SAFETY: it was made, and is dropped once.
+        unsafe { black_box(&mut value).assume_init_drop() };
+    });
     Traces { registers, stack }
 }
 
