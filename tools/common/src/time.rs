@@ -16,6 +16,8 @@ pub fn in_range(
         let of_number = |number: u32| plain.checked_mul(number);
         let time = match text.parse() {
             Ok(number) => of_number(number),
+            // Whoever writes 5M means minutes, and the parser months.
+            Err(_) if text.contains('M') => None,
             Err(_) => parse_duration(text).ok(),
         };
         let wrong = match time {
@@ -52,6 +54,7 @@ mod tests {
             ("", "is not a time"),
             ("30 parsecs", "is not a time"),
             ("-5s", "is not a time"),
+            ("5M", "is not a time"),
         ] {
             let message = parse(text).expect_err(text);
             assert!(message.contains(words), "{message}");
