@@ -6,8 +6,11 @@ imports squall itself only when a program first imports `random`, NumPy or squal
 
 import os
 import sys
+from _thread import _local
 
 _after_import = {}
+# Its attributes are the names that this thread looks for.
+_wanted = _local()
 
 
 class _Finder:
@@ -15,15 +18,26 @@ class _Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name in _after_import:
-            for finder in sys.meta_path[sys.meta_path.index(_Finder) + 1 :]:
-                # Python itself skips old finders that lack it.
-                find = getattr(finder, "find_spec", None)
-                if find and (spec := find(name, path, target)):
-                    if hasattr(spec.loader, "exec_module"):
-                        spec.loader = _Loader(spec.loader)
-                    return spec
-        return None
+        # A finder that a program has put around this one asks it again.
+        if name not in _after_import or name in vars(_wanted):
+            return None
+        vars(_wanted)[name] = True
+        try:
+            spec = _Finder._spec_of_others(name, path, target)
+        finally:
+            del vars(_wanted)[name]
+        if spec and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+    @staticmethod
+    def _spec_of_others(*arguments):
+        finders = list(sys.meta_path)
+        # It is not there if a program has put another around it, or another thread has removed it.
+        after = finders.index(_Finder) + 1 if _Finder in finders else 0
+        # Python itself skips old finders that lack it.
+        functions = [find for finder in finders[after:] if (find := getattr(finder, "find_spec", None))]
+        return next(filter(None, (find(*arguments) for find in functions)), None)
 
 
 class _Loader:
@@ -46,10 +60,10 @@ def call_after_import(act, *names):
         _after_import[name] = act
         if act is None:
             del _after_import[name]
-    if _Finder in sys.meta_path:
-        sys.meta_path.remove(_Finder)
-    if _after_import:
-        sys.meta_path.insert(0, _Finder)
+    wanted = [_Finder] if _after_import else []
+    if sys.meta_path[:1] != wanted:
+        # At once, because other threads import meanwhile.
+        sys.meta_path[:] = [*wanted, *(finder for finder in sys.meta_path if finder is not _Finder)]
 
 
 def warn(message):
