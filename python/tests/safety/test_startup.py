@@ -197,6 +197,27 @@ print(len(secrets.token_bytes(3)))"""
     assert started.run(code) == f"{OF_SQUALL}\n3\n"
 
 
+def test_finders_that_a_program_has_put_around_others(started):
+    code = f"""
+import sys
+class Around:
+    def __init__(self, finder):
+        self.find_spec = finder.find_spec
+sys.meta_path[:] = map(Around, sys.meta_path)
+{PRINT_CLASSES}"""
+    assert started.run(code) == f"{OF_SQUALL}\n"
+
+
+def test_a_finder_that_another_thread_has_removed(started):
+    """While Python asks it."""
+    code = """
+import sys
+from squall_startup import _Finder
+sys.meta_path.remove(_Finder)
+print(_Finder.find_spec("random").name)"""
+    assert started.run(code) == "random\n"
+
+
 def test_packages_that_are_off_the_path(started):
     """As in pip's isolated builds."""
     code = f"""
@@ -221,7 +242,8 @@ def test_a_program_with_a_file_random_py(started, use, tmp_path):
 LAUNCHER = """
 import os, sys
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.argv[1], os.environ.get("PYTHONPATH")]))
-os.execl(sys.executable, sys.executable, *sys.argv[2:])
+os.environ["PATH"] = os.pathsep.join([sys.argv[1], os.path.dirname(sys.executable)])
+os.execlp("python", "python", *sys.argv[2:])
 """
 
 
@@ -232,14 +254,54 @@ def test_a_launcher_with_a_sitecustomize_of_its_own(started, tmp_path):
     assert shown == f"own\n{OF_SQUALL}\n{os.environ.get('PYTHONPATH', '').count('run/python')}\n"
 
 
-@pytest.mark.parametrize("flag", ["-I", "-sE", "-Wd"])
-def test_a_launcher_that_has_python_ignore_its_environment(environment, flag, tmp_path, monkeypatch):
-    """As a pex does: squall says that it is left out."""
+@pytest.mark.parametrize("flags", ["-I", "-sE", "-X dev -I", "-sWignore -E", "-W ignore -E", "-Wd", "-W E", "-XI"])
+def test_a_launcher_that_has_python_ignore_its_environment(environment, flags, tmp_path, monkeypatch):
+    """As a pex does: squall says once that it is left out."""
     monkeypatch.setenv("PYTHONPATH", str(SITECUSTOMIZE))
-    command = [environment.python, "-P", "-c", LAUNCHER, tmp_path, flag, "-P", "-c", PRINT_CLASSES]
+    command = [environment.python, "-P", "-c", LAUNCHER, tmp_path, *flags.split(), "-P", "-c", PRINT_CLASSES]
     done = subprocess.run(command, capture_output=True, text=True)
-    said = f"squall: -c starts Python with {flag}, which ignores squall run --python\n"
-    assert (done.stdout, done.stderr) == ((OF_SQUALL + "\n", "") if flag == "-Wd" else (OF_CPYTHON + "\n", said))
+    if flags in ["-Wd", "-W E", "-XI"]:
+        assert (done.stdout, "squall" in done.stderr) == (OF_SQUALL + "\n", False)
+    else:
+        said = f"squall: -c starts Python with {flags.split()[-1]}, which ignores squall run --python\n"
+        assert (done.stdout, done.stderr) == (OF_CPYTHON + "\n", said)
+
+
+REACHED = [
+    "os.execve(*command, os.environb)",
+    "os.execve(*command, {b'PYTHONPATH': os.environb[b'PYTHONPATH']})",
+    "os.execve(*command, {'PYTHONPATH': os.environb[b'PYTHONPATH']})",
+    "os.execve(*command, {pathlib.Path('PYTHONPATH'): pathlib.Path(os.environ['PYTHONPATH'])})",
+    "os.execve(os.open(command[0], os.O_RDONLY), command[1], os.environ)",
+    "sys.argv.clear(); os.execv(*command)",
+]
+NOT_REACHED = [
+    "os.execve(*command, {'PYTHONPATH': b'/nowhere'})",
+    "sys.argv.clear(); command[1].insert(1, '-I'); os.execve(*command, os.environb)",
+    "sys.stderr = None; command[1].insert(1, '-I'); os.execv(*command)",
+]
+
+
+@pytest.mark.parametrize("call", REACHED + NOT_REACHED)
+def test_a_launcher_may_execute_in_every_way(environment, call, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SITECUSTOMIZE), str(tmp_path)]))
+    (tmp_path / "sitecustomize.py").write_text("")
+    code = f"""
+import os, pathlib, sys
+os.environ["PYTHONPATH"] = os.pathsep.join([{str(tmp_path)!r}, os.environ["PYTHONPATH"]])
+command = [sys.executable, [sys.executable, "-P", "-c", {PRINT_CLASSES!r}]]
+{call}"""
+    done = subprocess.run([environment.python, "-P", "-c", code], capture_output=True, text=True)
+    assert done.stdout == (OF_SQUALL if call in REACHED else OF_CPYTHON) + "\n", done.stderr
+
+
+def test_execve_supports_file_descriptors_as_always(started):
+    assert started.run("import os; print(os.execve in os.supports_fd)") == "True\n"
+
+
+def test_execv_keeps_the_environment_of_putenv(started):
+    command = "sys.executable, [sys.executable, '-P', '-c', 'import os; print(os.environ[\"ADDED\"])']"
+    assert started.run(f"import os, sys; os.putenv('ADDED', '1'); os.execv({command})") == "1\n"
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
