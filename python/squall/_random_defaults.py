@@ -62,10 +62,10 @@ class _RandomUntilSeeded(random.Random, _TwisterUntilSeeded):
     __slots__ = ()
 
     def __reduce__(self):
-        """Pickle what a Python without squall has too: a generator in this one's state if it is seeded, as always."""
+        """Pickle a stock generator: in this one's state if it is seeded, as always, and else with a seed of its own."""
         if until_seeded.uses_stock:
             return random.Random, (), self.getstate()
-        return random.SystemRandom, ()
+        return random.Random, ()
 
 
 def end_seed():

@@ -16,7 +16,7 @@ from random import random as twister_random
 import pytest
 
 import squall
-from helpers import fork_unnoticed, in_children, in_threads, repeated, run_python
+from helpers import COPIES, fork_unnoticed, in_children, in_threads, repeated, run_python
 from squall import _random
 
 # Every function of the module, twice, because some keep a number.
@@ -207,6 +207,16 @@ def test_pickled_functions_have_no_state_until_a_seed(name, installed):
     draw = f"[{PICKLED[name]} for _ in range(3)]"
     here = [number for _ in range(2) for number in eval(draw, {"draw": pickle.loads(pickled)})]
     assert not repeated(here + eval(run_python(f"{WITHOUT_SQUALL} print({draw})", repr(pickled))))
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_copy_of_the_generator_may_be_seeded(copied, installed):
+    """Also one of a generator that is not seeded: its state can be read, and it draws what a stock one does."""
+    generator = COPIES[copied](random._inst)
+    assert type(generator) is random.Random and COPIES[copied](generator).gauss() == generator.gauss()
+    assert generator.getstate() != COPIES[copied](random._inst).getstate()
+    generator.seed(5)
+    assert generator.random() == random.Random(5).random() and not random.random.__self__.uses_stock
 
 
 def test_a_pickle_after_uninstall():
