@@ -31,8 +31,8 @@ soft_aes() {
     fi
 }
 
-# The tests of `guard` hand bad addresses to the kernel on purpose, and one of `secret` reads below the
-# stack; valgrind knows no trap flag; the others that are left out take minutes here, or VAES.
+# The tests of `guard` hand bad addresses to the kernel on purpose, and those of the stack read below it;
+# valgrind knows no trap flag; the others that are left out take minutes here, or VAES.
 memcheck() {
     if ! command -v valgrind >/dev/null; then
         missing memcheck "valgrind is not installed"

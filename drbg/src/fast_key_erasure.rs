@@ -148,7 +148,7 @@ mod tests {
     /// The buffer that has the next key and the first bytes wipes itself, whatever the caller wipes.
     #[cfg_attr(miri, ignore = "it reads the stack below its frame")]
     #[test]
-    fn a_request_leaves_no_output_on_the_stack() {
+    fn the_stack_has_no_output_after_a_request() {
         let mut generator = FastKeyErasure::new(&[7; KEY_LEN]);
         let mut out = [0; 256];
         let mut stack = vec![0; 4 * STACK];
