@@ -75,13 +75,27 @@ public final class AgentStart implements PrivilegedAction<Void> {
     /** The classes of the JDK that keep a SecureRandom object and have been used. */
     private Set<String> earlierGenerators() {
         Set<String> names = new TreeSet<>();
-        for (Class<?> each : instrumentation.getAllLoadedClasses()) {
+        Class<?>[] loaded = instrumentation.getAllLoadedClasses();
+        if (!isSecureRandomAmong(loaded)) {
+            return names;
+        }
+        for (Class<?> each : loaded) {
             boolean isOfJdk = each.getClassLoader() == null && each.getModule().isNamed();
             if (isOfJdk && each != SecureRandom.class && keepsGenerator(each)) {
                 names.add(each.getName().split("\\$")[0]);
             }
         }
         return names;
+    }
+
+    /** Usually it is not, before the program starts, and no class needs to be searched. This does not load it. */
+    private static boolean isSecureRandomAmong(Class<?>[] loaded) {
+        for (Class<?> each : loaded) {
+            if (each.getName().equals("java.security.SecureRandom")) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static boolean keepsGenerator(Class<?> holder) {

@@ -380,8 +380,10 @@ public final class SquallTest {
         check(compiled == 0, "a class of java.base");
         Path classes = folder.resolve("java/util");
         Files.delete(classes.resolve("Missing.class"));
-        String drawn = runJava(Program.PROVIDERS,
-            "--patch-module=" + patched, "-javaagent:" + other + "=java.util.Broken", "-javaagent:" + jar);
+        // Only where this class is loaded are others searched for generators.
+        String generator = "-javaagent:" + other + "=java.security.SecureRandom";
+        String drawn = runJava(Program.PROVIDERS, "--patch-module=" + patched, generator,
+            "-javaagent:" + other + "=java.util.Broken", "-javaagent:" + jar);
         check(drawn.startsWith("0 ") && drawn.endsWith("Squall Squall"), drawn);
         for (Path each : List.of(classes.resolve("Broken.class"), classes, classes.getParent(), source, folder, other)) {
             Files.delete(each);
