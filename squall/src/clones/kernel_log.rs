@@ -318,25 +318,24 @@ mod tests {
         );
         let caller = format!("5,817,8816751,-,caller=T1;{text} SUBSYSTEM=x\n");
         assert_eq!(number_of_clone_message(caller.as_bytes()), Some(817));
-        for head in [
+        let of_others = [
             "13,817,8816751,-;",
             "5,817,8816751,-;audit: ",
             "",
             "5;",
             "x,817,1,-;",
             "5,x,1,-;",
-        ] {
-            let record = format!("{head}{text}");
-            assert_eq!(number_of_clone_message(record.as_bytes()), None, "{record}");
-        }
-        for text in [
+        ]
+        .map(|head| format!("{head}{text}"));
+        let other_texts = [
             "random: crng init done\n",
             "random: crng reseeded due to virtual machine fork",
             "random: crng reseeded due to virtual machine forkIN= OUT=lo\n",
             "random: crng reseeded due to virtual machine fork IN= OUT=lo\n",
             "random: crng reseeded due to virtual machine fork\\x0aIN= OUT=lo\n",
-        ] {
-            let record = format!("5,817,8816751,-;{text}");
+        ]
+        .map(|text| format!("5,817,8816751,-;{text}"));
+        for record in of_others.iter().chain(&other_texts) {
             assert_eq!(number_of_clone_message(record.as_bytes()), None, "{record}");
         }
         assert_eq!(number_of_clone_message(b"5,817,1,-;\xff\n"), None);
