@@ -2,7 +2,7 @@
 """Swaps steps whose order matters, and weakens checks that cargo-mutants does not, in a copy of the tree: a
 test must notice each change. Arguments are parts of names; without any, all changes are tried, which takes minutes.
 
-    scripts/orders.py burst seed
+    scripts/orders.py copy seed
     scripts/orders.py --check       only that each change can be applied
 
 Each change replaces a text that its file has once, and names the tests that notice it. A change that cannot
@@ -17,88 +17,97 @@ from changes import copy_tree, outcome, outcome_of
 
 # Name, file below squall/src, the text, its replacement, the tests, and the reason if the change survives.
 CHANGES = [
-    ("burst: the counter is read before the bytes are taken", "thread_generator.rs",
+    ("copy: a record is compared before the bytes are taken", "thread_generator.rs",
      """    let taken = take(page, at);
-    if kind == RequestKind::Unique
-        && let Some(now) = line.reading_after_pause()
-    {""",
-     """    let pause = if kind == RequestKind::Unique { line.reading_after_pause() } else { None };
+    if !line.is_simple() {
+        return finish(kind, page, at, taken, pad, was_checked_before);
+    }
+    if !was_checked_before && !line.is_fresh_if_simple(page) {""",
+     """    let is_fresh = !line.is_simple() || line.is_fresh_if_simple(page);
     let taken = take(page, at);
-    if let Some(now) = pause {""",
-     "clone/burst/in-a-request"),
-    ("burst: the same in a request that refills", "thread_generator.rs",
-     """        page.take(self.left, out);
-        if needs_uniqueness && let Some(now) = self.line.reading_after_pause() {""",
-     """        let pause = if needs_uniqueness { self.line.reading_after_pause() } else { None };
-        page.take(self.left, out);
-        if let Some(now) = pause {""",
-     "clone/burst/in-a-request"),
-    ("burst: the word is drawn before the first reading", "thread_generator.rs",
-     """        let first = self.line.reading();
-        let (mut last, mut is_unbroken) = (first, true);
-        let mut read = || {
-            let now = self.line.reading();
-            is_unbroken &= now.proves_no_stop_since(last);
-            last = now;
-        };
-        // The word is drawn after the first reading. On some CPUs it takes a third of the gap.
-        let input = entropy::additional_input_at::<2>(first.count);""",
-     """        let input = entropy::additional_input_at::<2>(1);
-        let first = self.line.reading();
-        let (mut last, mut is_unbroken) = (first, true);
-        let mut read = || {
-            let now = self.line.reading();
-            is_unbroken &= now.proves_no_stop_since(last);
-            last = now;
-        };""",
-     "clone/burst/in-a-request"),
-    ("burst: the word is no input", "thread_generator.rs",
-     "self.generate_buffer(page, len, &input, &mut read);",
-     "self.generate_buffer(page, len, &input[..1], &mut read);",
-     "clone/burst/in-a-request"),
-    ("burst: the sources may fail in the refill", "thread_generator.rs",
-     "let is_anchored = is_unbroken && entropy::has_good_sources();",
-     "let is_anchored = is_unbroken;",
-     "clone/burst/refill-without-a-word"),
-    ("burst: the thread may move between two readings of its CPU", "guard/stop.rs",
-     "let has_moved = before != after;",
-     "let has_moved = before != after && false;",
-     "a_reading_during_which"),
+    if !line.is_simple() {
+        return finish(kind, page, at, taken, pad, was_checked_before);
+    }
+    if !was_checked_before && !is_fresh {""",
+     "clone/kvm-clock/in-a-request"),
+    ("copy: the same in a request that refills", "thread_generator.rs",
+     """            let may_be_served = self.produce(page, kind, out);
+            let is_unchanged = !self.has_new_tag && self.line.is_fresh(page);""",
+     """            let is_fresh = self.line.is_fresh(page);
+            let may_be_served = self.produce(page, kind, out);
+            let is_unchanged = !self.has_new_tag && is_fresh;""",
+     "clone/kvm-clock/in-a-request"),
+    ("copy: a new tag is taken for a proof that nothing has changed", "thread_generator.rs",
+     "let is_unchanged = !self.has_new_tag && self.line.is_fresh(page);",
+     "let is_unchanged = self.line.is_fresh(page);",
+     "clone/kvm-clock/in-a-request"),
+    ("copy: a large request takes no input in a new tick", "thread_generator.rs",
+     "if self.begin_tick(page) || self.line.needs_pads() {",
+     "if { self.begin_tick(page); self.line.needs_pads() } {",
+     "process/restored/large"),
+    ("copy: a refill takes no input", "thread_generator.rs",
+     "generator.generate(buffer, &input, Stores::Cached)",
+     "generator.generate(buffer, &[], Stores::Cached)",
+     "process/restored"),
+    ("copy: a child has its parent's buffer", "thread_generator.rs",
+     "                && page.is_of_process(fork::mark())\n",
+     "",
+     "fork/children/not-wiped"),
+    ("copy: a child ends its parent's draw", "guard/thread_line.rs",
+     "            page.invalidate();\n",
+     "",
+     "fork/from-signal-handler/not-wiped"),
+    ("copy: a child has its parent's state of the vDSO", "thread_generator/seeding.rs",
+     "        page.wipe_if_inherited(epoch_before);\n",
+     "",
+     "fork/siblings/kernel-alone/not-wiped"),
     ("request: only the first 64 KiB have additional input", "thread_generator.rs",
-     """        for part in out.chunks_mut(MAX_REQUEST) {
-            if has_input {""",
-     """        for (number, part) in out.chunks_mut(MAX_REQUEST).enumerate() {
-            if has_input && number == 0 {""",
+     """            for part in out.chunks_mut(MAX_REQUEST) {
+                // If the tick moves on, the part is generated once more: the process may have been restored meanwhile.
+                // Once is enough, and a slow machine gets no further.
+                for _ in 0..2 {
+                    if self.begin_tick(page) || self.line.needs_pads() {""",
+     """            for (number, part) in out.chunks_mut(MAX_REQUEST).enumerate() {
+                for _ in 0..2 {
+                    if self.begin_tick(page) || self.line.needs_pads() && number == 0 {""",
      "clone/delayed/long"),
     ("request: a small one is checked before its bytes are taken", "thread_generator.rs",
      "failpoint::is_active(Failpoint::CheckBeforeRead) && line.is_fresh(page);",
      "line.is_fresh(page);",
      "drop/in-a-small-draw"),
     ("request: a padded one is checked before it gets the pad", "thread_generator.rs",
-     """    let padded = pad(page, now, taken);
-    let left = left_after_pause(line, now, at);
-    if !line.is_fresh(page) {""",
+     """    if kind == RequestKind::Unique && line.needs_pads() {
+        taken = pad(page, taken);
+    }
+    if !was_checked_before && !line.is_fresh(page) {""",
      """    let is_fresh = line.is_fresh(page);
-    let padded = pad(page, now, taken);
-    let left = left_after_pause(line, now, at);
-    if !is_fresh {""",
+    if kind == RequestKind::Unique && line.needs_pads() {
+        taken = pad(page, taken);
+    }
+    if !was_checked_before && !is_fresh {""",
      "drop/before-the-last-access"),
     ("request: a large one is checked before it is generated", "thread_generator.rs",
-     """            self.produce(page, kind, out);
-            if failpoint::is_active(Failpoint::CheckBeforeRead) || self.is_current(page) {""",
+     """            let may_be_served = self.produce(page, kind, out);
+            let is_unchanged = !self.has_new_tag && self.line.is_fresh(page);
+            if failpoint::is_active(Failpoint::CheckBeforeRead)
+                || is_unchanged
+                || (may_be_served && self.is_current(page))""",
      """            let is_current = self.is_current(page);
-            self.produce(page, kind, out);
-            if failpoint::is_active(Failpoint::CheckBeforeRead) || is_current {""",
+            let may_be_served = self.produce(page, kind, out);
+            let is_unchanged = false;
+            if failpoint::is_active(Failpoint::CheckBeforeRead)
+                || is_unchanged
+                || (may_be_served && is_current)""",
      "drop/in-a-large-draw"),
     ("request: the lock is released before the bytes are checked", "thread_generator.rs",
-     """    if !was_checked_before && !line.is_fresh(page) {
+     """    if !was_checked_before && !line.is_fresh_if_simple(page) {
         // The bytes taken are erased and lost.
         return Err(SlowPath { left: at });
     }
     line.unlock(at);
     Ok(taken)""",
      """    line.unlock(at);
-    if !was_checked_before && !line.is_fresh(page) {
+    if !was_checked_before && !line.is_fresh_if_simple(page) {
         return Err(SlowPath { left: line.lock.lock() });
     }
     Ok(taken)""",
@@ -316,31 +325,11 @@ CHANGES = [
             add(word, HOLDER as u64);
             number + HOLDER as u64""",
      "signal/in-a-small-draw"),
-    ("signal: the new value is stored before the generation of its change", "guard/clone_signal.rs",
-     """        let history = self.value.load(Ordering::Acquire);
-        if""",
-     """        let history = self.value.swap(value, Ordering::AcqRel);
-        if""",
-     "who_sees_the_new_value"),
     ("policy: it is published before it is written", "guard/policy.rs",
      """        unsafe { (*DECIDED.0.get()).write(policy) };
         STATE.store(PUBLISHED, Ordering::Release);""",
      """        STATE.store(PUBLISHED, Ordering::Release);
         unsafe { (*DECIDED.0.get()).write(policy) };""",
-     "clone/vmclock/published-whole"),
-    ("policy: it is published before the signal's address", "guard/policy.rs",
-     """            freshness::set_signal_address(signal.address());
-        }
-        // SAFETY: nobody else writes, and nobody reads before the state says so.
-        unsafe { (*DECIDED.0.get()).write(policy) };
-        STATE.store(PUBLISHED, Ordering::Release);""",
-     """        }
-        // SAFETY: nobody else writes, and nobody reads before the state says so.
-        unsafe { (*DECIDED.0.get()).write(policy) };
-        STATE.store(PUBLISHED, Ordering::Release);
-        if let Some(signal) = policy.signal {
-            freshness::set_signal_address(signal.address());
-        }""",
      "clone/vmclock/published-whole"),
     ("device: it is opened before it is identified", "guard/clone_signal/misc_device.rs",
      """    check(&file::stat_path(path)?, device)?;

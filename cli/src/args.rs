@@ -196,7 +196,7 @@ pub struct StatusArguments {
     ///
     /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
     /// kernel_release, cpu_model, hypervisor, has_squall_device, squall_device_uses_page, is_vm, has_vmgenid,
-    /// has_vmclock, has_vmgenid_page, counter_shows_stops, has_vdso_getrandom, cpu_random, cycle_counter,
+    /// has_vmclock, has_vmgenid_page, has_kvm_clock, follows_tick, has_vdso_getrandom, cpu_random, cycle_counter,
     /// kernel_generation, reseeds, bootstraps, bytes_discarded, and warnings and notes: lists of objects with code,
     /// problem and advice. New keys may be added. With --counters: loads, and interfaces, a list of objects with interface,
     /// requests, bytes and forwarded.

@@ -29,6 +29,7 @@ use state::Mark;
     after_help = "Prints the signal of clones on this machine and the clone generation, a number that changes when this \
 machine may have become a clone. Then prints a line after each clone.
 
+  kvm-clock      records of KVM, which change before a CPU of the clone runs
   vmclock        its counter changes before the clone runs
   vmgenid-page   vmgenid's page, shown by squall's kernel module, changes before the clone runs
   kernel-log     the kernel's message about vmgenid (Linux 5.18), milliseconds after the clone begins to run
@@ -69,7 +70,7 @@ pub struct ClonesArguments {
     /// At start and after each clone, reseed the kernel's generator like `squall seed`: requires CAP_SYS_ADMIN
     ///
     /// --exec and --hooks imply it where it is permitted, so that the programs can make new keys by the
-    /// kernel's generator. Where it is not, and the signal is vmclock or vmgenid-page, they may start
+    /// kernel's generator. Where it is not, and the signal is kvm-clock, vmclock or vmgenid-page, they may start
     /// before the kernel has reseeded.
     #[arg(long)]
     seed: bool,

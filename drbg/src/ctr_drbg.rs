@@ -131,7 +131,7 @@ impl<C: Cipher> CtrDrbg<C> {
     /// [`Error::RequestTooLong`], [`Error::ReseedRequired`], [`Error::InputTooLong`]; nothing is
     /// written and the state is unchanged then.
     pub fn generate(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
-        try_without_traces(|| self.generate_with(out, additional, Stores::Cached))
+        try_without_traces(|| self.generate_unwiped(out, additional, Stores::Cached))
     }
 
     /// Fills `out`, at most 2^16 bytes, with prediction resistance: reseeds with `entropy`, which has
@@ -162,7 +162,7 @@ impl<C: Cipher> CtrDrbg<C> {
         }
         try_without_traces(|| {
             reseed(self)?;
-            self.generate_with(out, b"", Stores::Cached)
+            self.generate_unwiped(out, b"", Stores::Cached)
         })
     }
 
@@ -177,27 +177,13 @@ impl<C: Cipher> CtrDrbg<C> {
     }
 
     /// [`CtrDrbg::generate`] with a choice of stores. The caller wipes the stack and clears the registers.
-    #[inline]
-    pub(crate) fn generate_with(
-        &mut self,
-        out: &mut [u8],
-        additional: &[u8],
-        stores: Stores,
-    ) -> Result<(), Error> {
-        self.generate_in_pieces(out, additional, stores, MAX_REQUEST, || ())
-    }
-
-    /// [`CtrDrbg::generate_with`], in one request all the same, but `between` is called after the input
-    /// was mixed in and after each `piece_len` bytes, which is a multiple of [`BLOCK`]. If it panics, the request ends there.
     #[doc(hidden)]
     #[inline]
-    pub fn generate_in_pieces(
+    pub fn generate_unwiped(
         &mut self,
         out: &mut [u8],
         additional: &[u8],
         stores: Stores,
-        piece_len: usize,
-        mut between: impl FnMut(),
     ) -> Result<(), Error> {
         if out.len() > MAX_REQUEST {
             return Err(Error::RequestTooLong { given: out.len() });
@@ -210,20 +196,12 @@ impl<C: Cipher> CtrDrbg<C> {
         if !additional.is_empty() {
             self.update(&input);
         }
-        between();
         let mut expanded = ExpandedKey::empty(self.engine);
         expanded.set(&self.key);
-        let request = Request {
-            drbg: self,
-            expanded: &expanded,
-            input: &input,
-        };
-        for piece in out.chunks_mut(piece_len) {
-            expanded.keystream(request.drbg.v.wrapping_add(1), piece, stores);
-            let blocks = piece.len().div_ceil(BLOCK) as u128;
-            request.drbg.v = request.drbg.v.wrapping_add(blocks);
-            between();
-        }
+        expanded.keystream(self.v.wrapping_add(1), out, stores);
+        self.v = self.v.wrapping_add(out.len().div_ceil(BLOCK) as u128);
+        self.update_under(&expanded, &input);
+        self.reseed_counter += 1;
         Ok(())
     }
 
@@ -250,21 +228,6 @@ impl<C: Cipher> CtrDrbg<C> {
         let (key, v) = temp[..C::SEED_LEN].split_at(C::KEY_LEN);
         self.key.as_mut().copy_from_slice(key);
         self.v = u128::from_be_bytes(v.try_into().expect("a seed is a key and a block"));
-    }
-}
-
-/// A request that has begun to generate. On drop, also by a panic, it replaces the key.
-struct Request<'a, C: Cipher> {
-    drbg: &'a mut CtrDrbg<C>,
-    expanded: &'a ExpandedKey<C>,
-    input: &'a [u8; MAX_SEED_LEN],
-}
-
-impl<C: Cipher> Drop for Request<'_, C> {
-    #[inline]
-    fn drop(&mut self) {
-        self.drbg.update_under(self.expanded, self.input);
-        self.drbg.reseed_counter += 1;
     }
 }
 
@@ -402,26 +365,6 @@ mod tests {
         let refused = drbg.generate(&mut out, &[8; 48]);
         assert_eq!(refused, Err(Error::ReseedRequired));
         assert_eq!((state(&drbg), out), (before, [0x5a; 32]));
-    }
-
-    #[test]
-    fn a_panic_ends_the_request() {
-        let make = || CtrDrbg::<Aes256>::instantiate(&[7; 48], b"").unwrap();
-        let (mut interrupted, mut whole) = (make(), make());
-        let mut out = [[0; 64]; 2];
-        let mut calls = 0;
-        let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-            let between = || {
-                calls += 1;
-                assert!(calls < 3, "the test's");
-            };
-            interrupted.generate_in_pieces(&mut out[0], b"", Stores::Cached, BLOCK, between)
-        }));
-        assert!(panicked.is_err());
-        whole.generate(&mut out[1][..2 * BLOCK], b"").unwrap();
-        assert_eq!(out[0], out[1]);
-        assert_eq!(state(&interrupted), state(&whole));
-        assert_eq!(interrupted.reseed_counter(), whole.reseed_counter());
     }
 
     #[test]

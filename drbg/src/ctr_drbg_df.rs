@@ -104,12 +104,12 @@ impl<C: Cipher> CtrDrbgDf<C> {
     pub fn generate(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
         try_without_traces(|| {
             if additional.is_empty() {
-                return self.core.generate_with(out, additional, Stores::Cached);
+                return self.core.generate_unwiped(out, additional, Stores::Cached);
             }
             let mut derived = Secret::zeroed();
             block_cipher_df::<C>(self.core.engine(), &[additional], &mut derived)?;
             let derived = &derived[..C::SEED_LEN];
-            self.core.generate_with(out, derived, Stores::Cached)
+            self.core.generate_unwiped(out, derived, Stores::Cached)
         })
     }
 

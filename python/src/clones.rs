@@ -29,7 +29,7 @@ pub fn clone_generation() -> Option<NonZeroU64> {
 /// Returns
 /// -------
 /// str or None
-///     ``"vmclock"`` or ``"vmgenid-page"``, which change before a clone runs; ``"kernel-log"``, where the kernel's
+///     ``"kvm-clock"``, ``"vmclock"`` or ``"vmgenid-page"``, which change before a clone runs; ``"kernel-log"``, where the kernel's
 ///     message about vmgenid comes milliseconds after the clone begins to run; or None if this process cannot notice
 ///     clones. Reading the log takes CAP_SYSLOG, or kernel.dmesg_restrict=0.
 #[pyfunction]

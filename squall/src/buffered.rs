@@ -105,12 +105,13 @@ impl BufferedSimulationRng {
     /// there is no memory.
     fn refill(&mut self) -> bool {
         self.left = 0;
-        if !Policy::get().tag_suffices() {
+        let policy = Policy::get();
+        if !policy.tag_suffices() {
             return false;
         }
         let mapped = self.buffer.map_or_else(Page::map, |buffer| Ok(buffer.page));
         let Ok(page) = mapped else { return false };
-        let addresses = TagAddresses::now();
+        let addresses = TagAddresses::now(policy.signal_address());
         self.buffer = Some(Buffer { page, addresses });
         // Before the bytes are generated: what happens meanwhile makes them stale.
         page.set_freshness_tag(addresses.tag());

@@ -27,6 +27,7 @@
 //!
 //! | signal | the generation changes | a [`Watch`] wakes up |
 //! | --- | --- | --- |
+//! | [`Signal::KvmClock`] | before a CPU of the clone runs, if the monitor restores the clock with its time, as all that we know of do | within 0.1 seconds, or with vmgenid's interrupt if the kernel's log reports that |
 //! | [`Signal::VmClock`] | before the clone runs | with the device's interrupt; within 0.1 seconds if the driver does not report that, as before Linux 7.0 |
 //! | [`Signal::VmgenidPage`] | before the clone runs | with vmgenid's interrupt; within 0.1 seconds if neither the kernel module nor the kernel's log reports that |
 //! | [`Signal::KernelLog`] | once the kernel has handled vmgenid's interrupt, milliseconds after the clone begins to run | at the same time |
@@ -51,8 +52,8 @@ use std::time::Instant;
 
 use crate::file::File;
 use crate::guard::clone_signal::CloneGuard;
-use crate::guard::policy::Policy;
-use crate::guard::{fork, freshness};
+use crate::guard::policy::{self, Policy};
+use crate::guard::{fork, kvm_clock};
 use kernel_log::KernelLog;
 #[doc(hidden)]
 pub use kernel_log::newest_message;
@@ -64,6 +65,8 @@ pub use kernel_log::replace_path as replace_kernel_log_for_testing;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signal {
+    /// kvm-clock's records, on guests of KVM.
+    KvmClock,
     /// vmclock's generation counter.
     VmClock,
     /// vmgenid's page, which squall's kernel module shows.
@@ -76,6 +79,7 @@ pub enum Signal {
 impl fmt::Display for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Signal::KvmClock => "kvm-clock",
             Signal::VmClock => "vmclock",
             Signal::VmgenidPage => "vmgenid-page",
             Signal::KernelLog => "kernel-log",
@@ -91,15 +95,17 @@ const NO_SIGNAL: u8 = 1;
 const VMCLOCK: u8 = 2;
 const VMGENID_PAGE: u8 = 3;
 const KERNEL_LOG: u8 = 4;
+const KVM_CLOCK: u8 = 5;
 
 /// The signal that [`generation`] follows; `None` if nothing on this machine shows clones, or nothing that this process
 /// may read.
 ///
-/// The first call searches for the signal, which takes some ten microseconds, and opens /dev/kmsg if no page shows
-/// clones. It allocates nothing and takes no lock.
+/// The first call searches for the signal, which takes some ten microseconds, on guests of KVM ten milliseconds after the
+/// process's first draw, and opens /dev/kmsg if no page shows clones. It allocates nothing and takes no lock.
 pub fn signal() -> Option<Signal> {
     match FOUND_SIGNAL.load(Ordering::Acquire) {
         NO_SIGNAL => None,
+        KVM_CLOCK => Some(Signal::KvmClock),
         VMCLOCK => Some(Signal::VmClock),
         VMGENID_PAGE => Some(Signal::VmgenidPage),
         KERNEL_LOG => Some(Signal::KernelLog),
@@ -113,11 +119,12 @@ fn find_signal() -> Option<Signal> {
     for _ in 0..2 {
         crate::try_fill(&mut [0]).ok()?;
     }
-    let policy = Policy::get();
-    let (found, signal) = match policy.signal.and_then(|signal| signal.guard) {
+    let policy = Policy::get_settled();
+    let (found, signal) = match policy.signal().and_then(|signal| signal.guard) {
+        Some(CloneGuard::KvmClock) => (KVM_CLOCK, Some(Signal::KvmClock)),
         Some(CloneGuard::VmClock) => (VMCLOCK, Some(Signal::VmClock)),
         Some(CloneGuard::VmgenidPage) => (VMGENID_PAGE, Some(Signal::VmgenidPage)),
-        _ if !policy.has_vmgenid => (NO_SIGNAL, None),
+        _ if !policy::has_vmgenid() => (NO_SIGNAL, None),
         _ => match kernel_log::open() {
             Ok(()) => (KERNEL_LOG, Some(Signal::KernelLog)),
             // The next call tries again.
@@ -134,7 +141,7 @@ fn find_signal() -> Option<Signal> {
 /// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
 /// machine was copied, not which copy this is.
 ///
-/// A call takes a nanosecond or two. With [`Signal::KernelLog`], it makes a system call during the second after each
+/// A call takes some nanoseconds, with [`Signal::KvmClock`] some dozens. With [`Signal::KernelLog`], it makes a system call during the second after each
 /// reseed of the kernel's RNG, which comes once a minute. Linux before 6.11 does not show its reseeds, so there each
 /// call makes one. With this signal the number also changes if the kernel has overwritten messages that squall has not
 /// read.
@@ -148,7 +155,7 @@ fn find_signal() -> Option<Signal> {
 #[inline]
 pub fn generation() -> Option<NonZeroU64> {
     match FOUND_SIGNAL.load(Ordering::Acquire) {
-        VMCLOCK | VMGENID_PAGE => generation_in_memory(),
+        VMCLOCK | VMGENID_PAGE | KVM_CLOCK => generation_in_memory(),
         KERNEL_LOG => NonZeroU64::new(kernel_log::generation()),
         NO_SIGNAL => None,
         _ => {
@@ -159,10 +166,13 @@ pub fn generation() -> Option<NonZeroU64> {
 }
 
 /// The generation by a signal in memory. It is `None` for one value of the signal in 2^64.
-#[inline]
 fn generation_in_memory() -> Option<NonZeroU64> {
-    // SAFETY: a signal was found, and its page stays mapped.
-    NonZeroU64::new(unsafe { freshness::signal_address().value() })
+    let signal = Policy::get().signal()?;
+    let value = match signal.guard {
+        Some(CloneGuard::KvmClock) => kvm_clock::newest_time()?.wrapping_add(1),
+        _ => signal.value(),
+    };
+    NonZeroU64::new(value)
 }
 
 /// How often a watch reads a signal whose device does not report changes.
@@ -200,7 +210,7 @@ impl Watch {
     pub fn new() -> io::Result<Watch> {
         let signal = signal().ok_or_else(no_signal_error)?;
         let policy = Policy::get();
-        let device = match policy.signal {
+        let device = match policy.signal() {
             Some(device) if signal != Signal::KernelLog => device.open_to_poll(),
             _ => None,
         };
@@ -208,7 +218,7 @@ impl Watch {
             // A child's requests need a log of its own too: opened at the next reseed, it would change the number then.
             let opened = KernelLog::open().and_then(|log| kernel_log::open().map(|()| log));
             Some(opened.map_err(io::Error::from_raw_os_error)?)
-        } else if device.is_none() && policy.has_vmgenid {
+        } else if device.is_none() && policy::has_vmgenid() {
             KernelLog::open().ok()
         } else {
             None
@@ -256,7 +266,9 @@ impl Watch {
     fn number(&self) -> u64 {
         match self.signal {
             Signal::KernelLog => kernel_log::number(),
-            Signal::VmClock | Signal::VmgenidPage => generation_in_memory().map_or(0, u64::from),
+            Signal::KvmClock | Signal::VmClock | Signal::VmgenidPage => {
+                generation_in_memory().map_or(0, u64::from)
+            }
         }
     }
 

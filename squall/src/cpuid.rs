@@ -6,14 +6,6 @@ use core::arch::x86_64::CpuidResult;
 use squall_drbg::internal::cpuid::cpuid;
 pub(crate) use squall_drbg::internal::cpuid::{Features, has};
 
-/// Whether the CPU has RDTSCP (leaf 8000_0001H, register EDX).
-pub(crate) fn has_rdtscp() -> bool {
-    const LEAF: u32 = 0x8000_0001;
-    const BIT: u32 = 27;
-    cpuid(0x8000_0000).is_some_and(|found| found.eax >= LEAF)
-        && cpuid(LEAF).is_some_and(|found| found.edx >> BIT & 1 == 1)
-}
-
 /// Whether KVM runs the CPU (Documentation/virt/kvm/x86/cpuid.rst in Linux). If KVM shows its guests
 /// the name and leaves of Hyper-V, its own leaves come 100H later.
 ///

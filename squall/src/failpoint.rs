@@ -20,13 +20,14 @@ pub enum Failpoint {
     SkipWiping,
     /// Unlocks a page in use, so that a signal handler may draw from it.
     SkipReentryLock,
-    /// Disables the guard against clones of a VM that has not been notified yet: request pads, additional
-    /// input, and the search for pauses.
+    /// Disables what makes requests differ in copies that nothing shows: request pads, and additional input.
     SkipUnnotifiedCloneGuard,
-    /// Counts every request as part of a burst, whatever the cycle counter shows.
-    IgnoreStops,
-    /// Serves a burst from a buffer that was filled before it, too.
-    SkipBurstAnchors,
+    /// Makes kvm-clock's records appear never to change.
+    FreezeKvmClock,
+    /// Makes the kernel's tick appear never to change.
+    FreezeTick,
+    /// Hides the kernel's tick.
+    HideTick,
     /// Hides the AES instructions for request pads.
     HideCachedSchedule,
     /// Leaves registers as they are after the use of a key.
@@ -60,20 +61,19 @@ pub enum Failpoint {
     RefuseDroppableMemory,
     /// Refuses memory that is wiped on fork.
     RefuseWipeOnFork,
+    /// Does not have memory wiped on fork that should be, as after a restore by an old CRIU.
+    SkipWipeOnFork,
     /// Hides the vmgenid device.
     HideVmgenid,
     /// Pretends that there is a vmgenid device.
     PretendVmgenid,
     /// Hides the hypervisor's announcement of itself.
     HideHypervisorAnnouncement,
-    /// Hides that the machine is a guest of KVM.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-    HideKvm,
+    /// Hides kvm-clock's records.
+    HideKvmClock,
     /// Hides what glibc has kept of CPUID's answers.
     #[cfg(feature = "testing")]
     HideKeptCpuid,
-    /// Pretends that the machine is a guest of KVM.
-    PretendKvm,
     /// Hides the instruction that reads the CPU's number.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     HideRdpid,

@@ -246,7 +246,7 @@ pub mod hazmat {
     /// such threads, or in each of them. Where clones are notified late or never, only words of the CPU's
     /// random instruction then make a request differ in each clone, and each request needs one.
     pub fn avoid_cycle_counter() {
-        crate::guard::thread_line::line().avoid_counter();
+        crate::cycle_counter::avoid();
     }
 
     /// The generation of the kernel's RNG. It changes with each reseed, about once a minute, and when the
@@ -268,7 +268,8 @@ pub mod internal {
     pub use crate::file::stat;
     pub use crate::guard::clone_signal::device_paths as clone_device_paths;
     pub use crate::guard::errno::keep as keep_errno;
-    pub use crate::guard::fork::{count as count_of_forks, watch as watch_forks};
+    pub use crate::guard::fork::count as count_of_forks;
+    pub use crate::thread_generator::watch_forks;
     pub use crate::uniform::{below_u32, below_u64};
     pub use squall_drbg::internal::{CACHED_SCHEDULE_LEN, cache_schedule, can_cache_schedules};
 }
@@ -281,7 +282,7 @@ pub mod testing {
     pub use crate::failpoint::{Failpoint, activate as activate_for_testing};
     pub use crate::guard::clock::advance as advance_clock_for_testing;
     pub use crate::guard::clone_signal::replace_device as clone_device_for_testing;
-    pub use crate::guard::stop::set_gap as set_gap_for_testing;
+    pub use crate::guard::kvm_clock::replace_records as kvm_clock_records_for_testing;
     pub use crate::guard::vdso::watch_replacement as watch_generation_at_for_testing;
     pub use crate::thread_generator::testing::KEY_OFFSETS as KEY_OFFSETS_FOR_TESTING;
     pub use crate::thread_generator::testing::events as events_for_testing;

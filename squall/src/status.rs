@@ -11,7 +11,6 @@ use crate::guard::freshness;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
 use crate::guard::policy::{self, Policy};
-use crate::guard::stop::CounterMethod;
 use crate::guard::thread_line::line;
 use crate::guard::vdso::Watch;
 use crate::{entropy, thread_generator};
@@ -53,9 +52,11 @@ pub struct Status {
     /// /dev/squall-vmgenid is the device of squall's kernel module, and its page is checked on each
     /// request. If vmclock has a generation counter, squall does not look for this device.
     pub has_vmgenid_page: bool,
-    /// The cycle counter shows when this VM was stopped, because its hypervisor is KVM: requests in quick
-    /// succession need no pad.
-    pub counter_shows_stops: bool,
+    /// kvm-clock's records are mapped into this process, and are KVM's: each request compares its CPU's. squall looks for
+    /// none of the devices then.
+    pub has_kvm_clock: bool,
+    /// The kernel's tick is compared on each request: it shows that the process may have been restored.
+    pub follows_tick: bool,
     /// The kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
     /// Seedings of threads' generators, in this process and the processes it was forked from.
@@ -94,12 +95,13 @@ pub enum ReseedGuard {
 
 impl Status {
     /// Draws twice before reading, because the second request looks for signals of clones, for which the
-    /// first has no time.
+    /// first has no time, and waits until it can tell whether kvm-clock is one.
     pub(crate) fn now() -> Result<Status, crate::Error> {
         crate::try_fill(&mut [0; 1])?;
         crate::try_fill(&mut [0; 1])?;
-        let policy = Policy::get();
-        let has_device = |path| policy.signal.is_some_and(|signal| signal.device == path);
+        let policy = Policy::get_settled();
+        let signal = policy.signal();
+        let has_device = |path| signal.is_some_and(|signal| signal.device == Some(path));
         let generation = freshness::mapped_generation();
         let memory = line().page().map_or(MemoryKind::None, |_| memory::kind());
         Ok(Status {
@@ -121,10 +123,11 @@ impl Status {
             cycle_counter: entropy::cpu::counter_state(),
             bootstraps: thread_generator::root::BOOTSTRAPS.load(Ordering::Relaxed),
             is_vm: policy.is_vm,
-            has_vmgenid: policy.has_vmgenid,
+            has_vmgenid: policy::has_vmgenid(),
             has_vmclock: has_device(c"/dev/vmclock0"),
             has_vmgenid_page: has_device(c"/dev/squall-vmgenid"),
-            counter_shows_stops: policy.is_vm && CounterMethod::find() != CounterMethod::None,
+            has_kvm_clock: policy.clone_guard() == CloneGuard::KvmClock,
+            follows_tick: freshness::follows_tick(),
             has_vdso_getrandom: policy.vdso.is_some(),
             reseeds: thread_generator::RESEEDS.load(Ordering::Relaxed),
             bytes_discarded: thread_generator::DISCARDED.load(Ordering::Relaxed),

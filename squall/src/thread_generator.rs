@@ -1,15 +1,14 @@
-//! Serves a thread's requests. A `u32` takes 2 ns, or 10 ns where the cycle counter must be read
-//! (docs/records/2026-11-24-bursts.txt).
+//! Serves a thread's requests.
 //!
 //! A thread draws from its own page ([`Page`]): generator state and a buffer of keystream.
 //! Small requests are taken from the buffer and erased there; larger ones are generated straight
 //! into the caller's memory. Either way the bytes leave only if the page's freshness tag is found to be
 //! current **after** they were read. If the page was dropped or inherited by a fork, if it is older than
-//! a kernel reseed, or if it was restored from a snapshot, the bytes are discarded and drawn again.
+//! a kernel reseed, or if the machine was restored from a snapshot, the bytes are discarded and drawn again. So they
+//! are if the kernel's [tick](crate::guard::tick) has moved on: the state takes additional input then, because the
+//! process may have been restored.
 //!
-//! Where the machine may be cloned before it is notified, a small request also compares the cycle
-//! counter with the thread's last reading: in a burst the bytes leave as they are, after a pause with a
-//! [pad](request_pad).
+//! Where a copy may run before anything shows it, each small request gets a [pad](request_pad).
 //!
 //! While it serves a request, the thread holds the [lock](crate::guard::lock) of its page; a signal
 //! handler that draws in the middle of a draw finds the lock taken and is served from a new seed. The
@@ -32,13 +31,13 @@ use crate::entropy;
 use crate::error::abort;
 use crate::failpoint::{self, Failpoint};
 use crate::guard::errno;
-use crate::guard::freshness;
+use crate::guard::freshness::Tag;
 use crate::guard::lock::HOLDER;
 use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
 use crate::guard::policy::Policy;
-use crate::guard::stop::Reading;
 use crate::guard::thread;
 use crate::guard::thread_line::{SMALL, ThreadLine, line};
+use crate::guard::{fork, tick};
 use crate::per_thread::{ZeroAtStart, per_thread};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
@@ -48,13 +47,9 @@ use squall_drbg::internal::registers;
 use squall_drbg::internal::{in_separate_frame, wipe, wipe_stack_below};
 use squall_drbg::{Engine, Stores};
 
-/// First refill after a seeding or a pause, in bytes; each next one is twice as long. So the bytes that a
-/// new kernel generation or the next pause discards are in proportion to the bytes that were used.
+/// First refill after a seeding or a tick, in bytes; each next one is twice as long. So the bytes that a
+/// new kernel generation or the next tick discards are in proportion to the bytes that were used.
 const FIRST_REFILL: usize = 256;
-
-/// Maximum number of bytes of a refill between two readings of the cycle counter. With AES-NI on an Intel
-/// Xeon of 2019 (Cascade Lake) they take half of the gap that rules out a stop.
-const REFILL_PIECE: usize = 512;
 
 /// Minimum number of cycles between two refills that become inputs of the root: twenty microseconds
 /// on a CPU of 3 GHz, in which a thread refills fifty times. Recording every refill would cost
@@ -105,8 +100,7 @@ unsafe impl ZeroAtStart for SlowPathState {}
 /// Seedings in this process.
 pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes generated and discarded unused in this process because the epoch had changed, or because the
-/// buffer was refilled after a pause.
+/// Bytes generated and discarded unused in this process because the freshness tag had changed.
 pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
 
 /// Passed from the fast path to [`serve`]: the number that taking the lock gave. The lock is still to be
@@ -203,7 +197,7 @@ fn draw<T>(
     kind: RequestKind,
     len: usize,
     take: impl FnOnce(Page, usize) -> T,
-    pad: impl FnOnce(Page, Reading, T) -> T,
+    pad: impl FnOnce(Page, T) -> T,
 ) -> Result<T, SlowPath> {
     let line = line();
     let left = line.lock.lock();
@@ -216,12 +210,10 @@ fn draw<T>(
     let was_checked_before =
         failpoint::is_active(Failpoint::CheckBeforeRead) && line.is_fresh(page);
     let taken = take(page, at);
-    if kind == RequestKind::Unique
-        && let Some(now) = line.reading_after_pause()
-    {
-        return after_pause(now, page, at, taken, pad);
+    if !line.is_simple() {
+        return finish(kind, page, at, taken, pad, was_checked_before);
     }
-    if !was_checked_before && !line.is_fresh(page) {
+    if !was_checked_before && !line.is_fresh_if_simple(page) {
         // The bytes taken are erased and lost.
         return Err(SlowPath { left: at });
     }
@@ -229,40 +221,25 @@ fn draw<T>(
     Ok(taken)
 }
 
-/// Finishes a small request whose bytes, taken before `now`, need a pad.
-#[cold]
+/// Finishes a small request on machines where it takes more than one comparison.
 #[inline(never)]
-fn after_pause<T>(
-    now: Reading,
+fn finish<T>(
+    kind: RequestKind,
     page: Page,
     at: usize,
-    taken: T,
-    pad: impl FnOnce(Page, Reading, T) -> T,
+    mut taken: T,
+    pad: impl FnOnce(Page, T) -> T,
+    was_checked_before: bool,
 ) -> Result<T, SlowPath> {
     let line = line();
-    let padded = pad(page, now, taken);
-    let left = left_after_pause(line, now, at);
-    if !line.is_fresh(page) {
-        return Err(SlowPath { left });
+    if kind == RequestKind::Unique && line.needs_pads() {
+        taken = pad(page, taken);
     }
-    line.unlock(left);
-    Ok(padded)
-}
-
-/// Whether refills should anchor bursts.
-fn seeks_bursts(line: &ThreadLine) -> bool {
-    line.seeks_bursts() && entropy::has_good_sources()
-}
-
-/// How many of `left` bytes stay in the buffer after a request with a pad: none if the next request is
-/// to refill the buffer.
-fn left_after_pause(line: &ThreadLine, now: Reading, left: usize) -> usize {
-    if !line.burst.record_padded(now) || !seeks_bursts(line) {
-        return left;
+    if !was_checked_before && !line.is_fresh(page) {
+        return Err(SlowPath { left: at });
     }
-    DISCARDED.fetch_add(left as u64, Ordering::Relaxed);
-    SLOW_PATH_STATE.with(|state| state.refill.set(FIRST_REFILL));
-    0
+    line.unlock(at);
+    Ok(taken)
 }
 
 /// Fills `out`, whatever the state of the thread. Makes system calls, and preserves `errno`.
@@ -292,6 +269,7 @@ fn serve_slowly(
             state,
             policy: Policy::get(),
             left: left + state.left_off_fast_path.replace(0),
+            has_new_tag: false,
             has_seeded,
         };
         let served = request.serve(kind, out);
@@ -335,6 +313,9 @@ struct Request<'a> {
     policy: Policy,
     /// Unused bytes of the buffer.
     left: usize,
+    /// Whether the page has got its tag in this attempt. Otherwise the tag alone shows that nothing has changed since it was
+    /// last found to be current.
+    has_new_tag: bool,
     /// Whether the request has made a seed.
     has_seeded: &'a mut bool,
 }
@@ -346,13 +327,22 @@ impl Request<'_> {
             return fresh::fill(out);
         };
         for _ in 0..ATTEMPTS {
-            if !self.is_current(page) || self.is_outdated() {
+            self.line.update(&self.policy);
+            let was_fresh = self.policy.tag_suffices()
+                && page.is_of_process(fork::mark())
+                && self.line.is_fresh(page);
+            if !was_fresh && (!self.is_current(page) || self.is_outdated()) {
                 self.discard();
                 *self.has_seeded = true;
                 self.seed(page)?;
             }
-            self.produce(page, kind, out);
-            if failpoint::is_active(Failpoint::CheckBeforeRead) || self.is_current(page) {
+            self.has_new_tag = !was_fresh;
+            let may_be_served = self.produce(page, kind, out);
+            let is_unchanged = !self.has_new_tag && self.line.is_fresh(page);
+            if failpoint::is_active(Failpoint::CheckBeforeRead)
+                || is_unchanged
+                || (may_be_served && self.is_current(page))
+            {
                 return Ok(());
             }
         }
@@ -370,6 +360,8 @@ impl Request<'_> {
         if self.state.has_ended.get() || !thread::on_exit(close) {
             return None;
         }
+        // Without memory for it, the kernel's wipe on fork or the process id tells.
+        let _ = watch_forks();
         let page = Page::map().ok()?;
         self.line.set_page(Some(page));
         Some(page)
@@ -397,90 +389,93 @@ impl Request<'_> {
         }
     }
 
-    /// Writes `out`, from the buffer or in place.
+    /// Writes `out`, from the buffer or in place. False if the bytes may have been made before this process was
+    /// restored.
     ///
     /// Not inlined, so that a seeding does not have its frame above its own: a first draw must fit
     /// into a signal handler's stack.
     #[inline(never)]
-    fn produce(&mut self, page: Page, kind: RequestKind, out: &mut [u8]) {
-        self.line.update(&self.policy, page.generation());
-        let needs_uniqueness = kind == RequestKind::Unique && self.line.may_be_unnotified_clone();
-        if out.len() > SMALL || (needs_uniqueness && !request_pad::is_available()) {
-            // Requests of both kinds get input: the generator's output without input would tell one clone
-            // the key of another clone that mixes in input.
-            let has_input = self.line.may_be_unnotified_clone();
-            return generate(page, self.engine(out.len()), out, has_input);
+    fn produce(&mut self, page: Page, kind: RequestKind, out: &mut [u8]) -> bool {
+        self.line.update(&self.policy);
+        let needs_pad = kind == RequestKind::Unique && self.line.needs_pads();
+        if out.len() > SMALL || (needs_pad && !request_pad::is_available()) {
+            self.generate(page, out);
+            return true;
         }
-        if !page.is_fresh(freshness::tag_under(page.generation())) {
-            self.discard();
-            self.state.refill.set(FIRST_REFILL);
-        }
+        self.begin_tick(page);
         if self.left < out.len() {
             self.refill(page);
         }
         self.left -= out.len();
         page.take(self.left, out);
-        if needs_uniqueness && let Some(now) = self.line.reading_after_pause() {
-            request_pad::apply(page, now, out);
-            self.left = left_after_pause(self.line, now, self.left);
+        if needs_pad {
+            request_pad::apply(page, out);
         }
+        page.is_fresh(self.tag(page))
+    }
+
+    /// The current tag, with the generation under which the page was seeded.
+    fn tag(&self, page: Page) -> Tag {
+        self.line.addresses().tag_under(page.generation())
+    }
+
+    /// Discards the buffer if the tag under which the state was last used is over. Returns whether it is: the state must
+    /// then take additional input before it is used.
+    fn begin_tick(&mut self, page: Page) -> bool {
+        if page.is_fresh(self.tag(page)) {
+            return false;
+        }
+        tick::follow();
+        self.line.update(&self.policy);
+        self.discard();
+        self.state.refill.set(FIRST_REFILL);
+        page.set_freshness_tag(self.tag(page));
+        self.has_new_tag = true;
+        true
     }
 
     /// Whether this thread's next small requests may come from the buffer after comparing its
-    /// freshness tag, and the cycle counter where that is compared.
+    /// freshness tag.
     fn fast_path_suffices(&self) -> bool {
-        self.policy.tag_suffices()
-            && (request_pad::is_available() || !self.line.may_be_unnotified_clone())
+        self.policy.tag_suffices() && (request_pad::is_available() || !self.line.needs_pads())
     }
 
-    /// Refills the buffer; the few bytes left in it are overwritten.
+    /// Refills the buffer, which is empty or too short for the request: the few bytes left in it are overwritten.
     fn refill(&mut self, page: Page) {
         let len = self.state.refill.get();
-        page.set_freshness_tag(freshness::tag_under(page.generation()));
-        // Processes that draw only a few bytes are spared this.
-        if len > FIRST_REFILL {
-            self.line.find_counter(&self.policy);
-        }
-        let (cycles, next) = if seeks_bursts(self.line) {
-            self.begin_burst(page, len)
-        } else {
-            self.line.burst.clear_anchor();
-            let input = entropy::additional_input::<2>();
-            self.generate_buffer(page, len, &input, || ());
-            (input[0], 2 * len)
-        };
-        self.left = len;
-        self.state.refill.set(next.clamp(FIRST_REFILL, CAPACITY));
-        self.add_refill_input(cycles);
-    }
-
-    /// Fills the buffer between readings of the cycle counter. This anchors a burst if no two successive
-    /// readings are too far apart. Returns the first count, and the length of the next refill.
-    fn begin_burst(&self, page: Page, len: usize) -> (u64, usize) {
-        let first = self.line.reading();
-        let (mut last, mut is_unbroken) = (first, true);
-        let mut read = || {
-            let now = self.line.reading();
-            is_unbroken &= now.proves_no_stop_since(last);
-            last = now;
-        };
-        // The word is drawn after the first reading. On some CPUs it takes a third of the gap.
-        let input = entropy::additional_input_at::<2>(first.count);
-        read();
-        self.generate_buffer(page, len, &input, &mut read);
-        read();
-        let is_anchored = is_unbroken && entropy::has_good_sources();
-        self.line.burst.record_refill(last, is_anchored);
-        (first.count, if is_anchored { 2 * len } else { len / 2 })
-    }
-
-    /// Generates the first `len` bytes of the buffer, and calls `between` every [`REFILL_PIECE`] bytes.
-    fn generate_buffer(&self, page: Page, len: usize, input: &[u64], between: impl FnMut()) {
+        let input = entropy::additional_input::<2>();
         Generator::in_page(page, self.engine(len), |generator| {
             page.with_buffer(len, |buffer| {
-                let stores = Stores::Cached;
-                generator.generate_in_pieces(buffer, input, stores, REFILL_PIECE, between)
+                generator.generate(buffer, &input, Stores::Cached)
             });
+        });
+        self.left = len;
+        self.state.refill.set((2 * len).min(CAPACITY));
+        self.add_refill_input(input[0]);
+    }
+
+    /// Generates straight into `out`.
+    ///
+    /// Requests of both kinds get input where a copy may be unnoticed: the generator's output without input would tell one
+    /// copy the key of another that mixes in input.
+    fn generate(&mut self, page: Page, out: &mut [u8]) {
+        let stores = Stores::for_len(out.len());
+        let engine = self.engine(out.len());
+        Generator::in_page(page, engine, |generator| {
+            for part in out.chunks_mut(MAX_REQUEST) {
+                // If the tick moves on, the part is generated once more: the process may have been restored meanwhile.
+                // Once is enough, and a slow machine gets no further.
+                for _ in 0..2 {
+                    if self.begin_tick(page) || self.line.needs_pads() {
+                        generator.generate(part, &entropy::additional_input::<3>(), stores);
+                    } else {
+                        generator.generate(part, &[], stores);
+                    }
+                    if page.is_fresh(self.tag(page)) {
+                        break;
+                    }
+                }
+            }
         });
     }
 
@@ -499,18 +494,18 @@ impl Request<'_> {
     }
 }
 
-/// Generates straight into `out`; if it `has_input`, every generator request gets additional input.
-fn generate(page: Page, engine: Engine, out: &mut [u8], has_input: bool) {
-    let stores = Stores::for_len(out.len());
-    Generator::in_page(page, engine, |generator| {
-        for part in out.chunks_mut(MAX_REQUEST) {
-            if has_input {
-                generator.generate(part, &entropy::additional_input::<3>(), stores)
-            } else {
-                generator.generate(part, &[], stores)
-            }
-        }
-    });
+/// Notices forks that the C library makes.
+pub fn watch_forks() -> std::io::Result<()> {
+    fork::watch(begin_anew_in_child)
+}
+
+extern "C" fn begin_anew_in_child() {
+    if failpoint::is_active(Failpoint::SkipForkGuard) {
+        return;
+    }
+    fork::count_one();
+    line().begin_anew_in_child();
+    SLOW_PATH_STATE.with(|state| state.left_off_fast_path.set(0));
 }
 
 /// Wipes the thread's page and gives it back; later requests are served by [`fill_fresh`].
@@ -581,7 +576,10 @@ mod tests {
             && status.memory != MemoryKind::Plain
             && (matches!(
                 status.clone_guard,
-                CloneGuard::VmClock | CloneGuard::VmgenidPage | CloneGuard::NotAVm
+                CloneGuard::KvmClock
+                    | CloneGuard::VmClock
+                    | CloneGuard::VmgenidPage
+                    | CloneGuard::NotAVm
             ) || squall_drbg::internal::can_cache_schedules());
         assert_eq!(is_served_fast(), suffices);
     }

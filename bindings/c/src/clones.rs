@@ -20,7 +20,7 @@ static LINKED_INITIALISER: &Initialiser = &INITIALISER;
 /// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
 /// machine was copied, not which copy this is. `squall_clone_signal` says how soon it changes.
 ///
-/// A call takes a nanosecond or two; with the signal "kernel-log", it makes a system call during the second after each
+/// A call takes some nanoseconds, with "kvm-clock" some dozens; with the signal "kernel-log", it makes a system call during the second after each
 /// reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
 /// child begins with its parent's number; with "kernel-log", that changes once more at the kernel's next reseed.
 #[unsafe(no_mangle)]
@@ -28,8 +28,8 @@ pub extern "C" fn squall_clone_generation() -> u64 {
     clones::generation().map_or(0, core::num::NonZeroU64::get)
 }
 
-/// The name of the signal that `squall_clone_generation` follows: "vmclock" or "vmgenid-page", which change before a
-/// clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to run.
+/// The name of the signal that `squall_clone_generation` follows: "kvm-clock", "vmclock" or "vmgenid-page", which change
+/// before a clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to run.
 /// Null if this process cannot notice clones.
 ///
 /// The string never changes and is never freed.
@@ -37,6 +37,7 @@ pub extern "C" fn squall_clone_generation() -> u64 {
 pub extern "C" fn squall_clone_signal() -> *const c_char {
     match clones::signal() {
         None => ptr::null(),
+        Some(Signal::KvmClock) => c"kvm-clock".as_ptr(),
         Some(Signal::VmClock) => c"vmclock".as_ptr(),
         Some(Signal::VmgenidPage) => c"vmgenid-page".as_ptr(),
         Some(_) => c"kernel-log".as_ptr(),

@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_clone_shows_within_one_boot() {
         let no_log = || panic!("the log is not read");
-        for signal in [Signal::VmClock, Signal::VmgenidPage] {
+        for signal in [Signal::KvmClock, Signal::VmClock, Signal::VmgenidPage] {
             let before = mark("a", signal, 7);
             for (number, is_cloned) in [(7, false), (8, true), (6, true)] {
                 let later = mark("a", signal, number);

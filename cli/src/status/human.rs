@@ -32,7 +32,7 @@ fn section(text: &mut String, title: &str, facts: &[Fact]) {
     }
 }
 
-fn machine(report: &Report) -> [Fact; 10] {
+fn machine(report: &Report) -> [Fact; 12] {
     let status = &report.facts.status;
     let or_unknown = |name: &Option<String>| name.clone().unwrap_or("unknown".to_owned());
     [
@@ -43,6 +43,8 @@ fn machine(report: &Report) -> [Fact; 10] {
         ("vmgenid", yes_or_no(status.has_vmgenid)),
         ("vmgenid's page", yes_or_no(status.has_vmgenid_page)),
         ("vmclock", yes_or_no(status.has_vmclock)),
+        ("kvm-clock", yes_or_no(status.has_kvm_clock)),
+        ("Kernel's tick", yes_or_no(status.follows_tick)),
         ("/dev/squall", squall_device(report).to_owned()),
         ("CPU random words", status.cpu_random.to_string()),
         ("Cycle counter", status.cycle_counter.to_string()),
@@ -78,6 +80,7 @@ fn protection(report: &Report) -> [Fact; 4] {
         CloneGuard::NoSignal => {
             "no signal: cycle counter and CPU random words make each request unique"
         }
+        CloneGuard::KvmClock => "KVM rewrites a CPU's record before it runs in a clone",
         _ => "a value in memory changes before a clone runs",
     };
     let reseed = match status.reseed_guard {

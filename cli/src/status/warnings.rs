@@ -120,7 +120,7 @@ pub fn notes(status: &Status, visibility: DeviceVisibility) -> Vec<Warning> {
         Warning::new(
             "clone_signal_is_late",
             "a clone of this virtual machine can run for milliseconds before vmgenid notifies the \
-             kernel; until then each request is made unique, which takes 10 to 100 ns",
+             kernel; until then each request is made unique, which takes 30 to 100 ns",
             "install squall-vmgenid-dkms (kernel/README.md in squall's repository), a kernel module that \
              shows vmgenid's page to programs; or add a vmclock device that counts generations: \
              requests then take less time",
@@ -275,6 +275,7 @@ mod tests {
         assert_eq!(notes(&status, CLEAR)[0].code, "clone_signal_is_late");
         assert!(notes(&status, FORBIDDEN).is_empty(), "a warning says more");
         for guard in [
+            CloneGuard::KvmClock,
             CloneGuard::VmClock,
             CloneGuard::VmgenidPage,
             CloneGuard::NotAVm,

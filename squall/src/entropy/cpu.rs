@@ -111,17 +111,6 @@ pub(crate) fn cycles() -> u64 {
     unless_failed(&COUNTER, read_counter)
 }
 
-/// The cycle counter as a number that differs from request to request, not as noise: it is read even if
-/// it has failed its health tests. Returns `count`, an earlier reading, unless that is 0.
-#[inline]
-pub(crate) fn count_or_read(count: u64) -> u64 {
-    if count == 0 || failpoint::is_active(Failpoint::FreezeCycleCounter) {
-        read_counter()
-    } else {
-        count
-    }
-}
-
 /// The cycle counter's next value, and how often the current one could be read before: finer than the
 /// counter, which moves only every 40 ns on some ARM CPUs. Takes a tick at most.
 pub(crate) fn fine_count() -> u64 {
@@ -179,8 +168,10 @@ pub(crate) fn counter_state() -> NoiseSource {
     COUNTER.get().unwrap_or(NoiseSource::Works)
 }
 
+/// The cycle counter as a number that differs from request to request, not as noise: it is read even if
+/// it has failed its health tests.
 #[inline]
-fn read_counter() -> u64 {
+pub(crate) fn read_counter() -> u64 {
     if failpoint::is_active(Failpoint::FreezeCycleCounter) || !cycle_counter::may_be_read() {
         return 0;
     }

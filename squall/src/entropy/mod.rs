@@ -94,16 +94,11 @@ pub(crate) fn stateless_root_bytes(bytes: &mut RootBytes) {
 /// It makes requests differ that would otherwise be equal, above all those of VM clones. How
 /// unpredictable output is does not depend on it.
 pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
-    additional_input_at(0)
-}
-
-/// Same as [`additional_input`], with an earlier reading of the cycle counter; 0 if there was none.
-pub(crate) fn additional_input_at<const WORDS: usize>(count: u64) -> [u64; WORDS] {
     if failpoint::is_active(Failpoint::ZeroAdditionalInput) {
         return [0; WORDS];
     }
     core::array::from_fn(|i| match i {
-        0 => cpu::count_or_read(count),
+        0 => cpu::read_counter(),
         _ => cpu::random_word().unwrap_or_else(word_of_counts),
     })
 }
@@ -145,12 +140,6 @@ impl History {
             }
         }
     }
-}
-
-/// Whether the cycle counter and the CPU's random instruction, of which additional input consists, both
-/// work and have passed their health tests.
-pub(crate) fn has_good_sources() -> bool {
-    [cpu::counter_state(), cpu::random_state()] == [cpu::NoiseSource::Works; 2]
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The signal of clones: a value in this VM's memory that changes before a restored VM runs again,
-//! such as vmclock's count or vmgenid's identifier.
+//! The signal of clones: a value in this VM's memory that changes before a restored VM runs again: kvm-clock's
+//! records, vmclock's count or vmgenid's identifier.
 //!
 //! The value is a signal, never entropy: sibling clones may see the same new value. A file below describes each
-//! device that has one; [`DEVICES`] lists them.
+//! device that has one; [`DEVICES`] lists them. Where [kvm-clock](super::kvm_clock) answers, no device is looked for.
 
 mod misc_device;
 mod vmclock;
@@ -11,10 +11,10 @@ mod vmgenid_page;
 use core::ffi::CStr;
 use core::fmt;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU64, Ordering};
 
+use super::kvm_clock;
 use super::memory;
-use super::signal_address::SignalAddress;
+use super::signal_address::{Layout, SignalAddress};
 use crate::file::File;
 pub(super) use misc_device::is_unidentified;
 
@@ -44,6 +44,9 @@ pub fn device_paths() -> [&'static CStr; DEVICES.len()] {
 pub enum CloneGuard {
     /// No hypervisor announces itself, and there is no vmgenid or vmclock.
     NotAVm,
+    /// kvm-clock's records, which Linux maps into each process. KVM rewrites a CPU's record before that CPU runs in a
+    /// clone.
+    KvmClock,
     /// vmclock's generation counter, which changes before a clone runs.
     VmClock,
     /// vmgenid's page, which squall's kernel module shows and which changes before a clone runs.
@@ -62,6 +65,7 @@ impl fmt::Display for CloneGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             CloneGuard::NotAVm => "not-a-vm",
+            CloneGuard::KvmClock => "kvm-clock",
             CloneGuard::VmClock => "vmclock",
             CloneGuard::VmgenidPage => "vmgenid-page",
             CloneGuard::Vmgenid => "vmgenid",
@@ -76,17 +80,16 @@ pub(crate) struct CloneSignal {
     /// The guard that it is; `None` if not every restore of this VM changes it. It is then an additional signal,
     /// which is checked but never relied on.
     pub guard: Option<CloneGuard>,
-    /// Where the device is.
-    pub device: &'static CStr,
+    /// Where the device is; `None` for kvm-clock.
+    pub device: Option<&'static CStr>,
     page: NonNull<u8>,
     /// Offset of the signal in the page, in bytes.
     at: usize,
-    /// Bytes from the signal's first word to its last: 0 if there is only one.
-    to_last: u16,
+    layout: Layout,
 }
 
 impl CloneSignal {
-    /// The best of the machine's signals that this process may read: the first that every restore changes, or else
+    /// The best of the devices' signals that this process may read: the first that every restore changes, or else
     /// the first that is only checked.
     pub fn find() -> Option<CloneSignal> {
         let mut additional: Option<CloneSignal> = None;
@@ -106,6 +109,18 @@ impl CloneSignal {
         additional
     }
 
+    /// kvm-clock, if its records are readable here and look like KVM's.
+    pub fn of_kvm_clock() -> Option<CloneSignal> {
+        let records = kvm_clock::records()?;
+        Some(CloneSignal {
+            guard: Some(CloneGuard::KvmClock),
+            device: None,
+            page: records.cast(),
+            at: 0,
+            layout: kvm_clock::layout(),
+        })
+    }
+
     /// Unmaps the page of a signal that is not going to be used.
     fn unmap(&self) {
         memory::unmap(self.page);
@@ -113,7 +128,10 @@ impl CloneSignal {
 
     /// Whether every restore of this VM changes the signal.
     pub fn is_relied_on(&self) -> bool {
-        self.guard.is_some()
+        match self.guard {
+            Some(CloneGuard::KvmClock) => kvm_clock::is_relied_on(),
+            guard => guard.is_some(),
+        }
     }
 
     /// The signal's value, never 0 but for one identifier in 2^64.
@@ -131,7 +149,7 @@ impl CloneSignal {
     pub fn open_to_poll(&self) -> Option<File> {
         let number = DEVICES
             .iter()
-            .position(|device| device.path() == self.device)?;
+            .position(|device| Some(device.path()) == self.device)?;
         let file = open_device(number)?;
         let mut poll = libc::pollfd {
             fd: file.descriptor(),
@@ -148,7 +166,7 @@ impl CloneSignal {
         SignalAddress {
             // SAFETY: `at` is within the page.
             first: unsafe { self.page.add(self.at) }.cast().as_ptr(),
-            to_last: self.to_last,
+            layout: self.layout,
         }
     }
 }
@@ -180,53 +198,10 @@ unsafe impl Send for CloneSignal {}
 // SAFETY: as above.
 unsafe impl Sync for CloneSignal {}
 
-/// The values of the signal that this process has seen.
-struct SignalHistory {
-    /// The value as last seen; 0 if never.
-    value: AtomicU64,
-    /// The kernel's generation when the value was seen to change; 0 if never.
-    changed_under: AtomicU64,
-}
-
-static HISTORY: SignalHistory = SignalHistory::new();
-
-impl SignalHistory {
-    const fn new() -> SignalHistory {
-        SignalHistory {
-            value: AtomicU64::new(0),
-            changed_under: AtomicU64::new(0),
-        }
-    }
-
-    fn record(&self, value: u64, generation: u64) {
-        let history = self.value.load(Ordering::Acquire);
-        if history != 0 && history != value {
-            self.changed_under.store(generation, Ordering::Relaxed);
-        }
-        // A thread that reads the new value also reads the generation under which it changed.
-        self.value.store(value, Ordering::Release);
-    }
-
-    fn is_reseed_pending(&self, generation: u64) -> bool {
-        let changed_under = self.changed_under.load(Ordering::Relaxed);
-        changed_under != 0 && changed_under == generation
-    }
-}
-
-/// Records the value at a seeding under the kernel's `generation`.
-pub(crate) fn record(value: u64, generation: u64) {
-    HISTORY.record(value, generation);
-}
-
-/// Whether the value changed and the kernel has not reseeded since: until it has, it may give
-/// sibling clones the same bytes.
-pub(crate) fn is_reseed_pending(generation: u64) -> bool {
-    HISTORY.is_reseed_pending(generation)
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use core::sync::atomic::{AtomicU64, Ordering};
 
     const WORD: usize = size_of::<u64>();
 
@@ -236,17 +211,17 @@ pub(super) mod tests {
         static PAGES: std::sync::Mutex<Vec<usize>> = std::sync::Mutex::new(Vec::new());
         let page = NonNull::from(Box::leak(Box::new([0u64; 4096 / WORD])));
         PAGES.lock().unwrap().push(page.addr().get());
-        let words = if guard == Some(CloneGuard::VmgenidPage) {
-            2
-        } else {
-            1
-        };
+        let is_identifier = guard == Some(CloneGuard::VmgenidPage);
         CloneSignal {
             guard,
-            device: c"/dev/imitation",
+            device: Some(c"/dev/imitation"),
             page: page.cast(),
             at: 104,
-            to_last: ((words - 1) * WORD) as u16,
+            layout: if is_identifier {
+                Layout::TWO_WORDS
+            } else {
+                Layout::ONE_WORD
+            },
         }
     }
 
@@ -285,42 +260,5 @@ pub(super) mod tests {
             set(signal, at, 0);
         }
         assert!(signal.is_relied_on());
-    }
-
-    #[test]
-    fn a_reseed_is_pending_under_the_generation_of_the_change_alone() {
-        let history = SignalHistory::new();
-        history.record(5, 10);
-        history.record(5, 11);
-        for generation in [0, 10, 11] {
-            assert!(
-                !history.is_reseed_pending(generation),
-                "nothing has changed"
-            );
-        }
-        history.record(6, 12);
-        history.record(6, 13);
-        for (generation, is_reseed_pending) in [(0, false), (11, false), (12, true), (13, false)] {
-            assert_eq!(
-                history.is_reseed_pending(generation),
-                is_reseed_pending,
-                "{generation}"
-            );
-        }
-    }
-
-    #[test]
-    #[cfg(target_arch = "x86_64")]
-    fn who_sees_the_new_value_sees_that_it_has_changed() {
-        let history = SignalHistory::new();
-        history.record(5, 10);
-        let is_hidden = core::cell::Cell::new(false);
-        let look = |_| {
-            if history.value.load(Ordering::Relaxed) == 6 && !history.is_reseed_pending(11) {
-                is_hidden.set(true);
-            }
-        };
-        crate::steps::step_through(|| history.record(6, 11), &look);
-        assert!(history.is_reseed_pending(11) && !is_hidden.get());
     }
 }

@@ -7,23 +7,22 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::io;
 
+use super::memory::{self, MemoryKind};
 use crate::failpoint::{self, Failpoint};
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Starts to count forks. Two threads that start at once count each fork twice, which is harmless.
+/// Has `in_child` called in each child that the C library forks from now on; it must be async-signal-safe, and call
+/// [`count_one`]. Two threads that begin at once have it called twice, which is harmless.
 ///
 /// # Errors
 /// There is no memory for it.
-pub fn watch() -> io::Result<()> {
+pub(crate) fn watch(in_child: extern "C" fn()) -> io::Result<()> {
     static IS_WATCHING: AtomicBool = AtomicBool::new(false);
-    extern "C" fn in_child() {
-        FORKS.fetch_add(1, Ordering::Relaxed);
-    }
     if IS_WATCHING.load(Ordering::Relaxed) {
         return Ok(());
     }
-    // SAFETY: the handler is async-signal-safe: it adds to an atomic.
+    // SAFETY: the handler is async-signal-safe, and lives as long as the program or library that registers it.
     match unsafe { libc::pthread_atfork(None, None, Some(in_child)) } {
         0 => {
             IS_WATCHING.store(true, Ordering::Relaxed);
@@ -33,10 +32,29 @@ pub fn watch() -> io::Result<()> {
     }
 }
 
+/// Counts a fork, in the child.
+pub(crate) fn count_one() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// The forks since [`watch`] that led to this process. A raw clone(2) is not counted.
 #[inline]
 pub fn count() -> u32 {
     FORKS.load(Ordering::Relaxed)
+}
+
+/// A number that differs between a process and its forked children where nothing else tells them apart.
+///
+/// Forks are counted everywhere: a process that an old CRIU has restored lost the kernel's wipe on fork. The process id is
+/// part of the number only where memory is never wiped, because asking for it is a system call.
+pub(crate) fn mark() -> u64 {
+    if failpoint::is_active(Failpoint::SkipForkGuard) {
+        return 0;
+    }
+    match memory::kind() {
+        MemoryKind::Plain => process(),
+        _ => u64::from(count()) << 32,
+    }
 }
 
 /// A number that differs between a process and its forked children.

@@ -1,34 +1,50 @@
-//! The freshness tag, which the fast path compares before bytes leave: the kernel's generation and,
-//! where there is one, the [signal of clones](super::clone_signal).
+//! The freshness tag, which the fast path compares before bytes leave. It changes with a reseed of the kernel's RNG, with
+//! the kernel's [tick](super::tick), and with the [signal of clones](super::clone_signal) if there is one.
 //!
-//! The process has their addresses here; each thread keeps a copy of the addresses beside its lock
+//! The process has the addresses of its parts here; each thread keeps a copy of them beside its lock
 //! ([`ThreadLine`](super::thread_line)) and updates it with every refill.
 
-use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use super::signal_address::{SignalAddress, fold};
+use super::signal_address::SignalAddress;
 use crate::failpoint::{self, Failpoint};
 
 static GENERATION: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const UNMAPPED).cast_mut());
 
-/// The signal of clones; null where there is none.
-static SIGNAL: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
+static TICK: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const UNMAPPED).cast_mut());
 
-/// Bytes from the signal's first word to its last.
-static SIGNAL_TO_LAST: AtomicU16 = AtomicU16::new(0);
-
-/// Stands in for a generation that is not mapped: no state was seeded under 0.
+/// Stands in for what is not mapped. No state was seeded under generation 0.
 static UNMAPPED: AtomicU64 = AtomicU64::new(0);
 
 /// The value of every generation while a test has switched its comparison off.
 pub(super) const FROZEN: u64 = 1;
 
+/// What must be unchanged for bytes that were read to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tag {
+    /// The kernel's generation and tick.
+    pub kernel: u64,
+    /// The signal of clones.
+    pub vm: u64,
+}
+
+impl Tag {
+    /// The generation is a count in the upper bits, where the tick has none: so neither hides a change of the other.
+    #[inline(always)]
+    fn new(generation: u64, tick: u64, vm: u64) -> Tag {
+        const GENERATION_AT: u32 = 36;
+        Tag {
+            kernel: generation.rotate_left(GENERATION_AT) ^ tick,
+            vm,
+        }
+    }
+}
+
 /// The kernel's current generation where it is mapped, else 0, which no state was seeded under.
 #[inline(always)]
 pub(crate) fn mapped_generation() -> u64 {
     // SAFETY: the place is `UNMAPPED`, or in the vDSO's data, which stays mapped.
-    unless_frozen(unsafe { (*generation_address()).load(Ordering::Relaxed) })
+    unless_frozen(unsafe { (*GENERATION.load(Ordering::Relaxed)).load(Ordering::Relaxed) })
 }
 
 /// The generation itself, or 1 if a test freezes it.
@@ -41,105 +57,110 @@ pub(super) fn unless_frozen(generation: u64) -> u64 {
     }
 }
 
-/// Where the words of the tag are, for those who compare it often.
+/// Where the parts of the tag are, for those who compare it often.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TagAddresses {
     pub(super) generation: *const AtomicU64,
+    pub(super) tick: *const AtomicU64,
     pub(super) signal: SignalAddress,
 }
 
 impl TagAddresses {
-    /// The addresses as they are now: that of the signal may still change, soon after the first draws.
-    pub fn now() -> TagAddresses {
+    /// The addresses as they are now, with that of the signal of clones: all may still change, soon after the first draws.
+    pub fn now(signal: SignalAddress) -> TagAddresses {
         TagAddresses {
-            generation: generation_address(),
-            signal: signal_address(),
+            generation: GENERATION.load(Ordering::Relaxed),
+            tick: TICK.load(Ordering::Relaxed),
+            signal,
         }
     }
 
     /// The current tag.
     #[inline(always)]
-    pub fn tag(&self) -> u64 {
+    pub fn tag(&self) -> Tag {
+        self.tag_under(self.generation())
+    }
+
+    /// The current tag, with `generation` in place of the kernel's current one.
+    #[inline(always)]
+    pub fn tag_under(&self, generation: u64) -> Tag {
+        // SAFETY: a signal stays mapped, and was found to be readable in this way.
+        Tag::new(generation, self.tick(), unsafe { self.signal.word() })
+    }
+
+    /// The current tag, if the signal [is simple](SignalAddress::is_simple).
+    #[inline(always)]
+    pub fn tag_if_simple(&self) -> Tag {
+        // SAFETY: as above.
+        Tag::new(self.generation(), self.tick(), unsafe {
+            self.signal.word_if_simple()
+        })
+    }
+
+    #[inline(always)]
+    fn generation(&self) -> u64 {
         // SAFETY: the place is `UNMAPPED`, or in the vDSO's data, which stays mapped.
-        let generation = unless_frozen(unsafe { (*self.generation).load(Ordering::Relaxed) });
-        if self.signal.first.is_null() {
-            return generation;
+        unless_frozen(unsafe { (*self.generation).load(Ordering::Relaxed) })
+    }
+
+    #[inline(always)]
+    fn tick(&self) -> u64 {
+        if failpoint::is_active(Failpoint::FreezeTick) {
+            return 0;
         }
-        // SAFETY: by `set_signal_address`, the place is in memory that stays mapped.
-        combine(generation, unsafe { self.signal.read() })
+        // SAFETY: the place is `UNMAPPED`, or in the vDSO's data, which stays mapped.
+        unsafe { (*self.tick).load(Ordering::Relaxed) }
     }
 }
 
-/// The current tag, with `generation` in place of the kernel's current one. It changes with either.
-///
-/// An empty page is fresh only under a tag of all ones, which takes one value of the signal out of
-/// 2^64.
-pub(crate) fn tag_under(generation: u64) -> u64 {
-    let signal = signal_address();
-    if signal.first.is_null() {
-        return generation;
-    }
-    // SAFETY: by `set_signal_address`, the place is in memory that stays mapped.
-    combine(generation, unsafe { signal.read() })
+/// The address of the kernel's generation, if it is mapped.
+pub(super) fn watched_generation() -> Option<usize> {
+    unless_unmapped(&GENERATION).map(|address| address.addr())
 }
 
-/// The tag of a generation and a signal's words.
-///
-/// Generations and counts change in their lower halves. [`fold`] puts a count, which is the signal's
-/// only word, into both halves: so a change of the count cannot undo a change of the generation.
-#[inline(always)]
-pub(super) fn combine(generation: u64, signal: [u64; 2]) -> u64 {
-    generation ^ fold(signal)
+/// The address of the tick, if it is followed.
+pub(super) fn tick_address() -> Option<*const AtomicU64> {
+    unless_unmapped(&TICK)
 }
 
-/// The address of the kernel's generation, or of a word of 0 if the generation is not mapped.
-#[inline(always)]
-pub(super) fn generation_address() -> *const AtomicU64 {
-    GENERATION.load(Ordering::Relaxed)
+/// Whether the tick is followed.
+pub(crate) fn follows_tick() -> bool {
+    tick_address().is_some()
 }
 
-/// The address of the signal of clones; null if there is none.
-#[inline(always)]
-pub(crate) fn signal_address() -> SignalAddress {
-    let first = SIGNAL.load(Ordering::Acquire);
-    SignalAddress {
-        first,
-        to_last: SIGNAL_TO_LAST.load(Ordering::Relaxed),
-    }
+fn unless_unmapped(place: &AtomicPtr<AtomicU64>) -> Option<*const AtomicU64> {
+    let address = place.load(Ordering::Relaxed).cast_const();
+    (!core::ptr::eq(address, &UNMAPPED)).then_some(address)
 }
 
 /// Sets the address of the generation, which must stay mapped; `None` if there is none.
 pub(super) fn set_generation_address(address: Option<*const AtomicU64>) {
-    let address = address.unwrap_or(&raw const UNMAPPED);
-    GENERATION.store(address.cast_mut(), Ordering::Relaxed);
+    set(&GENERATION, address);
 }
 
-/// Sets the address of the signal, which must stay mapped.
-pub(super) fn set_signal_address(address: SignalAddress) {
-    SIGNAL_TO_LAST.store(address.to_last, Ordering::Relaxed);
-    SIGNAL.store(address.first.cast_mut(), Ordering::Release);
+/// Sets the address of the tick, which must stay mapped; `None` if there is none.
+pub(super) fn set_tick_address(address: Option<*const AtomicU64>) {
+    set(&TICK, address);
+}
+
+fn set(place: &AtomicPtr<AtomicU64>, address: Option<*const AtomicU64>) {
+    let address = address.unwrap_or(&raw const UNMAPPED);
+    place.store(address.cast_mut(), Ordering::Relaxed);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::combine;
+    use super::Tag;
     use std::collections::HashSet;
 
     #[test]
-    fn no_change_of_a_count_undoes_the_generations() {
-        let counts = || (0..64).chain([u64::MAX >> 32]);
+    fn no_change_of_one_part_undoes_anothers() {
+        let counts = || (0..32).chain([(1 << 24) - 1]);
+        // Counts of updates, and clock modes.
+        let ticks = || (0..32).flat_map(|count| [0, 3 << 32].map(|mode| mode | count << 1));
         let tags: HashSet<u64> = counts()
-            .flat_map(|generation| counts().map(move |count| combine(generation, [count; 2])))
+            .flat_map(|generation| ticks().map(move |tick| Tag::new(generation, tick, 0).kernel))
             .collect();
-        assert_eq!(tags.len(), 65 * 65);
-    }
-
-    #[test]
-    fn every_bit_of_an_identifier_changes_the_tag() {
-        for bit in 0..64 {
-            for identifier in [[1 << bit, 0], [0, 1 << bit]] {
-                assert_ne!(combine(5, identifier), combine(5, [0, 0]));
-            }
-        }
+        assert_eq!(tags.len(), 33 * 64);
     }
 }

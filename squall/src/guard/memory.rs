@@ -141,11 +141,6 @@ fn map_pair() -> Result<NonNull<u8>, i32> {
 /// Makes the kind with this number the process's, unless that is a worse one. A page of a better kind stays
 /// in use, and its process is then checked as well.
 fn publish_kind(number: u8) {
-    let is_plain = number == MemoryKind::PREFERRED.len() as u8;
-    if is_plain && KIND.load(Ordering::Relaxed) != number {
-        // Without memory for it, the process id alone tells.
-        let _ = super::fork::watch();
-    }
     KIND.fetch_max(number, Ordering::Relaxed);
 }
 
@@ -185,7 +180,10 @@ fn map_as(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
     let pair = NonNull::new(pair.cast()).expect("mmap does not return the null page");
     match kind {
         MemoryKind::Droppable => Ok(pair),
-        MemoryKind::WipeOnFork if failpoint::is_active(Failpoint::SkipForkGuard) => {
+        MemoryKind::WipeOnFork
+            if failpoint::is_active(Failpoint::SkipForkGuard)
+                || failpoint::is_active(Failpoint::SkipWipeOnFork) =>
+        {
             Ok(harden(pair))
         }
         MemoryKind::WipeOnFork => match advise(pair, libc::MADV_WIPEONFORK) {

@@ -4,22 +4,22 @@
 //! kernel wipes ([`memory`]), and an [`Epoch`]: three numbers, one of which changes when state
 //! that was seeded under it must not be used again. Epochs are compared for inequality only.
 
-mod burst;
 pub(crate) mod clock;
 pub(crate) mod clone_signal;
 mod elf;
 pub(crate) mod errno;
 pub(crate) mod fork;
 pub(crate) mod freshness;
+pub(crate) mod kvm_clock;
 pub(crate) mod lock;
 pub(crate) mod memory;
 pub(crate) mod page;
 pub(crate) mod policy;
 pub(crate) mod shared;
 mod signal_address;
-pub(crate) mod stop;
 pub(crate) mod thread;
 pub(crate) mod thread_line;
+pub(crate) mod tick;
 pub(crate) mod vdso;
 mod vmgenid;
 
@@ -30,7 +30,7 @@ pub(crate) struct Epoch {
     pub kernel: u64,
     /// The value of the [signal of clones](clone_signal); 0 where there is none.
     pub vm: u64,
-    /// The process, where memory is not wiped on fork; else 0.
+    /// The process: see [`fork::mark`].
     pub process: u64,
 }
 

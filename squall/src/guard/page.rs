@@ -15,6 +15,7 @@ use core::sync::atomic::{Ordering, fence};
 use zeroize::Zeroize;
 
 use super::Epoch;
+use super::freshness::Tag;
 use super::memory::{self, MemoryKind};
 use super::vdso::{self, Vdso};
 use crate::failpoint::{self, Failpoint};
@@ -40,8 +41,10 @@ struct Contents {
     /// The complement of the kernel's generation, which is never 0: so a zeroed page has no valid
     /// generation.
     generation_complement: u64,
-    /// The complement of the buffer's [freshness tag](super::freshness).
+    /// The [freshness tag](super::freshness) under which the state was last used: the complement of its kernel's part,
+    /// and its VM's part.
     tag_complement: u64,
+    tag_vm: u64,
     vm: u64,
     /// Written when a seeding begins, and never 0: see [`seeding_marker`].
     seeding_marker: u64,
@@ -49,7 +52,7 @@ struct Contents {
     vdso_state: vdso::State,
     pad_schedule: [u8; PAD_SCHEDULE_LEN],
     _to_cache_line:
-        [u8; HEADER_LEN - 4 * size_of::<u64>() - STATE_LEN - vdso::STATE_LEN - PAD_SCHEDULE_LEN],
+        [u8; HEADER_LEN - 5 * size_of::<u64>() - STATE_LEN - vdso::STATE_LEN - PAD_SCHEDULE_LEN],
     buffer: [u8; CAPACITY],
 }
 
@@ -116,7 +119,7 @@ impl Page {
             (&raw mut (*contents).generation_complement).write_volatile(0);
             (&raw mut (*contents).tag_complement).write_volatile(0);
             (&raw mut (*contents).vm).write_volatile(epoch.vm);
-            (&raw mut (*contents).seeding_marker).write_volatile(seeding_marker(epoch));
+            (&raw mut (*contents).seeding_marker).write_volatile(seeding_marker(epoch.process));
         }
         fence(Ordering::SeqCst);
     }
@@ -130,26 +133,61 @@ impl Page {
         fence(Ordering::SeqCst);
     }
 
-    /// Records the freshness tag under which the buffer's contents are generated.
-    pub fn set_freshness_tag(self, tag: u64) {
+    /// Records the freshness tag under which the state is used and the buffer's contents are generated.
+    pub fn set_freshness_tag(self, tag: Tag) {
+        let contents = self.0.as_ptr();
         // SAFETY: the page is mapped and this thread's own.
-        unsafe { (&raw mut (*self.0.as_ptr()).tag_complement).write_volatile(!tag) };
+        unsafe {
+            (&raw mut (*contents).tag_vm).write_volatile(tag.vm);
+            (&raw mut (*contents).tag_complement).write_volatile(!tag.kernel);
+        }
         fence(Ordering::SeqCst);
+    }
+
+    /// Makes nothing in the page current.
+    pub fn invalidate(self) {
+        let contents = self.0.as_ptr();
+        // SAFETY: the page is mapped and this thread's own.
+        unsafe {
+            (&raw mut (*contents).tag_complement).write_volatile(0);
+            (&raw mut (*contents).generation_complement).write_volatile(0);
+            (&raw mut (*contents).seeding_marker).write_volatile(0);
+        }
     }
 
     /// Whether everything read from the buffer before this call was there, and was generated under
     /// this freshness tag. An empty page has no tag.
     #[inline(always)]
-    pub fn is_fresh(self, tag: u64) -> bool {
-        // SAFETY: the page is mapped.
-        let complement = unsafe { (&raw const (*self.0.as_ptr()).tag_complement).read_volatile() };
-        complement ^ tag == u64::MAX
+    pub fn is_fresh(self, tag: Tag) -> bool {
+        let contents = self.0.as_ptr();
+        // SAFETY: the page is mapped. What shows that it is not empty is read last.
+        let (vm, complement) = unsafe {
+            (
+                (&raw const (*contents).tag_vm).read_volatile(),
+                (&raw const (*contents).tag_complement).read_volatile(),
+            )
+        };
+        !complement ^ tag.kernel | vm ^ tag.vm == 0
     }
 
     /// The kernel's generation under which the state was seeded.
     pub fn generation(self) -> u64 {
         // SAFETY: the page is mapped.
         unsafe { !(&raw const (*self.0.as_ptr()).generation_complement).read_volatile() }
+    }
+
+    /// Whether the state was seeded in the process with this [mark](super::fork::mark).
+    pub fn is_of_process(self, mark: u64) -> bool {
+        // SAFETY: the page is mapped.
+        let found = unsafe { (&raw const (*self.0.as_ptr()).seeding_marker).read_volatile() };
+        found == seeding_marker(mark)
+    }
+
+    /// Wipes what this process has inherited from the one that was forked, unless the kernel has done it.
+    pub fn wipe_if_inherited(self, epoch: Epoch) {
+        if !self.is_empty() && !self.is_of_process(epoch.process) {
+            self.wipe();
+        }
     }
 
     /// Whether nothing was ever seeded in the page, or its contents were lost.
@@ -174,7 +212,9 @@ impl Page {
                 (&raw const (*contents).seeding_marker).read_volatile(),
             )
         };
-        vm == epoch.vm && found == seeding_marker(epoch) && self.is_of_generation(epoch.kernel)
+        vm == epoch.vm
+            && found == seeding_marker(epoch.process)
+            && self.is_of_generation(epoch.kernel)
     }
 
     /// Whether everything read before this call was there and was seeded under the kernel's
@@ -276,9 +316,9 @@ impl Page {
     }
 }
 
-/// The seeding marker for a seeding in this epoch's process. It is never 0.
-fn seeding_marker(epoch: Epoch) -> u64 {
-    epoch.process + 1
+/// The seeding marker of the process with this mark. It is never 0.
+fn seeding_marker(process: u64) -> u64 {
+    process + 1
 }
 
 /// Keeps all earlier reads ahead of the checks that follow: neither the compiler nor a CPU that
@@ -381,6 +421,8 @@ mod tests {
         }
     }
 
+    const TAG: Tag = Tag { kernel: 9, vm: 6 };
+
     fn epoch() -> Epoch {
         Epoch {
             kernel: 7,
@@ -447,10 +489,10 @@ mod tests {
     #[test]
     fn a_page_that_is_being_seeded_is_not_current() {
         let page = seeded();
-        page.set_freshness_tag(9);
+        page.set_freshness_tag(TAG);
         page.begin_seeding(epoch());
         assert!(!page.is_current(epoch()) && !page.is_empty());
-        assert!(!page.is_fresh(9));
+        assert!(!page.is_fresh(TAG));
         page.wipe_and_unmap();
     }
 
@@ -463,7 +505,7 @@ mod tests {
                 kernel,
                 ..Epoch::default()
             }));
-            assert!(!page.is_of_generation(kernel) && !page.is_fresh(kernel));
+            assert!(!page.is_of_generation(kernel) && !page.is_fresh(Tag { kernel, vm: 0 }));
         }
         page.wipe_and_unmap();
     }
@@ -503,13 +545,40 @@ mod tests {
     #[test]
     fn a_buffer_is_fresh_under_its_tag() {
         let page = seeded();
-        page.set_freshness_tag(9);
-        assert!(page.is_fresh(9));
+        page.set_freshness_tag(TAG);
+        assert!(page.is_fresh(TAG));
         // One bit more, one less, and none.
-        for other in [11, 8, 0] {
-            assert!(!page.is_fresh(other), "{other}");
+        for [kernel, vm] in [[11, 6], [8, 6], [0, 6], [9, 7], [9, 4], [9, 0]] {
+            let other = Tag { kernel, vm };
+            assert!(!page.is_fresh(other), "{other:?}");
         }
         page.wipe_and_unmap();
+    }
+
+    #[test]
+    fn nothing_in_a_page_that_was_invalidated_is_current() {
+        let page = seeded();
+        page.set_freshness_tag(TAG);
+        page.invalidate();
+        assert!(!page.is_fresh(TAG) && !page.is_current(epoch()) && page.is_empty());
+        page.wipe_and_unmap();
+    }
+
+    #[test]
+    fn what_another_process_has_left_is_wiped() {
+        let child = Epoch {
+            process: epoch().process + 1,
+            ..epoch()
+        };
+        for (process, is_kept) in [(epoch(), true), (child, false)] {
+            let page = seeded();
+            page.store_state(&[1; STATE_LEN]);
+            page.wipe_if_inherited(process);
+            let mut state = [0; STATE_LEN];
+            page.load_state(&mut state);
+            assert_eq!(state == [1; STATE_LEN], is_kept);
+            page.wipe_and_unmap();
+        }
     }
 
     #[test]

@@ -10,20 +10,19 @@ use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use super::clone_signal::{self, CloneGuard, CloneSignal};
 use super::memory::{self, MemoryKind};
 use super::page::Page;
+use super::signal_address::SignalAddress;
 use super::vdso::{self, Vdso, Watch};
-use super::{Epoch, fork, freshness, vmgenid};
+use super::{Epoch, fork, freshness, kvm_clock, vmgenid};
 use crate::failpoint::{self, Failpoint};
 
 /// The protections of this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub vdso: Option<Vdso>,
-    /// The signal of clones, if there is one.
-    pub signal: Option<CloneSignal>,
+    /// The signal of clones that was found.
+    signal: Option<CloneSignal>,
     /// A hypervisor announces itself, or one of its devices is present.
     pub is_vm: bool,
-    /// The kernel's vmgenid driver is bound: a clone changes the kernel's generation.
-    pub has_vmgenid: bool,
     /// The signal has not been looked for yet.
     is_provisional: bool,
 }
@@ -31,14 +30,14 @@ pub(crate) struct Policy {
 impl Policy {
     /// The policy of this process.
     ///
-    /// The first answer is provisional where it can be: the process's first request is served as if
-    /// there were no signal. Opening a device takes longer than that, and many processes draw only
-    /// once.
+    /// The first answer is provisional: the process's first request is served as if there were no signal but
+    /// kvm-clock's. Opening a device takes longer than that, and many processes draw only once.
     pub fn get() -> Policy {
         static STATE: AtomicU8 = AtomicU8::new(NO_REQUEST_YET);
         static DECIDED: Slot = Slot(UnsafeCell::new(MaybeUninit::uninit()));
         let state = STATE.load(Ordering::Acquire);
         if state == PUBLISHED {
+            kvm_clock::settle();
             // SAFETY: a published policy was written, and is never written again.
             return unsafe { (*DECIDED.0.get()).assume_init() };
         }
@@ -53,7 +52,7 @@ impl Policy {
         }
         if state == NO_REQUEST_YET && advance(NO_REQUEST_YET, UNDECIDED) {
             let first = Self::provisional();
-            if !first.is_vm || first.has_vmgenid {
+            if !first.is_vm || first.signal.is_some() || has_vmgenid() {
                 return first;
             }
         }
@@ -62,38 +61,56 @@ impl Policy {
         if !advance(UNDECIDED, BEING_PUBLISHED) {
             return Self::provisional();
         }
-        if let Some(signal) = policy.signal {
-            clone_signal::record(signal.value(), freshness::mapped_generation());
-            freshness::set_signal_address(signal.address());
-        }
         // SAFETY: nobody else writes, and nobody reads before the state says so.
         unsafe { (*DECIDED.0.get()).write(policy) };
         STATE.store(PUBLISHED, Ordering::Release);
         policy
     }
 
+    /// The policy once it is known whether kvm-clock is a signal here, after some milliseconds.
+    pub fn get_settled() -> Policy {
+        loop {
+            let policy = Policy::get();
+            if policy.is_provisional || !kvm_clock::is_undecided() {
+                return policy;
+            }
+            std::thread::sleep(core::time::Duration::from_millis(1));
+        }
+    }
+
     fn provisional() -> Policy {
-        let has_vmgenid = has_vmgenid();
         Policy {
             vdso: Vdso::find(),
-            signal: None,
-            is_vm: has_vmgenid
-                || has_hypervisor_announcement()
-                || failpoint::is_active(Failpoint::PretendVm),
-            has_vmgenid,
+            signal: CloneSignal::of_kvm_clock(),
+            is_vm: has_hypervisor_announcement()
+                || failpoint::is_active(Failpoint::PretendVm)
+                || has_vmgenid(),
             is_provisional: true,
         }
     }
 
     fn decide() -> Policy {
         let provisional = Self::provisional();
-        let signal = CloneSignal::find();
+        let signal = provisional.signal.or_else(CloneSignal::find);
         Policy {
             signal,
             is_vm: provisional.is_vm || signal.is_some() || clone_signal::is_unidentified(),
             is_provisional: false,
             ..provisional
         }
+    }
+
+    /// The signal of clones, if there is one that has not been given up.
+    pub fn signal(&self) -> Option<CloneSignal> {
+        self.signal.filter(|signal| {
+            signal.guard != Some(CloneGuard::KvmClock) || kvm_clock::records().is_some()
+        })
+    }
+
+    /// What requests compare of the signal.
+    pub fn signal_address(&self) -> SignalAddress {
+        self.signal()
+            .map_or(SignalAddress::NONE, CloneSignal::address)
     }
 
     /// Whether a clone of this VM would be noticed, or this is no VM.
@@ -104,19 +121,25 @@ impl Policy {
     /// Whether this VM has a signal of clones, or this is no VM; false if the program does not rely on
     /// signals.
     pub fn has_clone_signal(&self) -> bool {
-        let has_immediate_or_needs_none = || !self.is_vm || self.has_immediate_signal();
         !DISTRUSTED.load(Ordering::Relaxed)
-            && (has_immediate_or_needs_none() || (self.has_vmgenid && self.can_see_generation()))
+            && (!self.is_vm
+                || self.has_immediate_signal()
+                || (self.is_provisional && self.signal.is_some())
+                || (has_vmgenid() && self.can_see_generation()))
     }
 
     /// Whether a signal changes before a clone of this VM runs.
     pub fn has_immediate_signal(&self) -> bool {
-        self.signal.is_some_and(|signal| signal.is_relied_on())
+        self.signal().is_some_and(|signal| signal.is_relied_on())
     }
 
     /// What keeps a clone of this VM from repeating its sibling.
     pub fn clone_guard(&self) -> CloneGuard {
-        match self.signal.and_then(|signal| signal.guard) {
+        match self
+            .signal()
+            .filter(CloneSignal::is_relied_on)
+            .and_then(|signal| signal.guard)
+        {
             _ if !self.notices_clones() => CloneGuard::NoSignal,
             Some(guard) => guard,
             None if self.is_vm => CloneGuard::Vmgenid,
@@ -147,20 +170,15 @@ impl Policy {
         watch() == Watch::Mapped && memory::kind() != MemoryKind::Plain && !self.is_provisional
     }
 
-    /// Whether this may be a clone that has not been notified of it, under the kernel's `current`
-    /// generation: there is no signal, or the kernel is notified late, or the signal has changed but the
-    /// kernel may not have reseeded yet. Requests must then be made different in each clone.
-    pub fn may_be_unnotified_clone(&self, current: u64) -> bool {
-        let may_be = !self.notices_clones()
-            || self.has_delayed_notification()
-            || clone_signal::is_reseed_pending(current);
-        may_be && !failpoint::is_active(Failpoint::SkipUnnotifiedCloneGuard)
-    }
-
-    /// Whether a clone may run for a while before its kernel is notified: vmgenid's interrupt is handled
-    /// like any other.
-    pub fn has_delayed_notification(&self) -> bool {
-        self.is_vm && self.has_vmgenid && !self.has_immediate_signal()
+    /// Whether this machine or process may be a copy that nothing shows before its next request: requests must then be made
+    /// different in each copy.
+    pub fn may_be_unnoticed_copy(&self) -> bool {
+        let is_vm_shown = !self.is_vm || self.has_immediate_signal();
+        let is_shown = is_vm_shown
+            && !self.is_provisional
+            && !DISTRUSTED.load(Ordering::Relaxed)
+            && freshness::follows_tick();
+        !is_shown && !failpoint::is_active(Failpoint::SkipUnnotifiedCloneGuard)
     }
 
     /// The epoch now; `None` if the vDSO does not answer.
@@ -178,15 +196,10 @@ impl Policy {
 
     /// The epoch now, without the kernel's generation.
     pub fn epoch_without_kernel(&self) -> Epoch {
-        let vm = self.signal.map_or(0, CloneSignal::value);
-        let process = match memory::kind() {
-            MemoryKind::Plain => fork::process(),
-            _ => 0,
-        };
         Epoch {
             kernel: Epoch::NO_GENERATION,
-            vm,
-            process,
+            vm: self.signal().map_or(0, CloneSignal::value),
+            process: fork::mark(),
         }
     }
 }
@@ -218,7 +231,7 @@ struct Slot(UnsafeCell<MaybeUninit<Policy>>);
 unsafe impl Sync for Slot {}
 
 /// Whether the kernel's vmgenid driver has a device.
-fn has_vmgenid() -> bool {
+pub(crate) fn has_vmgenid() -> bool {
     !failpoint::is_active(Failpoint::HideVmgenid) && vmgenid::is_bound()
 }
 
@@ -245,54 +258,40 @@ mod tests {
         vdso: None,
         signal: None,
         is_vm: false,
-        has_vmgenid: false,
         is_provisional: false,
     };
     const VM: Policy = Policy {
         is_vm: true,
         ..BARE_METAL
     };
-    const VMGENID: Policy = Policy {
-        has_vmgenid: true,
-        ..VM
-    };
 
     /// vmclock's disruption marker: no restore has to change it.
     const DISRUPTION_MARKER: Option<CloneGuard> = None;
 
-    fn with_signal(vm: Policy, guard: impl Into<Option<CloneGuard>>) -> Policy {
+    fn with_signal(guard: impl Into<Option<CloneGuard>>) -> Policy {
         Policy {
             signal: Some(imitation(guard.into())),
-            ..vm
+            ..VM
         }
-    }
-
-    /// Whether this machine shows the kernel's generation, without which vmgenid is no signal.
-    fn can_see_generation() -> bool {
-        crate::fill(&mut [0; 16]);
-        BARE_METAL.can_see_generation()
     }
 
     #[test]
     fn the_vmgenid_is_the_machines() {
-        let policy = Policy::provisional();
-        assert_eq!(policy.has_vmgenid, vmgenid::is_bound());
-        assert!(policy.is_vm || !policy.has_vmgenid);
+        assert_eq!(has_vmgenid(), vmgenid::is_bound());
+        assert!(Policy::provisional().is_vm || !has_vmgenid());
     }
 
     #[test]
     fn clones_are_noticed_where_there_are_none_or_a_signal() {
-        let can_see_generation = can_see_generation();
+        crate::fill(&mut [0; 16]);
+        // This machine's vmgenid is a signal if the kernel's generation is seen.
+        let by_vmgenid = has_vmgenid() && VM.can_see_generation();
         for (policy, notices_clones) in [
             (BARE_METAL, true),
-            (VM, false),
-            (VMGENID, can_see_generation),
-            (with_signal(VM, VmClock), true),
-            (with_signal(VM, DISRUPTION_MARKER), false),
-            (with_signal(VMGENID, VmClock), true),
-            (with_signal(VM, VmgenidPage), true),
-            (with_signal(VMGENID, VmgenidPage), true),
-            (with_signal(VMGENID, DISRUPTION_MARKER), can_see_generation),
+            (VM, by_vmgenid),
+            (with_signal(VmClock), true),
+            (with_signal(DISRUPTION_MARKER), by_vmgenid),
+            (with_signal(VmgenidPage), true),
         ] {
             assert_eq!(policy.has_clone_signal(), notices_clones, "{policy:?}");
             assert_eq!(policy.notices_clones(), notices_clones, "{policy:?}");
@@ -300,56 +299,27 @@ mod tests {
                 is_provisional: true,
                 ..policy
             };
-            assert_eq!(provisional.has_clone_signal(), notices_clones, "{policy:?}");
             assert!(!provisional.notices_clones(), "{policy:?}");
         }
     }
 
     #[test]
-    fn a_clone_may_be_unnotified_without_an_immediate_signal() {
+    fn a_copy_may_be_unnoticed_without_an_immediate_signal() {
+        crate::fill(&mut [0; 16]);
+        let has_no_tick = !freshness::follows_tick();
         for (policy, expected) in [
-            (BARE_METAL, false),
+            (BARE_METAL, has_no_tick),
             (VM, true),
-            (VMGENID, true),
-            (with_signal(VM, VmClock), false),
-            (with_signal(VM, DISRUPTION_MARKER), true),
-            (with_signal(VMGENID, VmClock), false),
-            (with_signal(VM, VmgenidPage), false),
-            (with_signal(VMGENID, VmgenidPage), false),
-            (with_signal(VMGENID, DISRUPTION_MARKER), true),
+            (with_signal(VmClock), has_no_tick),
+            (with_signal(DISRUPTION_MARKER), true),
+            (with_signal(VmgenidPage), has_no_tick),
         ] {
-            // No kernel reaches this generation, so no clone is unsettled under it.
-            assert_eq!(
-                policy.may_be_unnotified_clone(1 << 50),
-                expected,
-                "{policy:?}"
-            );
+            assert_eq!(policy.may_be_unnoticed_copy(), expected, "{policy:?}");
             let provisional = Policy {
                 is_provisional: true,
                 ..policy
             };
-            assert!(provisional.may_be_unnotified_clone(1 << 50), "{policy:?}");
-        }
-    }
-
-    #[test]
-    fn vmgenid_alone_notifies_late() {
-        for (policy, has_delayed_notification) in [
-            (BARE_METAL, false),
-            (VM, false),
-            (VMGENID, true),
-            (with_signal(VM, VmClock), false),
-            (with_signal(VM, DISRUPTION_MARKER), false),
-            (with_signal(VMGENID, VmClock), false),
-            (with_signal(VM, VmgenidPage), false),
-            (with_signal(VMGENID, VmgenidPage), false),
-            (with_signal(VMGENID, DISRUPTION_MARKER), true),
-        ] {
-            assert_eq!(
-                policy.has_delayed_notification(),
-                has_delayed_notification,
-                "{policy:?}"
-            );
+            assert!(provisional.may_be_unnoticed_copy(), "{policy:?}");
         }
     }
 
@@ -365,10 +335,9 @@ mod tests {
         for (policy, expected) in [
             (BARE_METAL, [false, false, true]),
             (VM, [false, true, true]),
-            (VMGENID, [false, true, true]),
-            (with_signal(VM, VmClock), [false, false, true]),
-            (with_signal(VMGENID, VmgenidPage), [false, false, true]),
-            (with_signal(VM, DISRUPTION_MARKER), [false, true, true]),
+            (with_signal(VmClock), [false, false, true]),
+            (with_signal(VmgenidPage), [false, false, true]),
+            (with_signal(DISRUPTION_MARKER), [false, true, true]),
         ] {
             let may_be =
                 [epoch(5, 7), epoch(6, 7), epoch(5, 8)].map(|now| policy.may_be_clone(before, now));

@@ -7,7 +7,7 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use super::memory::{self, MemoryKind};
+use super::memory;
 use super::page::read_before_checking;
 use super::{Epoch, fork};
 use crate::zeroable::Zeroable;
@@ -51,12 +51,9 @@ impl Token {
     }
 }
 
-/// The process as bits of a token where memory is not wiped on fork; else 0.
+/// The process as bits of a token.
 fn process() -> u64 {
-    match memory::kind() {
-        MemoryKind::Plain => packed(fork::process()),
-        _ => 0,
-    }
+    packed(fork::mark())
 }
 
 /// Packs a process above the state's two bits: 22 bits of its id, as many as Linux uses, and 8 of

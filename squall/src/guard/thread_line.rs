@@ -6,14 +6,11 @@
 use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 
-use super::burst::Burst;
-use super::freshness::{self, TagAddresses};
-use super::lock::Lock;
+use super::freshness::TagAddresses;
+use super::lock::{HOLDER, Lock};
 use super::page::{CAPACITY, Page};
 use super::policy::Policy;
-use super::signal_address::SignalAddress;
-use super::stop::{CounterMethod, Reading};
-use crate::cycle_counter;
+use super::signal_address::{Layout, SignalAddress};
 use crate::per_thread::{ZeroAtStart, per_thread};
 
 /// Longest request served from the buffer, in bytes. Beyond it, generating in place costs less
@@ -37,22 +34,21 @@ pub(crate) struct ThreadLine {
     /// The lock's number is how many bytes of the buffer are left: 0 as long as there is no page.
     pub lock: Lock,
     page: Cell<Option<Page>>,
-    /// The address of the kernel's generation; null before [`ThreadLine::update`].
+    /// The addresses of the freshness tag's parts; null before [`ThreadLine::update`].
     generation: Cell<*const AtomicU64>,
-    /// The address of the signal of clones; null if there is none.
+    tick: Cell<*const AtomicU64>,
+    /// The signal of clones; null if there is none.
     signal: Cell<*const AtomicU64>,
-    pub burst: Burst,
-    /// Bytes from the signal's first word to its last.
-    signal_to_last: Cell<u16>,
-    counter: Cell<CounterMethod>,
-    /// Whether this may be a clone that has not been notified.
-    may_be_unnotified_clone: Cell<bool>,
+    signal_layout: Cell<Layout>,
+    /// Whether unique requests need pads.
+    needs_pads: Cell<bool>,
+    /// Whether requests need no pads, and compare this CPU's record of kvm-clock or no signal.
+    is_simple: Cell<bool>,
 }
 
-const _: () = assert!(size_of::<ThreadLine>() == 64);
+const _: () = assert!(size_of::<ThreadLine>() <= 64);
 
-// SAFETY: zeros are the number 0, no page, null pointers, `CounterMethod::None` and `false`. Nothing in it
-// needs a drop.
+// SAFETY: zeros are the number 0, no page, null pointers, a layout and `false`. Nothing in it needs a drop.
 unsafe impl ZeroAtStart for ThreadLine {}
 
 per_thread! {
@@ -101,72 +97,65 @@ impl ThreadLine {
         self.page.replace(page)
     }
 
-    /// Copies what requests compare: the addresses, and whether `policy` requires comparing the cycle
-    /// counter under the kernel's `generation`.
-    pub fn update(&self, policy: &Policy, generation: u64) {
-        self.generation.set(freshness::generation_address());
-        let signal = freshness::signal_address();
-        self.signal.set(signal.first);
-        self.signal_to_last.set(signal.to_last);
-        self.counter.set(CounterMethod::already_found());
-        self.may_be_unnotified_clone
-            .set(policy.may_be_unnotified_clone(generation));
+    /// Copies what requests compare: the addresses, and whether `policy` requires pads.
+    pub fn update(&self, policy: &Policy) {
+        let addresses = TagAddresses::now(policy.signal_address());
+        self.generation.set(addresses.generation);
+        self.tick.set(addresses.tick);
+        self.signal.set(addresses.signal.first);
+        self.signal_layout.set(addresses.signal.layout);
+        self.needs_pads.set(policy.may_be_unnoticed_copy());
+        self.is_simple
+            .set(!self.needs_pads.get() && addresses.signal.is_simple());
     }
 
-    /// Whether this may be a clone that has not been notified, as of the last [`update`](Self::update).
+    /// Whether a request needs no more than [`is_fresh_if_simple`](Self::is_fresh_if_simple).
     #[inline(always)]
-    pub fn may_be_unnotified_clone(&self) -> bool {
-        self.may_be_unnotified_clone.get()
+    pub fn is_simple(&self) -> bool {
+        self.is_simple.get()
     }
 
-    /// Finds out how the cycle counter is read, if the machine is a VM that may be cloned before it is
-    /// notified.
-    pub fn find_counter(&self, policy: &Policy) {
-        if policy.is_vm && self.may_be_unnotified_clone.get() {
-            self.counter.set(CounterMethod::find());
+    /// Same as [`is_fresh`](Self::is_fresh), without calls that would make the fast path save registers.
+    #[inline(always)]
+    pub fn is_fresh_if_simple(&self, page: Page) -> bool {
+        page.is_fresh(self.addresses().tag_if_simple())
+    }
+
+    /// Whether unique requests need pads, as of the last [`update`](Self::update).
+    #[inline(always)]
+    pub fn needs_pads(&self) -> bool {
+        self.needs_pads.get()
+    }
+
+    /// The addresses as of the last [`update`](Self::update).
+    #[inline(always)]
+    pub fn addresses(&self) -> TagAddresses {
+        TagAddresses {
+            generation: self.generation.get(),
+            tick: self.tick.get(),
+            signal: SignalAddress {
+                first: self.signal.get(),
+                layout: self.signal_layout.get(),
+            },
         }
-    }
-
-    /// Stops reading the cycle counter: in this thread now, in the others at their next refill.
-    pub fn avoid_counter(&self) {
-        cycle_counter::avoid();
-        CounterMethod::avoid();
-        self.counter.set(CounterMethod::None);
-    }
-
-    /// Whether bursts would save pads here, and the cycle counter shows them.
-    pub fn seeks_bursts(&self) -> bool {
-        self.may_be_unnotified_clone.get() && self.counter.get() != CounterMethod::None
     }
 
     /// Whether the page's bytes are fresh: generated under the tag that is current now.
     #[inline(always)]
     pub fn is_fresh(&self, page: Page) -> bool {
         // Bytes are left, so `update` has set the addresses.
-        let addresses = TagAddresses {
-            generation: self.generation.get(),
-            signal: SignalAddress {
-                first: self.signal.get(),
-                to_last: self.signal_to_last.get(),
-            },
-        };
-        page.is_fresh(addresses.tag())
+        page.is_fresh(self.addresses().tag())
     }
 
-    /// The cycle counter, read after the bytes of a request, if a clone's buffer may have the same bytes;
-    /// `None` if there can be no such clone, or the request continues a burst.
-    #[inline(always)]
-    pub fn reading_after_pause(&self) -> Option<Reading> {
-        if !self.may_be_unnotified_clone.get() {
-            return None;
+    /// Makes the child of a fork begin anew, even if nothing has wiped the page. The fork may have come in the middle of a
+    /// draw, in a signal handler.
+    pub fn begin_anew_in_child(&self) {
+        if self.lock.lock() < HOLDER {
+            return self.lock.unlock(0);
         }
-        let now = self.reading();
-        (!self.burst.continues(now)).then_some(now)
-    }
-
-    /// Reads the cycle counter by the method that was found for this machine.
-    #[inline(always)]
-    pub fn reading(&self) -> Reading {
-        Reading::now(self.counter.get())
+        self.lock.give_up();
+        if let Some(page) = self.page.get() {
+            page.invalidate();
+        }
     }
 }

@@ -41,15 +41,18 @@ struct OpaqueParams {
     reserved: [u32; 13],
 }
 
+/// The address of the vDSO, if there is one.
+pub(super) fn base() -> Option<usize> {
+    // SAFETY: getauxval has no preconditions.
+    let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
+    (base != 0).then_some(base)
+}
+
 impl Vdso {
     /// Finds the function and checks that its state has the known size.
     pub fn find() -> Option<Vdso> {
-        // SAFETY: getauxval has no preconditions.
-        let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
-        if base == 0
-            || cfg!(not(target_pointer_width = "64"))
-            || failpoint::is_active(Failpoint::HideVdso)
-        {
+        let base = base()?;
+        if cfg!(not(target_pointer_width = "64")) || failpoint::is_active(Failpoint::HideVdso) {
             return None;
         }
         let name = if super::elf::IS_VDSO_PREFIXED {
@@ -220,7 +223,7 @@ fn shows(place: *const AtomicU64, generation: u64) -> bool {
 ///
 /// Some data pages raise SIGBUS when read. The kernel reads the new mask before it looks at
 /// `how`, so an impossible `how` gives EINVAL for readable memory and EFAULT for the rest.
-fn is_readable(address: *const u8) -> bool {
+pub(super) fn is_readable(address: *const u8) -> bool {
     const IMPOSSIBLE_HOW: i32 = -1;
     const MASK_LEN: usize = 8;
     // SAFETY: the call can change nothing, whatever the address is.

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::entropy::{SEED_LEN, Seed};
 use crate::guard::page::{Page, STATE_LEN};
 use squall_drbg::internal::{BLOCK, Secret, State};
-use squall_drbg::{Aes256, CtrDrbg, Engine, FastKeyErasure, MAX_REQUEST, Stores};
+use squall_drbg::{Aes256, CtrDrbg, Engine, FastKeyErasure, Stores};
 
 const KEY_LEN: usize = 32;
 
@@ -75,27 +75,13 @@ impl Generator {
     /// Fills `out`, at most 2^16 bytes, mixing in up to four words of additional input.
     #[inline]
     pub fn generate(&mut self, out: &mut [u8], input: &[u64], stores: Stores) {
-        self.generate_in_pieces(out, input, stores, MAX_REQUEST, || ());
-    }
-
-    /// Same as [`generate`](Self::generate); calls `between` before the first `piece_len` bytes and after
-    /// each, if the cipher is AES.
-    #[inline]
-    pub fn generate_in_pieces(
-        &mut self,
-        out: &mut [u8],
-        input: &[u64],
-        stores: Stores,
-        piece_len: usize,
-        between: impl FnMut(),
-    ) {
         let mut bytes = [0u8; KEY_LEN];
         for (place, word) in bytes.chunks_exact_mut(size_of::<u64>()).zip(input) {
             place.copy_from_slice(&word.to_le_bytes());
         }
         let input = &bytes[..size_of_val(input)];
         let generated = match self {
-            Generator::Aes(drbg) => drbg.generate_in_pieces(out, input, stores, piece_len, between),
+            Generator::Aes(drbg) => drbg.generate_unwiped(out, input, stores),
             Generator::ChaCha(generator) => generator.generate_unwiped(out, input),
         };
         generated.expect("requests keep to the generator's limits");

@@ -1,6 +1,6 @@
-//! Request pads make the bytes that are served after a pause different in each clone.
+//! Request pads make the bytes that are served different in each copy of the machine or the process.
 //!
-//! Where the machine may be cloned before it is notified, its clones continue with the same buffers. A
+//! Where a copy may run before anything shows it, all copies continue with the same buffers. A
 //! request whose bytes may be in all of these buffers gets a *request pad*: it is XORed with a second
 //! keystream, AES-256 in counter mode under a key that the generator gave when it was seeded. The
 //! pad's first block is numbered by the cycle counter and a word of the CPU's random instruction.
@@ -15,7 +15,6 @@ use super::generator::Generator;
 use crate::entropy;
 use crate::failpoint::{self, Failpoint};
 use crate::guard::page::{PAD_SCHEDULE_LEN, Page, Word};
-use crate::guard::stop::Reading;
 use crate::guard::thread_line::SMALL;
 use squall_drbg::Stores;
 use squall_drbg::internal::{
@@ -43,19 +42,19 @@ pub(super) fn prepare(page: Page, generator: &mut Generator) {
     page.store_pad_schedule(&schedule);
 }
 
-/// XORs a pad onto bytes that were taken from the page's buffer before `now`. The caller checks the
-/// page afterwards.
-pub(super) fn apply(page: Page, now: Reading, out: &mut [u8]) -> &mut [u8] {
+/// XORs a pad onto bytes that were taken from the page's buffer before. The caller checks the page afterwards.
+#[inline(never)]
+pub(super) fn apply(page: Page, out: &mut [u8]) -> &mut [u8] {
     let _clear = registers::clear_on_return();
-    let [cycles, word] = entropy::additional_input_at(now.count);
+    let [cycles, word] = entropy::additional_input();
     page.with_pad_schedule(|schedule| xor_keystream(schedule, first_block(cycles, word), out));
     out
 }
 
 /// Same as [`apply`], for a word.
-pub(super) fn apply_to_word<W: Word>(page: Page, now: Reading, word: W) -> W {
+pub(super) fn apply_to_word<W: Word>(page: Page, word: W) -> W {
     let mut bytes = word.to_bytes();
-    apply(page, now, bytes.as_mut());
+    apply(page, bytes.as_mut());
     let padded = W::from_bytes(&bytes);
     wipe(bytes.as_mut());
     padded

@@ -11,7 +11,7 @@ use super::{FIRST_REFILL, RESEEDS, Request, request_pad};
 use crate::Error;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::page::Page;
-use crate::guard::{Epoch, clock, clone_signal, freshness, vdso};
+use crate::guard::{Epoch, clock, freshness, kvm_clock, vdso};
 use squall_drbg::internal::Secret;
 
 /// Maximum age of a seed where the kernel's generation cannot be seen, in seconds: the interval of the kernel's own reseeds (CRNG_RESEED_INTERVAL, drivers/char/random.c).
@@ -29,6 +29,7 @@ impl Request<'_> {
     pub(super) fn seed(&self, page: Page) -> Result<(), Error> {
         let epoch_before = self.policy.epoch_without_kernel();
         let event = self.seeding_event(page, epoch_before);
+        page.wipe_if_inherited(epoch_before);
         page.begin_seeding(epoch_before);
         let mut bytes = Secret::zeroed();
         let generation = self.kernel_bytes(page, &mut bytes)?;
@@ -47,8 +48,8 @@ impl Request<'_> {
                 request_pad::prepare(page, generator);
             }
         });
-        if self.policy.signal.is_some() {
-            clone_signal::record(epoch_before.vm, generation);
+        if event == Event::Clone {
+            kvm_clock::note_change(epoch_before.vm, clock::seconds());
         }
         self.state.refill.set(FIRST_REFILL);
         self.state.seeded_at.set(self.seeding_time());

@@ -11,17 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use squall::CloneGuard;
-use squall::testing::Failpoint::SkipCloneDeviceCheck;
-use squall::testing::{
-    KEY_OFFSETS_FOR_TESTING, activate_for_testing, clone_device_for_testing, set_gap_for_testing,
-};
+use squall::testing::Failpoint::{HideKvmClock, SkipCloneDeviceCheck};
+use squall::testing::{KEY_OFFSETS_FOR_TESTING, activate_for_testing, clone_device_for_testing};
 
 use crate::Verdict;
 use crate::drops::page_size;
 use crate::outputs::{
     Draw, exit_status_of, fork, is_true_in_child, judge, judge_sent, receive, send, wait,
 };
-use crate::reseeds::{KernelRng, repeat_until_no_reseed};
+use crate::reseeds::KernelRng;
 use crate::stack::words_of_page;
 
 /// Compares the draws of this process and two copies of it, 200 times; the first copy runs `between`
@@ -83,12 +81,13 @@ pub fn leave_delayed_notification() {
     assert_eq!(squall::status().clone_guard, CloneGuard::Vmgenid);
 }
 
-/// Hides the devices with an immediate signal of clones.
+/// Hides the immediate signals of clones.
 pub fn without_signal() {
     look_for_signals_at(c"/nonexistent/vmclock", c"/nonexistent/squall-vmgenid");
 }
 
 fn look_for_signals_at(vmclock: &'static CStr, vmgenid_page: &'static CStr) {
+    activate_for_testing(HideKvmClock);
     clone_device_for_testing(c"/dev/vmclock0", vmclock);
     clone_device_for_testing(c"/dev/squall-vmgenid", vmgenid_page);
 }
@@ -176,48 +175,6 @@ pub fn stopped_in_a_long_request() -> Verdict {
     let draws = receive(reader);
     assert_eq!(draws.len(), 2);
     judge(draws)
-}
-
-/// More cycles than a quick request takes in any build, and fewer than a fork, which stands for the
-/// stop of the machine.
-const GAP: u64 = 20_000;
-
-/// Requests in quick succession before the stop and after it, of every size that is served from the
-/// buffer.
-fn burst() -> [Draw; 20] {
-    std::array::from_fn(|request| match request % 4 {
-        0 => squall::array(),
-        1 => draw_of_words([squall::u32(), squall::u32(), squall::u32(), squall::u32()]),
-        2 => draw_of_words([squall::u64(), squall::u64()]),
-        _ => squall::array::<32>()[16..].try_into().unwrap(),
-    })
-}
-
-/// If the machine is stopped within a burst, its copies notice the pause.
-pub fn stopped_in_a_burst() -> Verdict {
-    leave_delayed_notification();
-    set_gap_for_testing(GAP);
-    copies_draw(burst, || {})
-}
-
-/// The same where no signal of clones ever comes.
-pub fn stopped_in_a_burst_without_signal() -> Verdict {
-    without_signal();
-    assert_eq!(squall::status().clone_guard, CloneGuard::NoSignal);
-    set_gap_for_testing(GAP);
-    copies_draw(burst, || {})
-}
-
-/// The same after vmclock's counter has changed, while the kernel has not reseeded.
-pub fn stopped_in_a_burst_before_reseed() -> Verdict {
-    let signal = Signal::vmclock();
-    set_gap_for_testing(GAP);
-    let mut count = 1;
-    let change_signal = || {
-        count += 1;
-        signal.set(count);
-    };
-    repeat_until_no_reseed(change_signal, || copies_draw(burst, || {}))
 }
 
 /// With pads, bytes come from the buffer and leave the generator's state unchanged.
@@ -434,36 +391,6 @@ pub fn vmclock_never_changes() -> Verdict {
 pub fn vmgenid_page_never_changes() -> Verdict {
     let _page = Signal::vmgenid(0);
     copies_draw(draws, || {})
-}
-
-/// After the signal has changed, copies of the *new* state also differ until the kernel has
-/// reseeded.
-pub fn vmclock_draws_differ_until_reseed() -> Verdict {
-    draws_differ_until_reseed(&Signal::vmclock())
-}
-
-pub fn vmgenid_page_draws_differ_until_reseed() -> Verdict {
-    draws_differ_until_reseed(&Signal::vmgenid(8))
-}
-
-fn draws_differ_until_reseed(signal: &Signal) -> Verdict {
-    let rng = KernelRng::open();
-    squall::u32();
-    let mut count = 1;
-    let change_signal = || {
-        count += 1;
-        signal.set(count);
-    };
-    let compare_copies = || copies_draw(draws, || {});
-    let before_reseed = repeat_until_no_reseed(change_signal, compare_copies);
-    if let Verdict::Broken(how) = before_reseed {
-        return Verdict::Broken(format!("before the kernel reseeded: {how}"));
-    }
-    // After the reseed, copies repeat again, as nothing makes them differ.
-    match repeat_until_no_reseed(|| rng.reseed(), compare_copies) {
-        Verdict::Broken(_) => Verdict::Held,
-        _ => Verdict::Broken("still different after the kernel reseeded".to_owned()),
-    }
 }
 
 /// A vmclock that counts generations, at a path where squall has not looked yet.

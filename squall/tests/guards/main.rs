@@ -10,6 +10,7 @@ mod aes256;
 mod buffered;
 mod clone_generation;
 mod clones;
+mod copies;
 #[cfg(target_arch = "x86_64")]
 mod counter;
 #[path = "../../../drbg/tests/common/ctr.rs"]
@@ -59,8 +60,10 @@ enum Need {
     ChildsCalls,
     /// getrandom in the vDSO (Linux 6.11).
     Generation,
-    /// A cycle counter that is read together with the CPU's number.
-    Counter,
+    /// An instruction that reads the CPU's number.
+    CpuNumber,
+    /// The kernel's tick in the vDSO's data.
+    Tick,
     /// A random instruction that works.
     RandomInstruction,
     /// A hypervisor that announces itself.
@@ -85,10 +88,11 @@ impl Need {
             Need::DeviceNodes => (clones::can_make_devices(), "mknod needs CAP_MKNOD"),
             Need::ChildsCalls => (*CAN_SEE_CALLS, "the kernel hides a child's system calls"),
             Need::Generation => (status().has_vdso_getrandom, "no getrandom in the vDSO"),
-            Need::Counter => (
-                status().counter_shows_stops,
+            Need::CpuNumber => (
+                kernel_lists("rdpid"),
                 "no instruction reads the CPU's number",
             ),
+            Need::Tick => (status().follows_tick, "the vDSO shows no tick"),
             Need::RandomInstruction => (
                 status().cpu_random == NoiseSource::Works,
                 "no random instruction",
@@ -118,11 +122,11 @@ impl Need {
             Need::Reseed | Need::PidNamespace => has_capability(CAP_SYS_ADMIN),
             Need::DeviceNodes => has_capability(CAP_MKNOD),
             Need::ChildsCalls => has_capability(CAP_SYS_PTRACE),
-            Need::Counter => kernel_lists("rdpid") || kernel_lists("rdtscp"),
+            Need::CpuNumber => false,
             Need::RandomInstruction => kernel_lists("rdrand"),
             Need::CpuidFaulting => kernel_lists("cpuid_fault"),
             Need::HypervisorAnnouncement => false,
-            Need::Generation | Need::Steps | Need::ClearedRegisters => true,
+            Need::Generation | Need::Tick | Need::Steps | Need::ClearedRegisters => true,
         };
         is_there && std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some()
     }
@@ -153,7 +157,6 @@ fn has_capability(number: u32) -> bool {
 static MACHINE: LazyLock<Status> = LazyLock::new(|| {
     activate_for_testing(PretendVmgenid);
     activate_for_testing(PretendVm);
-    activate_for_testing(PretendKvm);
     clones::without_signal();
     squall::status()
 });
@@ -224,40 +227,69 @@ const PLAIN: &[Failpoint] = &[
     RefuseWipeOnFork,
     HideRandomInstruction,
     FreezeCycleCounter,
+    FreezeTick,
 ];
 const WIPED: &[Failpoint] = &[
     RefuseDroppableMemory,
     HideRandomInstruction,
     FreezeCycleCounter,
+    FreezeTick,
+];
+/// The process was restored by a CRIU that forgets to have its memory wiped on fork.
+const NOT_WIPED: &[Failpoint] = &[
+    RefuseDroppableMemory,
+    SkipWipeOnFork,
+    HideRandomInstruction,
+    FreezeCycleCounter,
+    FreezeTick,
 ];
 /// Only the guard itself makes two copies differ.
-const STRICT: &[Failpoint] = &[HideRandomInstruction, FreezeCycleCounter];
-const UNGUARDED: &[Failpoint] = &[SkipForkGuard, HideRandomInstruction, FreezeCycleCounter];
-/// A VM without any signal of clones; an unguarded fork makes its copies.
-const CLONED_WITHOUT_SIGNAL: &[Failpoint] = &[SkipForkGuard, HideVmgenid, PretendVm];
+const STRICT: &[Failpoint] = &[HideRandomInstruction, FreezeCycleCounter, FreezeTick];
+const UNGUARDED: &[Failpoint] = &[
+    SkipForkGuard,
+    HideRandomInstruction,
+    FreezeCycleCounter,
+    FreezeTick,
+];
+/// An unguarded fork makes copies, and only a signal of clones tells them apart.
+const CLONED: &[Failpoint] = &[SkipForkGuard, FreezeTick];
+/// A VM without any signal of clones.
+const CLONED_WITHOUT_SIGNAL: &[Failpoint] = &[SkipForkGuard, FreezeTick, HideVmgenid, PretendVm];
 /// A VM whose kernel has not been notified of the clone yet.
-const CLONED_BEFORE_NOTIFICATION: &[Failpoint] = &[SkipForkGuard, PretendVmgenid, PretendVm];
-/// The same VM, as a guest of KVM.
-const STOPPED_IN_A_BURST: &[Failpoint] = &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm];
-/// A VM with delayed notification and an unknown hypervisor, whose additional input is known.
-const WITH_PAD: &[Failpoint] = &[PretendVmgenid, PretendVm, HideKvm, ZeroAdditionalInput];
+const CLONED_BEFORE_NOTIFICATION: &[Failpoint] =
+    &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm];
+/// A machine that is no VM, of which an unguarded fork makes processes that were restored.
+const RESTORED: &[Failpoint] = &[
+    SkipForkGuard,
+    HideHypervisorAnnouncement,
+    HideVmgenid,
+    HideKvmClock,
+];
+/// A VM with delayed notification, whose additional input is known.
+const WITH_PAD: &[Failpoint] = &[PretendVmgenid, PretendVm, HideKvmClock, ZeroAdditionalInput];
 const WITH_PAD_UNWIPED: &[Failpoint] = &[
     PretendVmgenid,
     PretendVm,
-    HideKvm,
+    HideKvmClock,
     ZeroAdditionalInput,
     SkipWiping,
 ];
 /// Only keys make two requests differ.
 const KEYS_ALONE: &[Failpoint] = &[
     SkipUnnotifiedCloneGuard,
+    ZeroAdditionalInput,
     HideRandomInstruction,
     FreezeCycleCounter,
+    FreezeTick,
+    FreezeKvmClock,
 ];
 const KEYS_UNCHECKED: &[Failpoint] = &[
     SkipUnnotifiedCloneGuard,
+    ZeroAdditionalInput,
     HideRandomInstruction,
     FreezeCycleCounter,
+    FreezeTick,
+    FreezeKvmClock,
     CheckBeforeRead,
 ];
 
@@ -274,18 +306,12 @@ const STEPS: &[Need] = &[Need::Steps];
 const STEPS_UNDER_A_GENERATION: &[Need] = &[Need::Generation, Need::Steps];
 /// The needs of a case that watches the kernel's generation.
 const GENERATION: &[Need] = &[Need::Generation];
-/// The needs of a case whose requests are served in bursts.
-const BURSTS: &[Need] = &[
+/// The needs of a case that compares the kernel's tick.
+const TICK: &[Need] = &[Need::Tick];
+/// The needs of a case that steps through a comparison of kvm-clock's records.
+const KVM_CLOCK_STEPS: &[Need] = &[
     Need::Generation,
-    Need::Counter,
-    Need::Engine(Engine::AesNi),
-    Need::RandomInstruction,
-];
-/// The needs of a case that steps through them.
-const BURST_STEPS: &[Need] = &[
-    Need::Generation,
-    Need::Counter,
-    Need::Engine(Engine::AesNi),
+    Need::CpuNumber,
     Need::RandomInstruction,
     Need::Steps,
 ];
@@ -320,6 +346,11 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("fork/children/plain-memory", forks::children, PLAIN, Held),
     case("fork/siblings/kernel-alone", forks::siblings, &[RefuseDroppableMemory, RefuseWipeOnFork, ZeroRootBytes, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter], Held),
     case("fork/siblings/kernel-alone/control", forks::siblings, &[SkipForkGuard, ZeroRootBytes, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter], Broken),
+    case("fork/children/not-wiped", forks::children, NOT_WIPED, Held),
+    case("fork/children/not-wiped/control", forks::children, &[RefuseDroppableMemory, SkipWipeOnFork, SkipForkGuard, HideRandomInstruction, FreezeCycleCounter, FreezeTick], Broken),
+    case("fork/siblings/kernel-alone/not-wiped", forks::siblings, &[RefuseDroppableMemory, SkipWipeOnFork, ZeroRootBytes, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter, FreezeTick], Held),
+    case("fork/from-signal-handler/not-wiped", forks::from_signal_handler, NOT_WIPED, Held),
+    case("fork/from-threads/not-wiped", forks::from_threads, NOT_WIPED, Held),
     case("fork/children/no-vdso", forks::children, &[HideVdso, HideRandomInstruction, FreezeCycleCounter], Held),
     case("fork/children/probe", forks::children, &[HideGenerationAddress, HideRandomInstruction, FreezeCycleCounter], Held),
     case("fork/children/control", forks::children, UNGUARDED, Broken),
@@ -355,16 +386,16 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[FreezeGeneration], Broken).reseeds_kernel().needs(GENERATION),
     case("reseed/storm", reseeds::storm, &[], Held).reseeds_kernel(),
     case("reseed/wrong-address", reseeds::wrong_generation_address, &[], Held).reseeds_kernel().needs(GENERATION),
-    case("reseed/in-a-fresh-draw", steps::reseed_in_a_fresh_draw, &[], Held).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
-    case("reseed/in-a-fresh-draw/control", steps::reseed_in_a_fresh_draw, &[FreezeGeneration], Broken).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
+    case("reseed/in-a-fresh-draw", steps::reseed_in_a_fresh_draw, &[FreezeTick], Held).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
+    case("reseed/in-a-fresh-draw/control", steps::reseed_in_a_fresh_draw, &[FreezeGeneration, FreezeTick], Broken).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
     case("reseed/in-a-seeding", steps::reseed_in_a_seeding, PLAIN, Held).needs(STEPS),
     case("reseed/in-a-seeding/control", steps::nothing_in_a_seeding, PLAIN, Broken).needs(STEPS),
     case("reseed/by-time", reseeds::by_time, &[HideVdso], Held).reseeds_kernel(),
     case("reseed/by-time/control", reseeds::by_time, &[HideVdso, FreezeSeedAge], Broken).reseeds_kernel(),
     case("reseed/by-time/only-where-hidden", reseeds::by_time_only_where_hidden, &[], Held).reseeds_kernel(),
     case("reseed/by-time/only-where-hidden/probe", reseeds::by_time_only_where_hidden, &[HideGenerationAddress], Held).reseeds_kernel(),
-    case("reseed/refills-double", reseeds::refills_double, &[HideHypervisorAnnouncement, HideVmgenid, HideGenerationAddress], Held),
-    case("reseed/refills-double/control", reseeds::refills_that_take_too_long, &[PretendVm, HideVmgenid, PretendKvm, HideGenerationAddress], Broken).needs(&[Need::Counter, Need::RandomInstruction]),
+    case("reseed/refills-double", reseeds::refills_double, &[HideHypervisorAnnouncement, HideVmgenid, HideGenerationAddress, FreezeTick], Held),
+    case("reseed/refills-double/control", reseeds::refills_in_ticks, &[HideHypervisorAnnouncement, HideVmgenid, HideGenerationAddress], Broken).needs(TICK),
     case("drop/small", drops::small, &[], Held),
     case("drop/small/no-pad", drops::small, &[SkipUnnotifiedCloneGuard], Held),
     case("drop/small/control", drops::small_until_zeros, &[SkipUnnotifiedCloneGuard, CheckBeforeRead], Broken),
@@ -374,9 +405,9 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("drop/in-a-small-draw/control", steps::drop_in_a_small_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
     case("drop/in-a-large-draw", steps::drop_in_a_large_draw, KEYS_ALONE, Held).needs(STEPS),
     case("drop/in-a-large-draw/control", steps::drop_in_a_large_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
-    case("drop/before-the-last-access", steps::drop_before_the_last_access, &[PretendVmgenid, PretendVm, HideKvm], Held).needs(STEPS),
-    case("drop/before-the-last-access/no-pad", steps::drop_before_the_last_access, &[SkipUnnotifiedCloneGuard], Held).needs(STEPS),
-    case("drop/before-the-last-access/control", steps::drop_before_the_last_access, &[SkipUnnotifiedCloneGuard, CheckBeforeRead], Broken).needs(STEPS),
+    case("drop/before-the-last-access", steps::drop_before_the_last_access, &[PretendVmgenid, PretendVm, HideKvmClock, FreezeTick], Held).needs(STEPS),
+    case("drop/before-the-last-access/no-pad", steps::drop_before_the_last_access, &[SkipUnnotifiedCloneGuard, FreezeTick], Held).needs(STEPS),
+    case("drop/before-the-last-access/control", steps::drop_before_the_last_access, &[SkipUnnotifiedCloneGuard, CheckBeforeRead, FreezeTick], Broken).needs(STEPS),
     case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
     case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[HideVdso], Held),
     case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[SkipUnnotifiedCloneGuard], Held),
@@ -395,13 +426,13 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("thread/pages-come-in-pairs", threads::pages_come_in_pairs, &[], Held),
     case("thread/pages-are-given-back", threads::pages_are_given_back, &[], Held),
     case("clone/no-signal", clones::no_signal, CLONED_WITHOUT_SIGNAL, Held),
-    case("clone/no-signal/no-vdso", clones::no_signal, &[SkipForkGuard, HideVmgenid, PretendVm, HideVdso], Held),
-    case("clone/no-signal/control", clones::no_signal, &[SkipForkGuard, HideVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken),
-    case("clone/distrusted", clones::distrusted, &[SkipForkGuard], Held),
-    case("clone/distrusted/control", clones::distrusted, &[SkipForkGuard, SkipUnnotifiedCloneGuard], Broken),
-    case("clone/vmclock", clones::vmclock_changes, &[SkipForkGuard], Held),
-    case("clone/vmclock/marker", clones::vmclock_marker_changes, &[SkipForkGuard], Held),
-    case("clone/vmclock/control", clones::vmclock_never_changes, &[SkipForkGuard], Broken),
+    case("clone/no-signal/no-vdso", clones::no_signal, &[SkipForkGuard, FreezeTick, HideVmgenid, PretendVm, HideVdso], Held),
+    case("clone/no-signal/control", clones::no_signal, &[SkipForkGuard, FreezeTick, HideVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken),
+    case("clone/distrusted", clones::distrusted, CLONED, Held),
+    case("clone/distrusted/control", clones::distrusted, &[SkipForkGuard, FreezeTick, SkipUnnotifiedCloneGuard], Broken),
+    case("clone/vmclock", clones::vmclock_changes, CLONED, Held),
+    case("clone/vmclock/marker", clones::vmclock_marker_changes, CLONED, Held),
+    case("clone/vmclock/control", clones::vmclock_never_changes, CLONED, Broken),
     case("clone/vmclock/looked-for-later", clones::first_draw_does_not_look_for_vmclock, &[HideHypervisorAnnouncement, HideVmgenid], Held),
     case("clone/vmclock/looked-for-later/vmgenid", clones::first_draw_does_not_look_for_vmclock, &[PretendVmgenid], Held),
     case("clone/vmclock/looked-for-later/control", clones::first_draw_does_not_look_for_vmclock, &[PretendVm, HideVmgenid], Broken),
@@ -411,43 +442,53 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("clone/vmclock/published-whole/control", steps::nothing_while_deciding, &[HideVmgenid, PretendVm], Broken).needs(STEPS_UNDER_A_GENERATION),
     case("clone/vmclock/cut-short", clones::vmclock_cut_short, &[], Held),
     case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[SkipCloneDeviceCheck], Broken),
-    case("clone/vmgenid-page", clones::vmgenid_page_begins_differently, &[SkipForkGuard], Held),
-    case("clone/vmgenid-page/last-half", clones::vmgenid_page_ends_differently, &[SkipForkGuard], Held),
-    case("clone/vmgenid-page/control", clones::vmgenid_page_never_changes, &[SkipForkGuard], Broken),
+    case("clone/vmgenid-page", clones::vmgenid_page_begins_differently, CLONED, Held),
+    case("clone/vmgenid-page/last-half", clones::vmgenid_page_ends_differently, CLONED, Held),
+    case("clone/vmgenid-page/control", clones::vmgenid_page_never_changes, CLONED, Broken),
     case("clone/vmgenid-page/device", clones::vmgenid_page_is_the_device, &[], Held),
     case("clone/vmgenid-page/device/control", clones::vmgenid_page_is_the_device, &[SkipCloneDeviceCheck], Broken),
-    case("clone/announced-hypervisor", clones::without_clock, &[SkipForkGuard, HideVmgenid], Held).needs(&[Need::HypervisorAnnouncement]),
-    case("clone/hidden-hypervisor", clones::without_clock, &[SkipForkGuard, HideHypervisorAnnouncement, PretendVmgenid], Held),
-    case("clone/hidden-hypervisor/control", clones::without_clock, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid], Broken),
-    case("clone/hidden-hypervisor/unknown-device", clones::hidden_hypervisor_with_unknown_device, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid], Held).needs(&[Need::DeviceNodes]),
-    case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid], Held),
-    case("clone/vmclock-draws-differ-until-reseed", clones::vmclock_draws_differ_until_reseed, &[SkipForkGuard], Held).reseeds_kernel().needs(GENERATION),
-    case("clone/vmclock-draws-differ-until-reseed/probe", clones::vmclock_draws_differ_until_reseed, &[SkipForkGuard, HideGenerationAddress], Held).reseeds_kernel().needs(GENERATION),
-    case("clone/vmgenid-page-draws-differ-until-reseed", clones::vmgenid_page_draws_differ_until_reseed, &[SkipForkGuard], Held).reseeds_kernel().needs(GENERATION),
+    case("clone/announced-hypervisor", clones::without_clock, &[SkipForkGuard, FreezeTick, HideVmgenid], Held).needs(&[Need::HypervisorAnnouncement]),
+    case("clone/hidden-hypervisor", clones::without_clock, &[SkipForkGuard, FreezeTick, HideHypervisorAnnouncement, PretendVmgenid], Held),
+    case("clone/hidden-hypervisor/control", clones::without_clock, &[SkipForkGuard, FreezeTick, HideHypervisorAnnouncement, HideVmgenid], Broken),
+    case("clone/hidden-hypervisor/unknown-device", clones::hidden_hypervisor_with_unknown_device, &[SkipForkGuard, FreezeTick, HideHypervisorAnnouncement, HideVmgenid], Held).needs(&[Need::DeviceNodes]),
+    case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[SkipForkGuard, FreezeTick, HideHypervisorAnnouncement, HideVmgenid], Held),
+    case("clone/kvm-clock", copies::clones_of_kvm, CLONED, Held),
+    case("clone/kvm-clock/large", copies::clones_of_kvm_draw_much, CLONED, Held),
+    case("clone/kvm-clock/no-number", copies::clones_of_kvm, &[SkipForkGuard, FreezeTick, HideRdpid], Held),
+    case("clone/kvm-clock/control", copies::clones_of_kvm, &[SkipForkGuard, FreezeTick, FreezeKvmClock], Broken),
+    case("clone/kvm-clock/large/control", copies::clones_of_kvm_draw_much, &[SkipForkGuard, FreezeTick, FreezeKvmClock], Broken),
+    case("clone/kvm-clock/in-a-request", steps::clone_of_kvm_in_a_request, &[SkipForkGuard, FreezeTick, FreezeCycleCounter, SkipBootstrap], Held).needs(KVM_CLOCK_STEPS),
+    case("clone/kvm-clock/in-a-request/control", steps::clone_of_kvm_in_a_request, &[SkipForkGuard, FreezeTick, FreezeCycleCounter, SkipBootstrap, FreezeKvmClock], Broken).needs(KVM_CLOCK_STEPS),
+    case("process/restored", copies::restored_processes, RESTORED, Held).needs(TICK),
+    case("process/restored/large", copies::restored_processes_draw_much, RESTORED, Held).needs(TICK),
+    case("process/restored/control", copies::restored_processes, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid, HideKvmClock, FreezeTick], Broken).needs(TICK),
+    case("process/restored/large/control", copies::restored_processes_draw_much, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid, HideKvmClock, FreezeTick], Broken).needs(TICK),
+    case("process/no-tick", copies::no_tick, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid, HideKvmClock, HideTick], Held),
+    case("process/no-tick/control", copies::no_tick, &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid, HideKvmClock, HideTick, SkipUnnotifiedCloneGuard], Broken),
     case("clone/delayed", clones::delayed, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/delayed/probe", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, HideGenerationAddress], Held).needs(GENERATION),
-    case("clone/delayed/no-instruction", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, HideRandomInstruction], Held).needs(GENERATION),
-    case("clone/delayed/no-counter", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, FreezeCycleCounter], Held).needs(&[Need::Generation, Need::RandomInstruction]),
-    case("clone/delayed/cycles-alone", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, RepeatRandomWord, PassHealthTests], Held).needs(GENERATION),
-    case("clone/delayed/no-aes", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, HideCachedSchedule], Held).needs(GENERATION),
-    case("clone/delayed/plain-memory", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, RefuseWipeOnFork], Held).needs(GENERATION),
-    case("clone/delayed/control", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
-    case("clone/delayed/neither/control", clones::delayed, &[SkipForkGuard, PretendVmgenid, PretendVm, HideRandomInstruction, FreezeCycleCounter], Broken).needs(GENERATION),
+    case("clone/delayed/probe", clones::delayed, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, HideGenerationAddress], Held).needs(GENERATION),
+    case("clone/delayed/no-instruction", clones::delayed, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, HideRandomInstruction], Held).needs(GENERATION),
+    case("clone/delayed/no-counter", clones::delayed, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, FreezeCycleCounter], Held).needs(&[Need::Generation, Need::RandomInstruction]),
+    case("clone/delayed/cycles-alone", clones::delayed, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, RepeatRandomWord, PassHealthTests], Held).needs(GENERATION),
+    case("clone/delayed/no-aes", clones::delayed, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, HideCachedSchedule], Held).needs(GENERATION),
+    case("clone/delayed/plain-memory", clones::delayed, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, RefuseWipeOnFork], Held).needs(GENERATION),
+    case("clone/delayed/control", clones::delayed, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("clone/delayed/neither/control", clones::delayed, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, HideRandomInstruction, FreezeCycleCounter], Broken).needs(GENERATION),
     case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[PretendVmgenid, PretendVm, HideGenerationAddress], Held).needs(&[Need::Generation, Need::Engine(NATIVE)]),
     case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[PretendVmgenid, PretendVm, HideGenerationAddress, HideCachedSchedule], Broken).needs(GENERATION),
     case("clone/delayed/buffer/simulation", clones::simulations_come_from_the_buffer, &[PretendVmgenid, PretendVm, HideGenerationAddress, HideCachedSchedule], Held).needs(GENERATION),
-    case("clone/delayed/long", clones::stopped_in_a_long_request, &[SkipForkGuard, PretendVmgenid, PretendVm, FreezeGeneration], Held).needs(GENERATION),
-    case("clone/delayed/long/control", clones::stopped_in_a_long_request, &[SkipForkGuard, PretendVmgenid, PretendVm, FreezeGeneration, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("clone/delayed/long", clones::stopped_in_a_long_request, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, FreezeGeneration], Held).needs(GENERATION),
+    case("clone/delayed/long/control", clones::stopped_in_a_long_request, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, FreezeGeneration, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("clone/simulation", clones::simulation, CLONED_BEFORE_NOTIFICATION, Broken).needs(GENERATION),
     case("clone/simulation/long", clones::long_simulation, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/simulation/long/control", clones::long_simulation, &[SkipForkGuard, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("clone/simulation/long/control", clones::long_simulation, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("buffered/fork", buffered::children, STRICT, Held),
     case("buffered/fork/plain-memory", buffered::children, PLAIN, Held),
     case("buffered/fork/control", buffered::children, UNGUARDED, Broken),
     case("buffered/reseed", buffered::a_reseed_empties_the_buffer, &[], Held).reseeds_kernel().needs(GENERATION),
     case("buffered/reseed/control", buffered::a_reseed_empties_the_buffer, &[FreezeGeneration], Broken).reseeds_kernel().needs(GENERATION),
-    case("buffered/vmclock", buffered::vmclock_changes, &[SkipForkGuard], Held),
-    case("buffered/vmclock/control", buffered::vmclock_never_changes, &[SkipForkGuard], Broken).needs(GENERATION),
+    case("buffered/vmclock", buffered::vmclock_changes, CLONED, Held),
+    case("buffered/vmclock/control", buffered::vmclock_never_changes, CLONED, Broken).needs(GENERATION),
     case("buffered/drop", buffered::drops, &[], Held).needs(GENERATION),
     case("buffered/drop/in-a-refill", steps::drop_in_a_refill_of_a_buffer, KEYS_ALONE, Held).needs(STEPS_UNDER_A_GENERATION),
     case("buffered/drop/in-a-number", steps::drop_in_a_buffered_number, KEYS_ALONE, Held).needs(STEPS_UNDER_A_GENERATION),
@@ -455,26 +496,10 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("buffered/drop/control", buffered::drops_until_zero, &[CheckBeforeRead], Broken).needs(GENERATION),
     case("fork/simulation", forks::simulations, STRICT, Held),
     case("fork/simulation/control", forks::simulations, UNGUARDED, Broken),
-    case("clone/burst", clones::stopped_in_a_burst, STOPPED_IN_A_BURST, Held).needs(BURSTS),
-    case("clone/burst/control", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, IgnoreStops], Broken).needs(BURSTS),
-    case("clone/burst/no-anchor/control", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, SkipBurstAnchors], Broken).needs(BURSTS),
-    case("clone/burst/rdtscp", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, HideRdpid], Held).needs(BURSTS),
-    case("clone/burst/rdtscp/control", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, HideRdpid, IgnoreStops], Broken).needs(BURSTS),
-    case("clone/burst/unknown-hypervisor", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, HideKvm, IgnoreStops], Held).needs(GENERATION),
-    case("clone/burst/no-instruction", clones::stopped_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, HideRandomInstruction], Held).needs(BURSTS),
-    case("clone/burst/no-signal", clones::stopped_in_a_burst_without_signal, &[SkipForkGuard, HideVmgenid, PretendVm, PretendKvm], Held).needs(&[Need::Counter]),
-    case("clone/burst/no-signal/control", clones::stopped_in_a_burst_without_signal, &[SkipForkGuard, HideVmgenid, PretendVm, PretendKvm, IgnoreStops], Broken).needs(&[Need::Counter, Need::Engine(NATIVE)]),
-    case("clone/burst/reseed-pending", clones::stopped_in_a_burst_before_reseed, &[SkipForkGuard, PretendVm, PretendKvm], Held).needs(BURSTS),
-    case("clone/burst/reseed-pending/control", clones::stopped_in_a_burst_before_reseed, &[SkipForkGuard, PretendVm, PretendKvm, IgnoreStops], Broken).needs(BURSTS),
-    case("clone/burst/in-a-request", steps::stop_in_a_burst, STOPPED_IN_A_BURST, Held).needs(BURST_STEPS),
-    case("clone/burst/in-a-request/control", steps::stop_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, IgnoreStops], Broken).needs(BURST_STEPS),
-    case("clone/burst/in-a-request/no-anchor/control", steps::stop_in_a_burst, &[SkipForkGuard, PretendVmgenid, PretendVm, PretendKvm, SkipBurstAnchors], Broken).needs(BURST_STEPS),
-    case("clone/burst/refill-without-a-word", steps::refill_without_a_word, STOPPED_IN_A_BURST, Held).needs(BURST_STEPS),
-    case("clone/burst/refill-without-a-word/control", steps::refill_with_a_word, STOPPED_IN_A_BURST, Broken).needs(BURST_STEPS),
     case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/delayed/rng/control", clones::delayed_through_rng, &[SkipForkGuard, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("clone/delayed/rng/control", clones::delayed_through_rng, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, SkipUnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("clone/pad-keys", clones::pad_schedule, &[PretendVmgenid, PretendVm], Held).reseeds_kernel().needs(&[Need::Generation, Need::Engine(NATIVE)]),
-    case("clone/fresh", clones::fresh, &[SkipForkGuard], Held),
+    case("clone/fresh", clones::fresh, CLONED, Held),
     case("clone/generation/vmclock", || clone_generation::page_changes_generation(clones::Signal::vmclock, Event::Clone), &[], Held),
     case("clone/generation/vmclock/control", || clone_generation::page_changes_generation(clones::Signal::vmclock, Event::Other), &[], Broken),
     case("clone/generation/vmgenid-page", || clone_generation::page_changes_generation(|| clones::Signal::vmgenid(8), Event::Clone), &[], Held),
@@ -534,7 +559,7 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("seed/bootstrap/control", seeds::begins_with_bootstrap, &[PretendVmgenid], Broken).needs(&[Need::Generation, Need::RandomInstruction]),
     case("seed/child-begins-anew", seeds::child_begins_anew, &[], Held),
     case("seed/child-begins-anew/plain-memory", seeds::child_begins_anew, &[RefuseDroppableMemory, RefuseWipeOnFork], Held),
-    case("seed/child-begins-anew/control", seeds::child_begins_anew, &[SkipForkGuard], Broken),
+    case("seed/child-begins-anew/control", seeds::child_begins_anew, CLONED, Broken),
     case("seed/events-are-inputs", seeds::events_are_inputs, &[], Held).reseeds_kernel().needs(GENERATION),
     case("seed/quick-refills-are-no-inputs", seeds::quick_refills_are_no_inputs, &[HideHypervisorAnnouncement, HideVmgenid, FreezeCycleCounter], Held),
     case("seed/quick-refills-are-no-inputs/control", seeds::quick_refills_are_no_inputs, &[HideHypervisorAnnouncement, HideVmgenid], Broken),
@@ -552,9 +577,8 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("stack/no-counters-left", stack::no_counters_left, WITH_PAD, Held).needs(&[Need::Engine(NATIVE)]),
     case("stack/no-counters-left/control", stack::no_counters_left, WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(NATIVE)]),
     case("stack/streams-leave-no-keys", stack::streams_leave_no_keys, &[], Held),
-    case("registers/draws", registers::draws, &[PretendVmgenid, PretendVm], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/with-pad", registers::draws, &[PretendVmgenid, PretendVm, HideKvm], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/with-pad/control", registers::draws_found, &[PretendVmgenid, PretendVm, HideKvm, SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/with-pad", registers::draws, &[PretendVmgenid, PretendVm, HideKvmClock], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/with-pad/control", registers::draws_found, &[PretendVmgenid, PretendVm, HideKvmClock, SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/draws/no-pad", registers::draws, &[SkipUnnotifiedCloneGuard], Held).needs(&[Need::ClearedRegisters]),
     case("registers/draws/no-pad/control", registers::draws_found, &[SkipUnnotifiedCloneGuard, SkipRegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/draws-without-signal", registers::draws_without_signal, &[HideCachedSchedule], Held).needs(&[Need::ClearedRegisters]),
@@ -579,8 +603,8 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("sandbox/advice-refused/eagain", sandbox::advice_lacks_mappings, &[], Held),
     case("sandbox/plain-later", sandbox::plain_later, &[HideGenerationAddress], Held),
     case("sandbox/no-memory", sandbox::no_memory, &[], Held),
-    case("sandbox/counter-off", sandbox::counter_off_later, &[PretendVmgenid, PretendVm, PretendKvm], Held).needs(&[Need::Steps]),
-    case("sandbox/counter-off/control", sandbox::counter_off_unannounced, &[PretendVmgenid, PretendVm, PretendKvm], Broken).needs(&[Need::Steps]),
+    case("sandbox/counter-off", sandbox::counter_off_later, &[PretendVmgenid, PretendVm], Held).needs(&[Need::Steps]),
+    case("sandbox/counter-off/control", sandbox::counter_off_unannounced, &[PretendVmgenid, PretendVm], Broken).needs(&[Need::Steps]),
     #[cfg(target_arch = "x86_64")]
     case("sandbox/cpuid-off", sandbox::cpuid_off, &[], Held).needs(&[Need::CpuidFaulting]),
     #[cfg(target_arch = "x86_64")]

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use squall::ReseedGuard;
 use squall::testing::{
-    advance_clock_for_testing, generations_for_testing, reseeds_for_testing, set_gap_for_testing,
+    advance_clock_for_testing, generations_for_testing, reseeds_for_testing,
     watch_generation_at_for_testing,
 };
 
 use crate::Verdict;
 use crate::clones::without_signal;
+use crate::copies::wait_for_tick;
 use crate::drops::drop_page;
 use crate::outputs::{is_true_in_child, judge};
 
@@ -170,11 +171,20 @@ pub fn wrong_generation_address() -> Verdict {
 /// Refills double from a seeding on, up to the whole buffer, so that the bytes discarded are in
 /// proportion to the bytes used.
 pub fn refills_double() -> Verdict {
+    refills_double_with(|| ())
+}
+
+/// The control: each tick begins with a small refill.
+pub fn refills_in_ticks() -> Verdict {
+    refills_double_with(wait_for_tick)
+}
+
+fn refills_double_with(between: fn()) -> Verdict {
     const REFILLS: [u64; 7] = [256, 512, 1024, 2048, 3584, 3584, 3584];
     without_signal();
     squall::u64();
     for (number, refill) in REFILLS.into_iter().enumerate() {
-        let discarded = discarded_after(REFILLS[..number].iter().sum());
+        let discarded = discarded_after(REFILLS[..number].iter().sum(), between);
         if discarded != refill - 8 {
             let expected = refill - 8;
             return Verdict::Broken(format!(
@@ -185,19 +195,14 @@ pub fn refills_double() -> Verdict {
     Verdict::Held
 }
 
-/// The control: no refill is quick enough to be doubled.
-pub fn refills_that_take_too_long() -> Verdict {
-    set_gap_for_testing(1);
-    refills_double()
-}
-
 /// How many bytes are discarded unused when a page is dropped after it has served `served` + 8 bytes.
-fn discarded_after(served: u64) -> u64 {
+fn discarded_after(served: u64, between: fn()) -> u64 {
     loop {
         drop_page();
         // Draws two bytes.
         let before = squall::status();
         squall::array::<6>();
+        between();
         for _ in 0..served / 8 {
             squall::u64();
         }

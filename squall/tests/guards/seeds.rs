@@ -124,7 +124,6 @@ pub fn events_are_inputs() -> Verdict {
     let start_thread = || {
         std::thread::spawn(squall::u32).join().unwrap();
     };
-    // The reseed ends the request pads that the clone began, under which there are no refills.
     let events: [(usize, &str, &dyn Fn()); 5] = [
         (2, "thread start", &start_thread),
         (4, "clone", &|| clock.set(2)),

@@ -26,16 +26,14 @@ mod x86_64 {
     pub use fork_in_a_seeding as nothing_while_deciding;
     pub use fork_in_a_seeding as drop_in_a_refill_of_a_buffer;
     pub use fork_in_a_seeding as drop_in_a_buffered_number;
-    pub use fork_in_a_seeding as stop_in_a_burst;
-    pub use fork_in_a_seeding as refill_without_a_word;
-    pub use fork_in_a_seeding as refill_with_a_word;
+    pub use fork_in_a_seeding as clone_of_kvm_in_a_request;
 }
 pub use x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
-    mod bursts;
-    pub use bursts::*;
+    mod kvm_clock;
+    pub use kvm_clock::*;
 
     use std::io::pipe;
     use std::os::fd::AsRawFd;

@@ -14,6 +14,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::{CloneGuard, CloneSignal, Device, misc_device};
 use crate::file::File;
 use crate::guard::memory;
+use crate::guard::signal_address::Layout;
 use layout::GENERATION_AT;
 
 pub(super) struct VmClock;
@@ -41,10 +42,10 @@ impl Device for VmClock {
         };
         Some(CloneSignal {
             guard: (at == GENERATION_AT).then_some(CloneGuard::VmClock),
-            device: self.path(),
+            device: Some(self.path()),
             page,
             at,
-            to_last: 0,
+            layout: Layout::ONE_WORD,
         })
     }
 }

@@ -11,6 +11,7 @@ use core::ffi::CStr;
 use super::{CloneGuard, CloneSignal, Device, misc_device};
 use crate::file::File;
 use crate::guard::memory::page_size;
+use crate::guard::signal_address::Layout;
 
 /// Bytes of the identifier.
 const ID_LEN: usize = 16;
@@ -33,10 +34,10 @@ impl Device for VmgenidPage {
         let at = id_at(&read_head(file)?)?;
         Some(CloneSignal {
             guard: Some(CloneGuard::VmgenidPage),
-            device: self.path(),
+            device: Some(self.path()),
             page: misc_device::map(file)?,
             at,
-            to_last: size_of::<u64>() as u16,
+            layout: Layout::TWO_WORDS,
         })
     }
 }

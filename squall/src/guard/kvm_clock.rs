@@ -1,0 +1,523 @@
+//! kvm-clock's records as a signal of clones.
+//!
+//! KVM keeps a record of 32 bytes for each virtual CPU in the guest's memory: a version, a time and how to count on
+//! from it (Documentation/virt/kvm/x86/msr.rst in Linux). When a monitor restores a snapshot, it makes new virtual
+//! CPUs, and KVM rewrites a CPU's record before that CPU executes its first instruction: the version grows. Linux maps the
+//! records of its first 64 CPUs into each process, where the vDSO reads them.
+//!
+//! So bytes are this machine's alone if the record of the CPU on which the thread runs is the one that was noted
+//! before the bytes were made. The CPU's number must be read **after** the bytes were taken: then the thread runs,
+//! in a clone, on a CPU that has been rewritten.
+//!
+//! KVM does this, and promises it nowhere; docs/SECURITY.md says what follows. Only KVM does: VirtualBox shows
+//! KVM's name, and restores the records as they were.
+
+use core::ptr::{NonNull, null_mut};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
+
+use super::memory::page_size;
+use super::signal_address::Layout;
+use super::vdso;
+use crate::cycle_counter;
+use crate::failpoint::{self, Failpoint};
+
+/// CPUs whose records are mapped.
+const CPUS: usize = 64;
+
+/// A CPU's record, `struct pvclock_vcpu_time_info` of Linux, as words: the version; the counter's value and the time
+/// at the last update; factor, shift and flags. The rest of its cache line is zeros.
+#[repr(transparent)]
+pub(crate) struct Record([AtomicU64; 8]);
+
+const _: () = assert!(size_of::<[Record; CPUS]>() == 4096);
+
+impl Record {
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        self.0[at].load(Ordering::Relaxed)
+    }
+
+    /// Cycles and nanoseconds: `nanoseconds = (cycles << shift) * factor / 2^32`.
+    fn factor(&self) -> u64 {
+        self.word(3) & 0xffff_ffff
+    }
+
+    fn shift(&self) -> i8 {
+        (self.word(3) >> 32) as i8
+    }
+
+    /// Whether a record is there, and nothing that a record does not have.
+    fn is_plausible(&self) -> bool {
+        const FLAGS: u64 = 0b111;
+        let version = self.word(0);
+        let flags_and_padding = self.word(3) >> 40;
+        version != 0
+            && version < 1 << 32
+            && version.is_multiple_of(2)
+            && self.factor() != 0
+            && flags_and_padding <= FLAGS
+            && (4..8).all(|at| self.word(at) == 0)
+    }
+
+    fn is_empty(&self) -> bool {
+        (0..8).all(|at| self.word(at) == 0)
+    }
+
+    fn has_rate_of(&self, other: &Record) -> bool {
+        [self.factor(), self.shift() as u64] == [other.factor(), other.shift() as u64]
+    }
+
+    /// How long so many cycles take, in nanoseconds.
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        let cycles = u128::from(cycles);
+        let shifted = match self.shift() {
+            shift @ 0.. => cycles << shift,
+            shift => cycles >> shift.unsigned_abs(),
+        };
+        (shifted * u128::from(self.factor()) >> 32) as u64
+    }
+}
+
+/// What a request compares: the record of the CPU on which the thread runs, and the CPU's number. A change of either
+/// is taken for a clone.
+///
+/// A restore changes the version by two or more, which the upper half shows. The lower half shows the time of the
+/// update too, because old hosts counted the versions from 0 again.
+///
+/// # Safety
+/// The records are mapped, and the CPU has RDPID.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn own_record(records: *const AtomicU64) -> u64 {
+    const CPU_AT: u32 = 58;
+    if failpoint::is_active(Failpoint::FreezeKvmClock) {
+        return 1;
+    }
+    let number: u64;
+    // SAFETY: the caller says that the CPU has the instruction. Not `pure`: it stays in its place.
+    unsafe {
+        core::arch::asm!("rdpid {}", out(reg) number, options(nostack, preserves_flags));
+    }
+    // The bits above are the CPU's node. There are no more CPUs than records.
+    let cpu = number as usize % CPUS;
+    // SAFETY: the caller says that the records are mapped.
+    let record = unsafe { &*records.cast::<Record>().add(cpu) };
+    word_of(record.word(0), record.word(1)) ^ (cpu as u64) << CPU_AT
+}
+
+/// What is compared where the CPU's number is not: a number that changes with any of the records of all CPUs. Another
+/// CPU's record changes when that CPU runs.
+///
+/// # Safety
+/// The records are mapped.
+pub(super) unsafe fn all_records(records: *const AtomicU64) -> u64 {
+    if failpoint::is_active(Failpoint::FreezeKvmClock) {
+        return 1;
+    }
+    // SAFETY: the caller says so.
+    let records = unsafe { &*records.cast::<[Record; CPUS]>() };
+    let sum = |at| {
+        let words = records.iter().map(|record| record.word(at));
+        words.fold(0u64, u64::wrapping_add)
+    };
+    word_of(sum(0), sum(1))
+}
+
+#[inline(always)]
+fn word_of(version: u64, time: u64) -> u64 {
+    version.rotate_left(32) ^ (time & 0xffff_ffff)
+}
+
+/// Where the records are, if this process can read them and they look like KVM's. The first call looks.
+///
+/// It asks the kernel for nothing that a sandbox refuses: whether memory can be read (rt_sigprocmask), and whether
+/// the CPUs fit into a mask of 64 (sched_getaffinity).
+pub(super) fn records() -> Option<NonNull<AtomicU64>> {
+    if STATE.load(Ordering::Acquire) == UNKNOWN {
+        look();
+    }
+    NonNull::new(RECORDS.load(Ordering::Acquire))
+        .filter(|_| STATE.load(Ordering::Relaxed) != GIVEN_UP)
+}
+
+/// Whether the records are KVM's for certain, and have not been given up.
+pub(super) fn is_relied_on() -> bool {
+    STATE.load(Ordering::Relaxed) == RELIED_ON
+}
+
+static RECORDS: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
+
+static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+const UNKNOWN: u8 = 0;
+/// They look like KVM's; whether they count at its rate shows only after [`INTERVAL`].
+const PLAUSIBLE: u8 = 1;
+const RELIED_ON: u8 = 2;
+const GIVEN_UP: u8 = 3;
+
+/// The counter and the kernel's clock when the records were found.
+static FIRST: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+fn look() {
+    let found = plausible_records().zip(Moment::now());
+    if let Some((records, Moment { count, time })) = found {
+        FIRST[0].store(count, Ordering::Relaxed);
+        FIRST[1].store(time, Ordering::Relaxed);
+        RECORDS.store(records.cast_mut(), Ordering::Release);
+    }
+    let state = if found.is_some() { PLAUSIBLE } else { GIVEN_UP };
+    let _ = STATE.compare_exchange(UNKNOWN, state, Ordering::Release, Ordering::Relaxed);
+}
+
+fn plausible_records() -> Option<*const AtomicU64> {
+    /// Distances of the page from the vDSO, in pages: from Linux 6.13 on, and before.
+    const BELOW: [usize; 2] = [2, 3];
+    let may_look = cfg!(target_arch = "x86_64")
+        && !failpoint::is_active(Failpoint::HideKvmClock)
+        && cycle_counter::may_be_read();
+    let base = vdso::base().filter(|_| may_look)?;
+    let mut pages = BELOW.iter().map(|below| base - below * page_size());
+    let page =
+        pages.find(|&page| vdso::is_readable(page as *const u8) && is_page_of_records(page))?;
+    has_at_most_64_cpus().then_some(page as *const AtomicU64)
+}
+
+/// Whether the CPUs that this machine may ever have are at most 64: the kernel refuses a mask that is too short
+/// for them (sched_getaffinity(2)).
+fn has_at_most_64_cpus() -> bool {
+    let mut mask = 0u64;
+    // SAFETY: the mask is writable for its length.
+    let written = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, 8, &raw mut mask) };
+    written > 0
+}
+
+/// Whether the page, which can be read, has a record for the first CPU, and for the others records of the same rate
+/// or nothing.
+fn is_page_of_records(page: usize) -> bool {
+    // SAFETY: the page can be read, and the vDSO's data stays mapped.
+    let records = unsafe { &*(page as *const [Record; CPUS]) };
+    let [first, others @ ..] = records;
+    // KVM may be writing a record.
+    let is_plausible = |record: &Record| (0..4).any(|_| record.is_plausible());
+    is_plausible(first)
+        && first.word(1) <= read_counter()
+        && others
+            .iter()
+            .all(|other| other.is_empty() || (is_plausible(other) && other.has_rate_of(first)))
+}
+
+/// The counter, and the kernel's clock in nanoseconds (CLOCK_MONOTONIC_RAW), at the same time.
+#[derive(Clone, Copy)]
+struct Moment {
+    count: u64,
+    time: u64,
+}
+
+/// Nanoseconds after which the rate of the records is compared with that of the kernel's clock.
+const INTERVAL: u64 = 10_000_000;
+
+impl Moment {
+    /// `None` if the thread was interrupted between the readings, again and again.
+    fn now() -> Option<Moment> {
+        /// Cycles that the readings take at most, a few microseconds: one in a thousand of the interval.
+        const CYCLES: u64 = 20_000;
+        (0..4).find_map(|_| {
+            let before = read_counter();
+            let time = raw_time();
+            let count = read_counter();
+            (count.wrapping_sub(before) < CYCLES).then_some(Moment { count, time })
+        })
+    }
+}
+
+fn raw_time() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn read_counter() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the counter may be read, as `plausible_records` has found out.
+    return unsafe { core::arch::x86_64::_rdtsc() };
+    #[cfg(not(target_arch = "x86_64"))]
+    0
+}
+
+/// Relies on the records, or gives them up, once it can be told whether they are KVM's.
+pub(super) fn settle() {
+    if !is_undecided() {
+        return;
+    }
+    if let Some(is_kvm) = is_kvm() {
+        let state = if is_kvm { RELIED_ON } else { GIVEN_UP };
+        let _ = STATE.compare_exchange(PLAUSIBLE, state, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// Whether the records are KVM's; `None` if it cannot be told yet.
+fn is_kvm() -> Option<bool> {
+    if !cycle_counter::may_be_read() {
+        return Some(false);
+    }
+    let [count, time] = FIRST.each_ref().map(|part| part.load(Ordering::Relaxed));
+    let now = Moment::now()?;
+    let passed = now.time.wrapping_sub(time);
+    if passed < INTERVAL {
+        return None;
+    }
+    let page = RECORDS.load(Ordering::Acquire);
+    // SAFETY: the page was found readable, and stays mapped.
+    let first = unsafe { &*page.cast::<Record>() };
+    let counted = first.nanoseconds(now.count.wrapping_sub(count));
+    Some(is_same_time(counted, passed) && is_page_of_records(page.addr()) && is_named_kvm())
+}
+
+/// Whether two durations are the same up to one in a hundred.
+fn is_same_time(counted: u64, passed: u64) -> bool {
+    counted.abs_diff(passed) <= passed / 100
+}
+
+/// Whether the CPU says that KVM runs it. VirtualBox can show the name, but not the features.
+fn is_named_kvm() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return crate::cpuid::is_kvm();
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Whether it cannot be told yet.
+pub(crate) fn is_undecided() -> bool {
+    STATE.load(Ordering::Relaxed) == PLAUSIBLE
+}
+
+/// When KVM last began to count anew: the newest time that a record counts on from. A restore changes it once, with the first
+/// CPU that runs, because a monitor restores the clock with its time; the step that hosts before Linux 6.19 make every five
+/// minutes does not. `None` if the records are not relied on.
+pub(crate) fn newest_time() -> Option<u64> {
+    let page = NonNull::new(RECORDS.load(Ordering::Acquire)).filter(|_| is_relied_on())?;
+    // SAFETY: the page was found readable, and stays mapped.
+    let records = unsafe { page.cast::<[Record; CPUS]>().as_ref() };
+    let times = records
+        .iter()
+        .map(|record| (record.word(2), record.word(1)));
+    let (time, count) = times.max()?;
+    Some(count.rotate_left(32) ^ time)
+}
+
+/// How a request reads the records: on a CPU without RDPID it compares those of all CPUs.
+pub(super) fn layout() -> Layout {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use crate::cpuid::{Features, has};
+        if has(Features::RDPID) && !failpoint::is_active(Failpoint::HideRdpid) {
+            return Layout::OWN_RECORD;
+        }
+    }
+    Layout::ALL_RECORDS
+}
+
+/// Records that the records have changed to `value`. If they change many times a second, they are given up: on hosts
+/// whose counters are unstable, KVM rewrites them whenever a virtual CPU moves to another physical one.
+pub(crate) fn note_change(value: u64, second: u64) {
+    static CHANGES: Changes = Changes::new();
+    if is_relied_on() && CHANGES.are_too_many(value, second) {
+        STATE.store(GIVEN_UP, Ordering::Relaxed);
+    }
+}
+
+/// How often the records have changed within a second.
+struct Changes {
+    last: AtomicU64,
+    /// The second, and how many changes it has had so far.
+    counted: AtomicU64,
+}
+
+impl Changes {
+    const COUNT_BITS: u32 = 16;
+
+    /// More than restores of 64 CPUs, each of which changes its record when it first runs.
+    const MOST_IN_A_SECOND: u64 = 256;
+
+    const fn new() -> Changes {
+        Changes {
+            last: AtomicU64::new(0),
+            counted: AtomicU64::new(0),
+        }
+    }
+
+    fn are_too_many(&self, value: u64, second: u64) -> bool {
+        if self.last.swap(value, Ordering::Relaxed) == value {
+            return false;
+        }
+        let counted = self.counted.load(Ordering::Relaxed);
+        let first = second << Self::COUNT_BITS;
+        let counted = if counted >> Self::COUNT_BITS == second {
+            counted + 1
+        } else {
+            first + 1
+        };
+        self.counted.store(counted, Ordering::Relaxed);
+        counted - first > Self::MOST_IN_A_SECOND
+    }
+}
+
+/// Relies on the records at this address, whatever they are.
+#[cfg(feature = "testing")]
+pub fn replace_records(records: &'static [[AtomicU64; 8]; CPUS]) {
+    RECORDS.store(records.as_ptr().cast_mut().cast(), Ordering::Release);
+    STATE.store(RELIED_ON, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page of records, as KVM writes them for two CPUs of 2.5 GHz.
+    fn page() -> Box<[Record; CPUS]> {
+        let page: Box<[Record; CPUS]> = Box::new(core::array::from_fn(|_| {
+            Record([const { AtomicU64::new(0) }; 8])
+        }));
+        for record in &page[..2] {
+            for (at, word) in [
+                (0, 4),
+                (1, 1000),
+                (2, 500),
+                (3, 1 << 40 | 0xff << 32 | 0xcccc_cccc),
+            ] {
+                record.0[at].store(word, Ordering::Relaxed);
+            }
+        }
+        page
+    }
+
+    fn is_found_with(changed: &[(usize, usize, u64)]) -> bool {
+        let page = page();
+        for &(cpu, at, word) in changed {
+            page[cpu].0[at].store(word, Ordering::Relaxed);
+        }
+        is_page_of_records((&raw const *page).addr())
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn records_are_told_by_what_is_in_them() {
+        let rate = 1 << 40 | 0xff << 32 | 0xcccc_cccc;
+        let pages: [&[_]; 4] = [
+            &[],
+            // Another CPU's version and time, and a third CPU.
+            &[(1, 0, 6), (1, 1, 2000)],
+            &[(2, 0, 2), (2, 3, rate)],
+            &[(0, 3, rate | 0b111 << 40)],
+        ];
+        for changed in pages {
+            assert!(is_found_with(changed), "{changed:x?}");
+        }
+        let others: [&[_]; 10] = [
+            &[(0, 0, 0)],
+            &[(0, 0, 5)],
+            &[(0, 0, 1 << 32 | 4)],
+            &[(0, 1, u64::MAX)],
+            &[(0, 3, 1 << 40)],
+            &[(0, 3, rate | 1 << 43)],
+            &[(0, 4, 1)],
+            &[(0, 7, 1)],
+            // Of another CPU: no record, and one of another rate.
+            &[(63, 2, 1)],
+            &[(1, 3, rate + 1)],
+        ];
+        for changed in others {
+            assert!(!is_found_with(changed), "{changed:x?}");
+        }
+    }
+
+    #[test]
+    fn a_record_counts_at_its_rate() {
+        let page = page();
+        // 0.8 * 2^32, after a shift to the right by one.
+        assert_eq!(page[0].nanoseconds(2_500_000_000), 999_999_999);
+        page[0].0[3].store(1 << 32 | 0x8000_0000, Ordering::Relaxed);
+        assert_eq!(page[0].nanoseconds(1_000_000), 1_000_000);
+        for (counted, passed, is_same) in [
+            (100, 100, true),
+            (101, 100, true),
+            (98, 100, false),
+            (102, 100, false),
+        ] {
+            assert_eq!(
+                is_same_time(counted, passed),
+                is_same,
+                "{counted}, {passed}"
+            );
+        }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_change_of_any_part_changes_what_is_compared() {
+        let page = page();
+        let records: *const AtomicU64 = (&raw const *page).cast();
+        // SAFETY: the page is mapped.
+        let all = || unsafe { all_records(records) };
+        let before = all();
+        for (cpu, at) in [(0, 0), (0, 1), (1, 0), (1, 1), (63, 0)] {
+            page[cpu].0[at].fetch_add(2, Ordering::Relaxed);
+            assert_ne!(all(), before, "word {at} of CPU {cpu}");
+            page[cpu].0[at].fetch_sub(2, Ordering::Relaxed);
+        }
+        page[0].0[2].fetch_add(2, Ordering::Relaxed);
+        assert_eq!(all(), before);
+        use crate::cpuid::{Features, has};
+        if !has(Features::RDPID) {
+            return;
+        }
+        // Another thread's CPU is not this one, so each has its own record here.
+        let fresh = |cpu: usize| {
+            page[cpu].0[0].store(2 * cpu as u64 + 2, Ordering::Relaxed);
+            page[cpu].0[1].store(1000, Ordering::Relaxed);
+        };
+        (0..CPUS).for_each(fresh);
+        // SAFETY: the page is mapped, and the CPU has RDPID.
+        let own = || unsafe { own_record(records) };
+        let expected = |cpu: u64| (2 * cpu + 2) << 32 ^ 1000 ^ cpu << 58;
+        let found = own();
+        assert!(
+            (0..CPUS as u64).any(|cpu| expected(cpu) == found),
+            "{found:x}"
+        );
+    }
+
+    #[test]
+    fn records_that_change_all_the_time_are_too_many() {
+        let changes = Changes::new();
+        let are_too_many = |values: core::ops::Range<u64>, second| {
+            values
+                .map(|value| changes.are_too_many(value, second))
+                .any(|is| is)
+        };
+        assert!(!are_too_many(1..257, 5));
+        assert!(!are_too_many(256..257, 5), "the same as before");
+        assert!(!are_too_many(300..556, 6), "another second");
+        assert!(are_too_many(556..557, 6));
+        assert!(!are_too_many(600..601, 7));
+    }
+
+    /// On this machine: KVM's records are found on guests of KVM alone.
+    #[test]
+    fn the_machines_records_are_kvms() {
+        let status = crate::status();
+        assert!(status.is_vm || !status.has_kvm_clock);
+        assert_eq!(status.has_kvm_clock, is_relied_on());
+        let clocks = std::fs::read_to_string(
+            "/sys/devices/system/clocksource/clocksource0/available_clocksource",
+        );
+        if status.has_kvm_clock
+            && let Ok(clocks) = clocks
+        {
+            assert!(clocks.contains("kvm-clock"));
+        }
+    }
+}
