@@ -87,8 +87,6 @@ lab: lab-deps
 		--scenario together --scenario forks
 	cargo run --release -p squall-lab -- reset --output docs/records \
 		--scenario threads
-	cargo run --release -p squall-lab -- reset --output docs/records \
-		--scenario bursts --scenario go-bursts
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario go
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
@@ -98,7 +96,6 @@ lab: lab-deps
 	cargo run --release -p squall-lab -- reset --output docs/records/module $(WITH_MODULE) \
 		--scenario together --scenario forks
 	cargo run --release -p squall-lab -- boot --output docs/records
-	cargo run --release -p squall-lab -- stops
 
 # Resets of emulated machines with arm64, an hour; as root on Debian, because the probe is cross-built.
 lab-arm64:

@@ -6,7 +6,6 @@ use squall_bench::args::BenchArguments;
 use crate::attack::AttackCommand;
 use crate::clones::{LabArguments, ResetArguments};
 use crate::cost::CostArguments;
-use crate::stops::StopsArguments;
 
 /// Clones of virtual machines, attacks on the old Linux RNG, and what accumulators cost.
 #[derive(Debug, Parser)]
@@ -108,21 +107,4 @@ Needs what `scripts/lab-deps.sh` fetches.
 Exit codes: 0 for success, 1 if a claim was wrong, the run was invalid or something failed, 2 for a
 wrong argument.")]
     Reset(ResetArguments),
-    /// Measure the shortest gap of a guest's cycle counter across a stop of its machine
-    ///
-    /// A thread of the guest reads the counter without pause. The machine is stopped and continued at
-    /// once, stopped for a snapshot, and restored from one in a new process. squall serves a burst of
-    /// requests without a request pad as long as the gaps between them are shorter than its GAP, which
-    /// must be shorter than every gap with a stop. Also measures the cost of an exit to the hypervisor
-    /// on the machine where this command runs.
-    #[command(after_help = "Examples:
-  squall-lab stops
-      1000 stops, 200 snapshots and 50 clones of an emulated machine, in a few minutes
-  squall-lab stops --accelerator kvm --json
-      the same for a machine under KVM, as a report for programs
-
-Needs what `scripts/lab-deps.sh` fetches.
-
-Exit codes: 0 for any length of the gaps, 1 if something failed, 2 for a wrong argument.")]
-    Stops(StopsArguments),
 }

@@ -98,7 +98,7 @@ impl<'a> Lab<'a> {
         let host = &platforms[0].host;
         // What is missing is noticed at the start.
         let uses = |wanted: fn(Mode) -> bool| scenarios.iter().any(|one| wanted(one.mode()));
-        let go = uses(Mode::is_go).then(|| {
+        let go = uses(|mode| mode == Mode::Go).then(|| {
             let path = host.file("go-probe");
             emulator::go_program("labprobe", &path).map(|()| path)
         });
@@ -182,7 +182,7 @@ impl<'a> Lab<'a> {
         let userland = self.userlands.iter().find(|(of, _)| *of == mode);
         let contents = Contents {
             probe: &platform.probe,
-            go: self.go.as_deref().filter(|_| mode.is_go()),
+            go: self.go.as_deref().filter(|_| mode == Mode::Go),
             userland: userland.map(|(_, userland)| userland),
             modules: &modules,
         };

@@ -12,7 +12,6 @@ mod attack;
 pub mod clones;
 mod cost;
 pub mod sources;
-mod stops;
 pub mod vm;
 
 use args::Command;
@@ -27,6 +26,5 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Bench(options) => squall_bench::run(options, || Ok(View::default())),
         Command::Boot(options) => clones::boot(options),
         Command::Reset(options) => clones::reset(options),
-        Command::Stops(options) => stops::run(options),
     }
 }

@@ -367,7 +367,6 @@ fn clones_repeat_only_without_guards() {
 fn scenarios_of_x86_64_are_refused() {
     let workspace = Workspace::new();
     for (arguments, reason) in [
-        ("--scenario bursts", "does not run the scenario bursts"),
         ("--scenario go", "does not run the scenario go"),
         ("--accelerator kvm", "is always emulated"),
     ] {

@@ -134,7 +134,7 @@ fn wrong_arguments_are_one_line() {
     refused("attack foo", &format!("no command \"foo\": {attacks}"));
     refused(
         "xyz",
-        "no command \"xyz\": use one of attack, cost, bench, boot, reset, stops",
+        "no command \"xyz\": use one of attack, cost, bench, boot, reset",
     );
     refused("--foo", "no argument \"--foo\": see squall-lab --help");
     refused(

@@ -89,7 +89,6 @@ fn a_program_that_cannot_be_started_is_reported() {
     let mut workspace = Workspace::new();
     for (mode, reason) in [
         (Mode::Go, "/go-probe: No such file"),
-        (Mode::GoBursts, "/go-probe: No such file"),
         (Mode::Programs, "/usr/sbin/nginx (squall): No such file"),
     ] {
         workspace.spec.mode = mode;

@@ -12,7 +12,6 @@ mod kernel_modules;
 mod machines;
 mod module;
 mod programs;
-mod stops;
 
 use std::process::ExitCode;
 
@@ -29,7 +28,6 @@ fn main() -> ExitCode {
         machines::TESTS,
         clones::TESTS,
         programs::TESTS,
-        stops::TESTS,
         faults::TESTS,
         attack::TESTS,
     ])

@@ -96,10 +96,7 @@ impl Drawer {
         generator: impl Generator + 'static,
     ) -> Drawer {
         // Without the comparison of generations, squall sees a generation that never changes.
-        let sees_generations = !matches!(
-            source,
-            Source::SquallUnguarded | Source::SquallBursts | Source::SquallEndlessBursts
-        );
+        let sees_generations = source != Source::SquallUnguarded;
         Drawer {
             writer: channels.writer(source, instance),
             generator: Box::new(generator),

@@ -26,24 +26,12 @@ pub const THREADS: [(Source, u64); 6] = [
     (Source::Naive, 1),
 ];
 
-/// The number of threads in [`Mode::Bursts`] for each source. With two threads, it hardly ever happens
-/// that both have used up their buffers when the machine is stopped, so that the control would have
-/// nothing to repeat.
-pub const BURSTS: [(Source, u64); 2] =
-    [(Source::SquallBursts, 2), (Source::SquallEndlessBursts, 2)];
-
 /// The number of goroutines in [`Mode::Go`] for each source. squall has several, so that each CPU's state is used.
 const GO: [(Source, u64); 4] = [
     (Source::GoSquall, 2),
     (Source::GoSquallWords, 2),
     (Source::GoCryptoRand, 1),
     (Source::GoNaive, 1),
-];
-
-/// The same in [`Mode::GoBursts`].
-const GO_BURSTS: [(Source, u64); 2] = [
-    (Source::GoSquallBursts, 2),
-    (Source::GoSquallEndlessBursts, 2),
 ];
 
 /// The sources in [`Mode::Programs`].
@@ -156,7 +144,6 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Capacity)> {
             [ticking(), vec![child, children]].concat()
         }
         Mode::Go => threads(&[], &GO),
-        Mode::GoBursts => threads(&[Source::GoNaive], &GO_BURSTS),
         // A program has one thread.
         Mode::Programs => threads(&[], &PROGRAMS.map(|source| (source, 1))),
         Mode::Sandbox => {
@@ -164,8 +151,6 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Capacity)> {
             let sources: Vec<_> = sources.map(|&(source, _)| (source, 1)).collect();
             threads(&[], &sources)
         }
-        Mode::Bursts => threads(&[Source::Getrandom, Source::Naive], &BURSTS),
-        Mode::Stops => vec![(Source::CycleCounter, 0, Capacity::Share(1))],
     }
 }
 

@@ -12,7 +12,7 @@ pub mod hello;
 
 mod source;
 
-pub use source::{Input, Mark, Output, Reading, Record, Source};
+pub use source::{Input, Output, Record, Source};
 
 /// Length of the memory in bytes: a power of two, as PCI requires.
 pub const LEN: usize = 128 << 20;
@@ -118,13 +118,6 @@ source::named! {
         Programs => "programs",
         /// Interpreters, with squall and without, whose sources draw every 500 µs or as often as they can.
         Sandbox => "sandbox",
-        /// Threads draw without pause, on a machine with the random instruction, so that squall serves
-        /// them in bursts.
-        Bursts => "bursts",
-        /// The same in Go programs.
-        GoBursts => "go-bursts",
-        /// Nothing draws: a thread reads the cycle counter without pause.
-        Stops => "stops",
     }
 }
 
@@ -136,26 +129,7 @@ impl Mode {
             Mode::Go => Source::GoSquall,
             Mode::Programs => Source::PreloadedGetrandom,
             Mode::Sandbox => Source::PythonRandomSquall,
-            Mode::Bursts => Source::SquallBursts,
-            Mode::GoBursts => Source::GoSquallBursts,
-            Mode::Stops => Source::CycleCounter,
         }
-    }
-
-    /// Whether Go programs draw.
-    pub fn is_go(self) -> bool {
-        matches!(self, Mode::Go | Mode::GoBursts)
-    }
-
-    /// Whether a machine with x86-64 has the random instruction: bursts need it. Elsewhere only the cycle counter
-    /// tells clones apart by itself, and what holds without the instruction also holds with it.
-    pub fn has_random_instruction(self) -> bool {
-        matches!(self, Mode::Bursts | Mode::GoBursts)
-    }
-
-    /// Whether the source under test draws without pause.
-    pub fn has_no_pauses(self) -> bool {
-        matches!(self, Mode::Threads | Mode::Bursts | Mode::GoBursts)
     }
 
     /// The sources that must repeat after every reset; otherwise the experiment shows nothing.
@@ -175,9 +149,6 @@ impl Mode {
                 Source::JavaDrbg,
                 Source::JavaMathRandom,
             ],
-            Mode::Bursts => &[Source::Naive, Source::SquallEndlessBursts],
-            Mode::GoBursts => &[Source::GoNaive, Source::GoSquallEndlessBursts],
-            Mode::Stops => &[],
         }
     }
 
@@ -241,9 +212,8 @@ mod tests {
     #[test]
     fn every_mode_that_draws_has_a_guarded_subject_and_controls_without_guards() {
         for &mode in Mode::ALL {
-            let draws = mode != Mode::Stops;
-            assert_eq!(mode.subject().is_guarded(), draws, "{}", mode.name());
-            assert_eq!(!mode.controls().is_empty(), draws, "{}", mode.name());
+            assert!(mode.subject().is_guarded(), "{}", mode.name());
+            assert!(!mode.controls().is_empty(), "{}", mode.name());
             assert!(mode.controls().iter().all(|control| !control.is_guarded()));
         }
     }

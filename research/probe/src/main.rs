@@ -6,9 +6,8 @@
 //! because guards are switched off for a whole process. Then it describes the machine, waits for the
 //! lab, draws until the lab stops it, and switches the machine off.
 //!
-//! In [`Mode::Go`] and [`Mode::GoBursts`] it starts programs that draw, describes the machine, and watches. In
-//! [`Mode::Programs`] and [`Mode::Sandbox`] it starts programs and asks them for what they draw. In [`Mode::Stops`] it
-//! only reads the cycle counter.
+//! In [`Mode::Go`] it starts a program that draws, describes the machine, and watches. In [`Mode::Programs`] and
+//! [`Mode::Sandbox`] it starts programs and asks them for what they draw.
 //!
 //! Failures are written to the shared memory for the lab. Only a failure to map that memory goes to the
 //! console.
@@ -17,7 +16,6 @@
 
 mod accumulator;
 mod bar;
-mod cycle_counter;
 mod generator;
 mod go;
 mod layout;
@@ -67,18 +65,17 @@ fn probe(memory: Memory) -> Result<()> {
     let mode = system::mode()?;
     let channels = Channels::lay_out(memory, mode);
     match mode {
-        Mode::Go | Mode::GoBursts => watch_programs(&channels, mode),
+        Mode::Go => watch_program(&channels),
         Mode::Programs | Mode::Sandbox => ask_programs(&channels, mode),
-        Mode::Stops => read_counter(&channels),
         _ => draw(&channels, mode),
     }
 }
 
-/// Starts the Go programs, which draw, and watches them.
-fn watch_programs(channels: &Channels, mode: Mode) -> Result<()> {
+/// Starts the Go program, which draws, and watches it.
+fn watch_program(channels: &Channels) -> Result<()> {
     generator::wait_for_kernel();
-    let status = go::start(channels, mode)?;
-    describe(channels.memory, mode, status, Value::Null)?;
+    let status = go::start(channels)?;
+    describe(channels.memory, Mode::Go, status, Value::Null)?;
     channels.memory.set_ready();
     process::watch(channels.memory)
 }
@@ -98,20 +95,9 @@ fn ask_programs(channels: &Channels, mode: Mode) -> Result<()> {
     process::watch(channels.memory)
 }
 
-/// Reads the cycle counter without pause.
-fn read_counter(channels: &Channels) -> Result<()> {
-    describe(channels.memory, Mode::Stops, Value::Null, Value::Null)?;
-    channels.memory.set_ready();
-    if channels.memory.wait_for_run() {
-        cycle_counter::record(channels)
-    } else {
-        Ok(())
-    }
-}
-
 /// Draws in this process and its children.
 fn draw(channels: &Channels, mode: Mode) -> Result<()> {
-    let whirlwind = (!mode.has_no_pauses())
+    let whirlwind = (mode != Mode::Threads)
         .then(|| RecordedWhirlwind::bootstrapped(channels.writer(Source::WhirlwindInputs, 0)));
     schedule::fork_before_drawing(channels, mode)?;
     generator::wait_for_kernel();

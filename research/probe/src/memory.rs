@@ -2,16 +2,13 @@
 //!
 //! A record is counted after it was written, so that all counted records are complete whenever the
 //! machine is stopped.
-//!
-//! Readings of the cycle counter go into a ring. Whenever the machine is stopped, the ring's mark shows between
-//! which readings that was, or that it was within one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use squall_probe::{
-    CHANNEL_WORDS, Channel, Command, LEN, MAGIC, MESSAGE, MESSAGE_LEN, Mark, RECORDS, Reading,
-    Record, State, WORD, header,
+    CHANNEL_WORDS, Channel, Command, LEN, MAGIC, MESSAGE, MESSAGE_LEN, RECORDS, Record, State,
+    WORD, header,
 };
 
 /// Pause between two checks of the lab's command.
@@ -47,17 +44,6 @@ impl Memory {
             words: &self.0[channel.first..channel.first + len],
             count: &self.0[Channel::place(index) + Channel::COUNT],
             capacity: channel.capacity,
-        }
-    }
-
-    /// The ring in the records of `channel`, which has this index in the table.
-    pub fn ring(self, index: usize, channel: &Channel) -> Ring {
-        let marks = &self.0[Channel::place(index)..];
-        Ring {
-            words: self.writer(index, channel).words,
-            begun: &marks[Mark::BEGUN],
-            counted: &marks[Mark::COUNTED],
-            number: 0,
         }
     }
 
@@ -169,30 +155,6 @@ fn store(word: &AtomicU64, value: u64) {
 
 fn load(word: &AtomicU64) -> u64 {
     u64::from_le(word.load(Ordering::Acquire))
-}
-
-/// Writes readings, each in the place of the oldest.
-#[derive(Debug)]
-pub struct Ring {
-    words: &'static [AtomicU64],
-    begun: &'static AtomicU64,
-    counted: &'static AtomicU64,
-    number: u64,
-}
-
-impl Ring {
-    /// Fills the ring once, from its first place.
-    pub fn fill(&mut self, read: impl Fn() -> Reading) {
-        let (places, _) = self.words.as_chunks::<{ Reading::WORDS }>();
-        for [cycles, cpu] in places {
-            self.number += 1;
-            store(self.begun, self.number);
-            let reading = read();
-            store(cycles, reading.cycles);
-            store(cpu, reading.cpu);
-            store(self.counted, self.number);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,7 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use squall::testing::{
-    Failpoint, activate_for_testing, clone_device_for_testing, set_gap_for_testing,
-};
+use squall::testing::{Failpoint, activate_for_testing, clone_device_for_testing};
 use squall_probe::{Mode, Source};
 
 use crate::Result;
@@ -15,7 +13,7 @@ use crate::bar;
 use crate::generator::{
     Bits, Drawer, kernel_bytes, squall_bytes, squall_u32s, squall_u64s, unguarded_rng,
 };
-use crate::layout::{BURSTS, CHILD_EVERY, Channels, THREADS};
+use crate::layout::{CHILD_EVERY, Channels, THREADS};
 use crate::process;
 use crate::system::VMGENID_PAGE;
 use crate::tick::{self, PERIOD};
@@ -34,16 +32,6 @@ const VARIANTS: [(Source, fn()); 3] = [
     (Source::SquallSignalOnly, keep_only_notification),
 ];
 
-/// Those in [`Mode::Bursts`]; [`Mode::Threads`] has the last two of the others.
-const BURSTS_VARIANTS: [(Source, fn()); 2] = [
-    (Source::SquallBursts, allow_bursts),
-    (Source::SquallEndlessBursts, allow_endless_bursts),
-];
-
-/// The gap that squall uses on an emulated machine: fewer cycles mean that there was no stop. A request
-/// takes more cycles there than on a real CPU, and so does a stop by the emulator.
-pub const EMULATED_GAP: u64 = 200_000;
-
 /// Nanoseconds from this process's tick to that of the process with this number.
 const fn phase(number: u64) -> u64 {
     number * PERIOD / TICKING_PROCESSES
@@ -52,12 +40,13 @@ const fn phase(number: u64) -> u64 {
 /// Hides from squall that the machine notifies it of clones.
 fn hide_clones() {
     activate_for_testing(Failpoint::HideVmgenid);
-    hide_devices();
+    hide_immediate_signals();
 }
 
 /// The failpoints that disable squall's clone guards, except those that read devices.
-const UNGUARDED: [Failpoint; 3] = [
+const UNGUARDED: [Failpoint; 4] = [
     Failpoint::FreezeGeneration,
+    Failpoint::FreezeTick,
     Failpoint::SkipUnnotifiedCloneGuard,
     Failpoint::ZeroAdditionalInput,
 ];
@@ -65,7 +54,7 @@ const UNGUARDED: [Failpoint; 3] = [
 /// Switches squall's clone guards off.
 fn switch_guards_off() {
     UNGUARDED.into_iter().for_each(activate_for_testing);
-    hide_devices();
+    hide_immediate_signals();
 }
 
 /// Switches off all clone guards except the notification. Where the kernel module shows vmgenid's page,
@@ -75,41 +64,13 @@ fn keep_only_notification() {
         UNGUARDED.into_iter().for_each(activate_for_testing);
     } else {
         activate_for_testing(Failpoint::SkipUnnotifiedCloneGuard);
+        activate_for_testing(Failpoint::FreezeTick);
     }
 }
 
-/// Hides all notifications of clones from squall, so that only the stop of the machine reveals a clone.
-fn allow_bursts() {
-    hide_clones();
-    activate_for_testing(Failpoint::FreezeGeneration);
-    if is_emulated() {
-        activate_for_testing(Failpoint::PretendKvm);
-        set_gap_for_testing(EMULATED_GAP);
-    }
-}
-
-/// The same, and also switches off the detection of stops.
-fn allow_endless_bursts() {
-    allow_bursts();
-    activate_for_testing(Failpoint::IgnoreStops);
-}
-
-/// Whether QEMU translates this machine's instructions: its name is in the hypervisor's CPUID leaf.
-#[cfg(target_arch = "x86_64")]
-pub fn is_emulated() -> bool {
-    let leaf = std::arch::x86_64::__cpuid(0x4000_0000);
-    let name = [leaf.ebx, leaf.ecx, leaf.edx].map(u32::to_le_bytes);
-    name.as_flattened() == b"TCGTCGTCGTCG"
-}
-
-/// Other CPUs do not tell. The lab has no bursts there.
-#[cfg(not(target_arch = "x86_64"))]
-pub fn is_emulated() -> bool {
-    false
-}
-
-/// Makes squall look for the clone notification devices in places where they are not.
-fn hide_devices() {
+/// Hides kvm-clock, and makes squall look for the clone notification devices in places where they are not.
+fn hide_immediate_signals() {
+    activate_for_testing(Failpoint::HideKvmClock);
     clone_device_for_testing(c"/dev/vmclock0", c"/dev/null");
     clone_device_for_testing(c"/dev/squall-vmgenid", c"/dev/null");
 }
@@ -118,13 +79,12 @@ fn hide_devices() {
 pub fn fork_before_drawing(channels: &Channels, mode: Mode) -> Result<()> {
     let variants = match mode {
         Mode::Threads => &VARIANTS[1..],
-        Mode::Bursts => &BURSTS_VARIANTS,
         _ => &VARIANTS,
     };
     for (number, &(source, set_up)) in (1..).zip(variants) {
         process::fork(|| {
             set_up();
-            if mode.has_no_pauses() {
+            if mode == Mode::Threads {
                 run_threads(channels, source);
             } else {
                 draw_at_ticks(channels, source, phase(number));
@@ -166,15 +126,12 @@ const NAIVE_PAUSE: Duration = Duration::from_micros(100);
 /// unguarded generator pauses.
 fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
     let memory = channels.memory;
-    let mut known = THREADS.into_iter().chain(BURSTS);
-    let wanted = known.find(|&(wanted, _)| wanted == source);
+    let wanted = THREADS.into_iter().find(|&(wanted, _)| wanted == source);
     let (_, threads) = wanted.expect("a source that threads draw from");
     let start = |instance| {
         let drawer = |draw: fn() -> Bits| Drawer::new(channels, source, instance, draw);
         let mut drawer = match source {
-            Source::SquallWords | Source::SquallBursts | Source::SquallEndlessBursts => {
-                drawer(squall_u64s)
-            }
+            Source::SquallWords => drawer(squall_u64s),
             Source::SquallU32 => drawer(squall_u32s),
             Source::Naive => Drawer::new(channels, source, instance, unguarded_rng()),
             _ => drawer(squall_bytes),
@@ -213,10 +170,8 @@ pub fn run(channels: &Channels, mode: Mode, whirlwind: Option<RecordedWhirlwind>
         drawers.push(drawer(Source::SquallU32, squall_u32s));
     }
     drawers.push(drawer(Source::Getrandom, kernel_bytes));
-    if whirlwind.is_some() || mode == Mode::Bursts {
-        drawers.push(Drawer::new(channels, Source::Naive, 0, unguarded_rng()));
-    }
     if let Some(whirlwind) = whirlwind {
+        drawers.push(Drawer::new(channels, Source::Naive, 0, unguarded_rng()));
         let whirlwind = ReseedingWhirlwind::new(whirlwind);
         drawers.push(Drawer::new(channels, Source::Whirlwind, 0, whirlwind));
     }

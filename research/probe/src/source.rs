@@ -1,7 +1,5 @@
 //! The generators and accumulators that are recorded in a VM; and their records, of outputs and inputs with their
-//! times, and of readings of the cycle counter.
-
-use crate::Channel;
+//! times.
 
 /// Defines an enumeration whose variants have names.
 macro_rules! named {
@@ -82,18 +80,8 @@ named! {
         NginxSquall = 21 => "nginx_squall",
         /// nginx with OpenSSL's own generator: the same values.
         NginxOpenssl = 22 => "nginx_openssl",
-        /// squall without notification of clones, in bursts: eight `u64`, without pause.
-        SquallBursts = 23 => "squall_bursts",
-        /// The same without the detection of machine stops: a burst never ends. The control.
-        SquallEndlessBursts = 24 => "squall_endless_bursts",
-        /// Not a generator: readings of the cycle counter, in a ring.
-        CycleCounter = 25 => "cycle_counter",
         /// squall with default settings: sixteen `u32`.
         SquallU32 = 26 => "squall_u32",
-        /// In the Go program: squall's Go module in bursts, as [`Source::SquallBursts`].
-        GoSquallBursts = 27 => "go_squall_bursts",
-        /// In the Go program: bursts that never end, as [`Source::SquallEndlessBursts`]. The control.
-        GoSquallEndlessBursts = 28 => "go_squall_endless_bursts",
         /// In Python: the module `random`, seeded at its import.
         PythonRandom = 29 => "python_random",
         /// In Python: NumPy's global generator.
@@ -163,9 +151,7 @@ impl Source {
                 | Source::PreloadedArc4random
                 | Source::PreloadedDevice
                 | Source::NginxSquall
-                | Source::SquallBursts
                 | Source::SquallU32
-                | Source::GoSquallBursts
                 | Source::PythonRandomSquall
                 | Source::NumpyRandomSquall
                 | Source::NumpyDefaultRngSquall
@@ -189,7 +175,6 @@ impl Source {
     pub fn record_words(self) -> usize {
         match self {
             Source::WhirlwindInputs => Input::WORDS,
-            Source::CycleCounter => Reading::WORDS,
             _ => Output::WORDS,
         }
     }
@@ -281,46 +266,4 @@ impl Record for Input {
             number: words[3],
         }
     }
-}
-
-/// A reading of the cycle counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// The counter.
-    pub cycles: u64,
-    /// The number of the CPU whose counter it is.
-    pub cpu: u64,
-}
-
-impl Record for Reading {
-    const WORDS: usize = 2;
-
-    fn to_words(&self) -> impl AsRef<[u64]> {
-        [self.cycles, self.cpu]
-    }
-
-    fn from_words(words: &[u64]) -> Self {
-        Reading {
-            cycles: words[0],
-            cpu: words[1],
-        }
-    }
-}
-
-/// How many readings of a ring were begun and how many are in it, both since its start. Where the ring
-/// is full, a new reading takes the place of the oldest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// Written just before the counter is read.
-    pub begun: u64,
-    /// Written when the reading is in the ring.
-    pub counted: u64,
-}
-
-impl Mark {
-    /// The index of `begun` among the words of the ring's channel.
-    pub const BEGUN: usize = Channel::COUNT + 1;
-
-    /// The index of `counted`.
-    pub const COUNTED: usize = Channel::COUNT;
 }

@@ -111,11 +111,6 @@ pub enum Scenario {
     /// Python, Node.js and Java draw, with squall and without, and have drawn before the snapshot; needs a JDK and
     /// `scripts/lab-deps.sh sandbox`
     Sandbox,
-    /// Like threads, on a CPU with the random instruction: squall serves bursts, and only the machine's
-    /// stop reveals clones
-    Bursts,
-    /// The same in Go programs; needs Go to build
-    GoBursts,
 }
 
 impl Scenario {
@@ -128,13 +123,11 @@ impl Scenario {
             Scenario::Go => Mode::Go,
             Scenario::Programs => Mode::Programs,
             Scenario::Sandbox => Mode::Sandbox,
-            Scenario::Bursts => Mode::Bursts,
-            Scenario::GoBursts => Mode::GoBursts,
         }
     }
 
-    /// Whether machines with these CPUs have the scenario. On arm64 squall serves no bursts, and the
-    /// lab has no nginx, no interpreters and no Go programs.
+    /// Whether machines with these CPUs have the scenario. On arm64 the lab has no nginx, no interpreters and no Go
+    /// programs.
     pub fn runs_on(self, architecture: Architecture) -> bool {
         let is_for_all = matches!(
             self,

@@ -143,12 +143,12 @@ fn batch_of_clones(
 /// Lets the machine record `requests` more than `before` of every source with a timer. Threads, which
 /// fill their channels, run for a fixed time.
 fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Result<(), Failure> {
-    let requests = if mode.has_no_pauses() { 1 } else { requests };
+    let requests = if mode == Mode::Threads { 1 } else { requests };
     let recorded = guest.wait("the sources to draw", |guest| {
         Ok(lagging(&guest.memory().counts()?, before, requests).is_empty())
     });
     recorded.map_err(|failure| with_lagging(failure, guest, before, requests))?;
-    if mode.has_no_pauses() {
+    if mode == Mode::Threads {
         sleep(THREADS_DRAW_FOR);
     }
     Ok(())

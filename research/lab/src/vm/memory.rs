@@ -2,8 +2,6 @@
 //!
 //! The lab reads and writes it with system calls, which see the guest's stores at once. The lab
 //! validates everything that it reads.
-//!
-//! A machine whose probe only reads the cycle counter has a ring of readings instead of records.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -12,8 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use squall_probe::{
-    CHANNEL_WORDS, CHANNELS, Channel, Command, Input, LEN, MAGIC, MESSAGE, MESSAGE_LEN, Mark,
-    Output, Reading, Record, Source, State, WORD, header,
+    CHANNEL_WORDS, CHANNELS, Channel, Command, Input, LEN, MAGIC, MESSAGE, MESSAGE_LEN, Output,
+    Record, Source, State, WORD, header,
 };
 use squall_tools::Failure;
 use squall_tools::failure::at;
@@ -164,41 +162,7 @@ fn invalid_record(what: &str, word: u64) -> Failure {
     ))
 }
 
-/// The ring is the only channel.
-const RING: usize = 0;
-
 impl SharedMemory {
-    /// How many readings were begun, and how many are recorded.
-    pub fn mark(&self) -> Result<Mark, Failure> {
-        // `counted` is read first: the guest may go on between the two.
-        let mark = Mark {
-            counted: self.word(Channel::place(RING) + Mark::COUNTED)?,
-            begun: self.word(Channel::place(RING) + Mark::BEGUN)?,
-        };
-        if mark.begun < mark.counted {
-            return Err(invalid_record("number of readings", mark.counted));
-        }
-        Ok(mark)
-    }
-
-    /// `count` readings from number `first` on, all of which must have been recorded. None if others
-    /// have taken their places.
-    pub fn readings(&self, first: u64, count: usize) -> Result<Option<Vec<Reading>>, Failure> {
-        let (ring, _) = self.channel(RING)?;
-        let numbers = first..first + count as u64;
-        let readings = numbers
-            .map(|number| self.reading(&ring, number))
-            .collect::<Result<_, _>>()?;
-        let is_whole = self.mark()?.begun <= first + ring.capacity as u64;
-        Ok(is_whole.then_some(readings))
-    }
-
-    fn reading(&self, ring: &Channel, number: u64) -> Result<Reading, Failure> {
-        let place = (number % ring.capacity as u64) as usize * Reading::WORDS;
-        let words = self.words(ring.first + place, Reading::WORDS)?;
-        Ok(Reading::from_words(&words))
-    }
-
     /// Cycles of the guest's counter per millisecond.
     pub fn cycles_per_ms(&self) -> Result<u64, Failure> {
         self.word(header::CYCLES_PER_MS)
@@ -287,31 +251,5 @@ mod tests {
         }
         set(&memory, header::STATE, 99);
         assert!(memory.state().is_err());
-    }
-
-    #[test]
-    fn readings_are_found_until_others_take_their_places() {
-        let memory = memory(Source::CycleCounter, 4);
-        // Readings 2 to 5, of which 4 and 5 are in the places of 0 and 1.
-        for (place, number) in [4, 5, 2, 3].into_iter().enumerate() {
-            set(&memory, squall_probe::RECORDS + place * 2, 100 * number);
-            set(&memory, squall_probe::RECORDS + place * 2 + 1, 1);
-        }
-        let mark = |begun, counted| {
-            set(&memory, Channel::place(0) + Mark::BEGUN, begun);
-            set(&memory, Channel::place(0) + Mark::COUNTED, counted);
-        };
-        mark(6, 6);
-        let counts = |first| {
-            let readings = memory.readings(first, 3).unwrap()?;
-            Some(readings.iter().map(|reading| reading.cycles).collect())
-        };
-        assert_eq!(counts(3), Some(vec![300, 400, 500]));
-        assert_eq!(counts(2), Some(vec![200, 300, 400]));
-        assert_eq!(counts(1), None);
-        mark(7, 6);
-        assert_eq!(counts(2), None);
-        mark(5, 6);
-        assert!(memory.mark().is_err());
     }
 }
