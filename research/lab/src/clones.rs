@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 use serde_json::Value;
 use squall_guests::debian::{Architecture, Cache, Kernel};
 use squall_guests::emulator;
@@ -284,7 +285,7 @@ impl<'a> Lab<'a> {
             experiments,
         };
         let written = match &self.options.output {
-            Some(directory) => write_files(&campaign, directory, name),
+            Some(directory) => write_files(&campaign, &markdown(&campaign), directory, name),
             None => Ok(()),
         };
         // Show the results, which took an hour, even if they cannot be written to a file.
@@ -340,7 +341,7 @@ fn check(
 }
 
 /// A progress bar, which is shown only on a terminal.
-fn progress(what: &str, runs: usize) -> ProgressBar {
+pub fn progress(what: &str, runs: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} {pos} of {len} {wide_bar} {eta}")
         .expect("a valid template");
     let bar = ProgressBar::new(runs as u64).with_style(style);
@@ -361,7 +362,7 @@ fn finish_progress(progress: &ProgressBar, experiment: Experiment) -> Experiment
 const NEEDED_SPACE: usize = 1 << 20;
 
 /// Checks that reports can be written to `directory`, so that a run of hours is not lost.
-fn check_directory(directory: &Path) -> Result<(), Failure> {
+pub fn check_directory(directory: &Path) -> Result<(), Failure> {
     if directory.exists() && !directory.is_dir() {
         return Err(at(directory)(io::ErrorKind::NotADirectory.into()));
     }
@@ -371,10 +372,15 @@ fn check_directory(directory: &Path) -> Result<(), Failure> {
         .map_err(at(directory))
 }
 
-/// Writes `NAME.json` and `NAME.md` to `directory`.
-fn write_files(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Failure> {
-    let json = serde_json::to_string_pretty(campaign)
+/// Writes a report, which has this Markdown, as `NAME.json` and `NAME.md` to `directory`.
+pub fn write_files(
+    report: &impl Serialize,
+    markdown: &str,
+    directory: &Path,
+    name: &str,
+) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(report)
         .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
     Sink::open(&directory.join(format!("{name}.json")))?.write(&(json + "\n"))?;
-    Sink::open(&directory.join(format!("{name}.md")))?.write(&markdown(campaign))
+    Sink::open(&directory.join(format!("{name}.md")))?.write(markdown)
 }
