@@ -107,4 +107,21 @@ Needs what `scripts/lab-deps.sh` fetches.
 Exit codes: 0 for success, 1 if a claim was wrong, the run was invalid or something failed, 2 for a
 wrong argument.")]
     Reset(ResetArguments),
+    /// Look for a record of kvm-clock that KVM has not rewritten in a clone
+    ///
+    /// Small guests on /dev/kvm are stopped at arbitrary instructions, and copied into new machines in all the
+    /// ways in which monitors restore one. Nothing that a clone sees may be stale: the record of the CPU that
+    /// looks, the sum of all records, and the numbers that a thread takes while it is moved from CPU to CPU.
+    /// Five controls must show stale records each time. The report may be sent to others: it names kernel,
+    /// CPU, hypervisor and modules, and nothing else of the machine.
+    #[cfg(target_arch = "x86_64")]
+    #[command(after_help = "Examples:
+  squall-lab kvm
+      50 snapshots, 20 clones each, in half a minute
+  squall-lab kvm --snapshots 300 --seed 7 --output records
+      a longer run: records/kvm.json and records/kvm.md
+
+Exit codes: 0 if every claim and control held, 1 if not, or if there is no /dev/kvm that can be used, 2
+for a wrong argument.")]
+    Kvm(crate::kvm::KvmArguments),
 }

@@ -11,6 +11,8 @@ pub mod arm64;
 mod attack;
 pub mod clones;
 mod cost;
+#[cfg(target_arch = "x86_64")]
+pub mod kvm;
 pub mod sources;
 pub mod vm;
 
@@ -26,5 +28,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Bench(options) => squall_bench::run(options, || Ok(View::default())),
         Command::Boot(options) => clones::boot(options),
         Command::Reset(options) => clones::reset(options),
+        #[cfg(target_arch = "x86_64")]
+        Command::Kvm(options) => kvm::run(options),
     }
 }

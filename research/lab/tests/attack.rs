@@ -132,10 +132,13 @@ fn wrong_arguments_are_one_line() {
     let attacks = "use one of estimator, urandom, random";
     refused("attack", &format!("attack: say which: {attacks}"));
     refused("attack foo", &format!("no command \"foo\": {attacks}"));
-    refused(
-        "xyz",
-        "no command \"xyz\": use one of attack, cost, bench, boot, reset",
-    );
+    let last = if cfg!(target_arch = "x86_64") {
+        ", kvm"
+    } else {
+        ""
+    };
+    let commands = format!("attack, cost, bench, boot, reset{last}");
+    refused("xyz", &format!("no command \"xyz\": use one of {commands}"));
     refused("--foo", "no argument \"--foo\": see squall-lab --help");
     refused(
         "attack --json",

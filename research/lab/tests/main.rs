@@ -9,6 +9,8 @@ mod device;
 mod early_getrandom;
 mod faults;
 mod kernel_modules;
+#[cfg(target_arch = "x86_64")]
+mod kvm;
 mod machines;
 mod module;
 mod programs;
@@ -30,5 +32,7 @@ fn main() -> ExitCode {
         programs::TESTS,
         faults::TESTS,
         attack::TESTS,
+        #[cfg(target_arch = "x86_64")]
+        kvm::TESTS,
     ])
 }
