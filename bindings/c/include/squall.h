@@ -205,16 +205,16 @@ SQUALL_MUST_USE int squall_stream_position(const squall_stream *stream, uint64_t
  * Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
  * machine was copied, not which copy this is. `squall_clone_signal` says how soon it changes.
  *
- * A call takes a nanosecond or two; with the signal "kernel-log", it makes a system call during the second after each
- * reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
+ * A call takes some nanoseconds, with the signal "kvm-clock" some dozens. With "kernel-log", it makes a system call
+ * during the second after each reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
  * child begins with its parent's number; with "kernel-log", that changes once more at the kernel's next reseed.
  */
 uint64_t squall_clone_generation(void)
 SQUALL_NOTHROW;
 
 /**
- * The name of the signal that `squall_clone_generation` follows: "vmclock" or "vmgenid-page", which change before a
- * clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to run.
+ * The name of the signal that `squall_clone_generation` follows: "kvm-clock", "vmclock" or "vmgenid-page", which change
+ * before a clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to run.
  * Null if this process cannot notice clones.
  *
  * The string never changes and is never freed.
