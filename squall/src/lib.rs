@@ -103,17 +103,18 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 /// Safe in signal handlers and in destructors of thread locals.
 ///
 /// # Forks and clones
-/// A forked child never repeats its parent. A VM clone never repeats its sibling, as far as the machine
-/// lets squall notice or prevent it: see [`CloneGuard`] and [SECURITY.md](../../../docs/SECURITY.md).
+/// A forked child never repeats its parent. Neither do clones of a VM, nor processes restored from one checkpoint,
+/// repeat each other, as far as the machine lets squall notice or prevent it: see [`CloneGuard`] and
+/// [SECURITY.md](../../../docs/SECURITY.md).
 ///
-/// A snapshot taken in the middle of a call contains what the call has generated so far. Where the
-/// kernel is notified of the clone late or not at all, every clone returns that part of `out`, up to
-/// all of it; the rest is different in each.
+/// A snapshot or a checkpoint made in the middle of a call contains what the call has generated so far. Where
+/// nothing shows the clone in time, and after a checkpoint within more than 64 KiB, every copy returns that part of
+/// `out`, up to all of it; the rest is different in each.
 ///
 /// # Source
-/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). On a VM that may
-/// be cloned before it is notified, requests of up to 256 bytes after a pause are its output XORed with
-/// the keystream of AES-256 in counter mode under a second key.
+/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). Where a copy may run before
+/// anything shows it, requests of up to 256 bytes are its output XORed with the keystream of AES-256 in counter mode
+/// under a second key.
 #[inline]
 pub fn fill(out: &mut [u8]) {
     thread_generator::fill(RequestKind::Unique, out);
@@ -241,10 +242,9 @@ pub mod hazmat {
     /// `prctl(PR_SET_TSC, PR_TSC_SIGSEGV)`: the next reading would end it by SIGSEGV. A process whose
     /// first draw comes after that needs no call: squall asks the kernel then.
     ///
-    /// It holds for the whole process and its later children, and cannot be undone. The calling thread
-    /// stops at once, another thread that has drawn before at its next refill: call it before there are
-    /// such threads, or in each of them. Where clones are notified late or never, only words of the CPU's
-    /// random instruction then make a request differ in each clone, and each request needs one.
+    /// It holds for the whole process and its later children, and cannot be undone. kvm-clock is a signal of clones only
+    /// if squall could read the counter in the process's first ten milliseconds. Where nothing shows clones in time, only
+    /// words of the CPU's random instruction then make a request differ in each.
     pub fn avoid_cycle_counter() {
         crate::cycle_counter::avoid();
     }

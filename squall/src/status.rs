@@ -63,8 +63,8 @@ pub struct Status {
     pub reseeds: u64,
     /// Bootstraps of the root, counted in the same way.
     pub bootstraps: u64,
-    /// Bytes generated and discarded unused because the epoch had changed or the buffer was refilled
-    /// after a pause, counted in the same way.
+    /// Bytes generated and discarded unused because the epoch had changed or the kernel's tick had moved on, counted in
+    /// the same way.
     pub bytes_discarded: u64,
 }
 

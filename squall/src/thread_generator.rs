@@ -565,7 +565,7 @@ mod tests {
                 false
             }
         };
-        // More draws than fit in the buffer: a reseed or a pause may disturb some of them, but not all.
+        // More draws than fit in the buffer: a reseed or a tick may disturb some of them, but not all.
         (0..10_000).any(draw)
     }
 

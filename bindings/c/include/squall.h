@@ -156,10 +156,9 @@ uint64_t squall_uniform(uint64_t bound) SQUALL_NOTHROW;
  * `prctl(PR_SET_TSC, PR_TSC_SIGSEGV)`: the next reading would end it by SIGSEGV. A process whose
  * first draw comes after that needs no call.
  *
- * It holds for the whole process and its later children, and cannot be undone. A thread that has drawn
- * before stops at its next refill, the calling thread at once: call it before there are such threads,
- * or in each of them. With `squall run` or LD_PRELOAD no call is needed:
- * the kernel then serves the process.
+ * It holds for the whole process and its later children, and cannot be undone. kvm-clock is a signal of clones only if
+ * squall could read the counter in the process's first ten milliseconds. With `squall run` or LD_PRELOAD no call is
+ * needed: the kernel then serves the process.
  */
 void squall_avoid_cycle_counter(void) SQUALL_NOTHROW;
 

@@ -108,10 +108,9 @@ pub extern "C" fn squall_uniform(bound: u64) -> u64 {
 /// `prctl(PR_SET_TSC, PR_TSC_SIGSEGV)`: the next reading would end it by SIGSEGV. A process whose
 /// first draw comes after that needs no call.
 ///
-/// It holds for the whole process and its later children, and cannot be undone. A thread that has drawn
-/// before stops at its next refill, the calling thread at once: call it before there are such threads,
-/// or in each of them. With `squall run` or LD_PRELOAD no call is needed:
-/// the kernel then serves the process.
+/// It holds for the whole process and its later children, and cannot be undone. kvm-clock is a signal of clones only if
+/// squall could read the counter in the process's first ten milliseconds. With `squall run` or LD_PRELOAD no call is
+/// needed: the kernel then serves the process.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_avoid_cycle_counter() {
     squall::hazmat::avoid_cycle_counter();

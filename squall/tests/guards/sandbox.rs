@@ -183,7 +183,7 @@ fn switch_counter_off() {
     assert_eq!(status, 0);
 }
 
-/// Draws often enough for bursts.
+/// Draws often enough for several refills.
 fn draw_often() {
     for _ in 0..5000 {
         squall::u64();
