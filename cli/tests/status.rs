@@ -1,12 +1,14 @@
 //! What `squall status` prints, as text and as JSON.
 
 use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{bytes, text};
+use crate::common::{bytes, squall, text};
 
 fn json() -> Value {
     serde_json::from_slice(&bytes("status --json")).expect("the status is JSON")
@@ -63,7 +65,7 @@ fn people_see_one_aligned_fact_a_line() {
         .take_while(|line| !["Warnings", "Notes"].contains(line))
         .filter(|line| line.starts_with("  "))
         .collect();
-    assert_eq!(facts.len(), 20, "{shown}");
+    assert_eq!(facts.len(), 22, "{shown}");
     for fact in facts {
         let (name, value) = fact[2..].split_at(18);
         assert!(name.ends_with(' ') && !value.starts_with(' '), "{fact}");
@@ -100,9 +102,24 @@ fn warnings_come_with_advice() {
     }
 }
 
+fn the_installed_criu_is_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let criu = folder.path().join("criu");
+    for (version, is_old) in [("4.1.1", true), ("4.2.1", false)] {
+        fs::write(&criu, format!("#!/bin/sh\necho 'Version: {version}'\n")).expect("a script");
+        fs::set_permissions(&criu, Permissions::from_mode(0o755)).expect("it can be run");
+        let mut status = squall("status --json");
+        let output = status.env("PATH", folder.path()).output();
+        let printed = output.expect("the command runs").stdout;
+        let printed = text(&printed);
+        assert_eq!(printed.contains(&format!("CRIU {version} ")), is_old);
+    }
+}
+
 pub const TESTS: &[Test] = tests![
     json_has_exactly_the_documented_keys,
     json_agrees_with_the_library,
     people_see_one_aligned_fact_a_line,
     warnings_come_with_advice,
+    the_installed_criu_is_judged,
 ];

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::process::Command;
 
 use serde::Serialize;
 use squall_bindings::facts::Facts;
@@ -42,7 +43,9 @@ impl Report {
             unreadable_signal: unreadable_signal(),
             has_sysfs: has_sysfs(),
         };
-        let warnings = warnings::warnings_for(&status, &kernel_release, visibility);
+        let criu = criu_version();
+        let warnings =
+            warnings::warnings_for(&status, &kernel_release, visibility, criu.as_deref());
         let hypervisor = if status.is_vm {
             machine::hypervisor()
         } else {
@@ -81,6 +84,14 @@ fn unreadable_signal() -> Option<&'static str> {
     paths.find(|path| {
         File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
     })
+}
+
+/// The version of the CRIU that would be started here.
+fn criu_version() -> Option<String> {
+    let output = Command::new("criu").arg("--version").output().ok()?;
+    let printed = String::from_utf8(output.stdout).ok()?;
+    let mut lines = printed.lines();
+    lines.find_map(|line| Some(line.strip_prefix("Version:")?.trim().to_owned()))
 }
 
 /// Whether /dev/squall can be read, and is what sysfs says it is.

@@ -34,15 +34,27 @@ pub struct DeviceVisibility {
     pub has_sysfs: bool,
 }
 
-/// The warnings for `status` under the kernel `release`.
-pub fn warnings_for(status: &Status, release: &str, visibility: DeviceVisibility) -> Vec<Warning> {
+/// The first CRIU that restores droppable memory and memory that is wiped on fork as what they were.
+const FIRST_GOOD_CRIU: (u32, u32) = (4, 2);
+
+/// The warnings for `status` under the kernel `release`, with the installed version of CRIU if there is one.
+pub fn warnings_for(
+    status: &Status,
+    release: &str,
+    visibility: DeviceVisibility,
+    criu: Option<&str>,
+) -> Vec<Warning> {
     let is_old = version_of(release).is_some_and(|version| version < FIRST_GOOD_KERNEL);
     [
         old_kernel(status, release).filter(|_| is_old),
         no_reseed_signal(status).filter(|_| !is_old),
         not_droppable(status).filter(|_| !is_old),
         no_clone_signal(status, visibility.has_sysfs),
-        visibility.unreadable_signal.map(unreadable_signal),
+        visibility
+            .unreadable_signal
+            .filter(|_| status.clone_guard != CloneGuard::KvmClock)
+            .map(unreadable_signal),
+        criu.and_then(old_criu),
         slow_engine(status),
         no_cpu_random(status),
         no_cycle_counter(status),
@@ -137,6 +149,18 @@ fn unreadable_signal(path: &str) -> Warning {
     }
 }
 
+fn old_criu(version: &str) -> Option<Warning> {
+    let is_old = version_of(version).is_some_and(|version| version < FIRST_GOOD_CRIU);
+    is_old.then(|| Warning {
+        code: "old_criu",
+        problem: format!(
+            "CRIU {version} restores processes whose memory the kernel no longer wipes on fork: a child that \
+             is not forked by the C library repeats its parent"
+        ),
+        advice: "install CRIU 4.2 or newer".to_owned(),
+    })
+}
+
 fn slow_engine(status: &Status) -> Option<Warning> {
     let has_instructions = cfg!(not(target_arch = "x86_64"))
         || !matches!(status.engine, Engine::ChaCha20 | Engine::Portable);
@@ -224,7 +248,7 @@ mod tests {
     };
 
     fn codes(status: &Status, release: &str, visibility: DeviceVisibility) -> Vec<&'static str> {
-        let warnings = warnings_for(status, release, visibility);
+        let warnings = warnings_for(status, release, visibility, None);
         warnings.iter().map(|warning| warning.code).collect()
     }
 
@@ -255,6 +279,24 @@ mod tests {
             assert_eq!(codes(&status, NEW, CLEAR), [code]);
         }
         assert_eq!(codes(&good(), NEW, FORBIDDEN), ["clone_signal_unreadable"]);
+        let mut shown = good();
+        shown.clone_guard = CloneGuard::KvmClock;
+        assert!(codes(&shown, NEW, FORBIDDEN).is_empty());
+    }
+
+    #[test]
+    fn a_criu_that_forgets_to_wipe_has_a_warning() {
+        for (version, is_old) in [
+            ("4.1.1", true),
+            ("3.17", true),
+            ("4.2", false),
+            ("4.2.1", false),
+            ("", false),
+        ] {
+            let warnings = warnings_for(&good(), NEW, CLEAR, Some(version));
+            let codes: Vec<_> = warnings.iter().map(|warning| warning.code).collect();
+            assert_eq!(codes == ["old_criu"], is_old, "{version}: {codes:?}");
+        }
     }
 
     #[test]
