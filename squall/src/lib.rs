@@ -282,7 +282,9 @@ pub mod testing {
     pub use crate::failpoint::{Failpoint, activate as activate_for_testing};
     pub use crate::guard::clock::advance as advance_clock_for_testing;
     pub use crate::guard::clone_signal::replace_device as clone_device_for_testing;
-    pub use crate::guard::kvm_clock::replace_records as kvm_clock_records_for_testing;
+    pub use crate::guard::kvm_clock::{
+        Record as KvmClockRecordForTesting, replace_records as kvm_clock_records_for_testing,
+    };
     pub use crate::guard::vdso::watch_replacement as watch_generation_at_for_testing;
     pub use crate::thread_generator::testing::KEY_OFFSETS as KEY_OFFSETS_FOR_TESTING;
     pub use crate::thread_generator::testing::events as events_for_testing;

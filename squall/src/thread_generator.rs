@@ -345,6 +345,8 @@ impl Request<'_> {
             {
                 return Ok(());
             }
+            // Its tag may be newer than the state: the next attempt must not take it for a proof.
+            page.forget_freshness_tag();
         }
         self.discard();
         *self.has_seeded = true;

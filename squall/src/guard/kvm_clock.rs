@@ -26,8 +26,9 @@ const CPUS: usize = 64;
 
 /// A CPU's record, `struct pvclock_vcpu_time_info` of Linux, as words: the version; the counter's value and the time
 /// at the last update; factor, shift and flags. The rest of its cache line is zeros.
-#[repr(transparent)]
-pub(crate) struct Record([AtomicU64; 8]);
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Record([AtomicU64; 8]);
 
 const _: () = assert!(size_of::<[Record; CPUS]>() == 4096);
 
@@ -115,12 +116,33 @@ pub(super) unsafe fn all_records(records: *const AtomicU64) -> u64 {
         return 1;
     }
     // SAFETY: the caller says so.
-    let records = unsafe { &*records.cast::<[Record; CPUS]>() };
-    let sum = |at| {
-        let words = records.iter().map(|record| record.word(at));
-        words.fold(0u64, u64::wrapping_add)
-    };
-    word_of(sum(0), sum(1))
+    let [version, time] = unsafe { sums(records.cast()) };
+    word_of(version, time)
+}
+
+/// The sums of the records' first and second words, 16 bytes at a time: in half the time of single words.
+///
+/// # Safety
+/// The records are mapped.
+#[cfg(target_arch = "x86_64")]
+unsafe fn sums(records: *const [Record; CPUS]) -> [u64; 2] {
+    use core::arch::x86_64::{__m128i, _mm_add_epi64, _mm_setzero_si128};
+    // SAFETY: the caller says that the records are mapped; they are aligned. KVM may write them meanwhile.
+    let halves = (0..CPUS).map(|cpu| unsafe {
+        let record = records.cast::<Record>().add(cpu);
+        record.cast::<__m128i>().read_volatile()
+    });
+    // SAFETY: every x86-64 CPU has these instructions; the types have one size.
+    unsafe {
+        let sum = halves.fold(_mm_setzero_si128(), |sum, half| _mm_add_epi64(sum, half));
+        core::mem::transmute(sum)
+    }
+}
+
+/// Other CPUs have no such records.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn sums(_: *const [Record; CPUS]) -> [u64; 2] {
+    [0; 2]
 }
 
 #[inline(always)]
@@ -133,11 +155,13 @@ fn word_of(version: u64, time: u64) -> u64 {
 /// It asks the kernel for nothing that a sandbox refuses: whether memory can be read (rt_sigprocmask), and whether
 /// the CPUs fit into a mask of 64 (sched_getaffinity).
 pub(super) fn records() -> Option<NonNull<AtomicU64>> {
-    if STATE.load(Ordering::Acquire) == UNKNOWN {
+    if STATE.load(Ordering::Relaxed) == UNKNOWN {
         look();
     }
-    NonNull::new(RECORDS.load(Ordering::Acquire))
-        .filter(|_| STATE.load(Ordering::Relaxed) != GIVEN_UP)
+    match STATE.load(Ordering::Acquire) {
+        PLAUSIBLE | RELIED_ON => NonNull::new(RECORDS.load(Ordering::Relaxed)),
+        _ => None,
+    }
 }
 
 /// Whether the records are KVM's for certain, and have not been given up.
@@ -153,19 +177,30 @@ const UNKNOWN: u8 = 0;
 const PLAUSIBLE: u8 = 1;
 const RELIED_ON: u8 = 2;
 const GIVEN_UP: u8 = 3;
+/// A thread looks for them. In a child that is forked meanwhile they are never found.
+const BEING_LOOKED_FOR: u8 = 4;
 
 /// The counter and the kernel's clock when the records were found.
 static FIRST: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 fn look() {
+    let begin = STATE.compare_exchange(
+        UNKNOWN,
+        BEING_LOOKED_FOR,
+        Ordering::Relaxed,
+        Ordering::Relaxed,
+    );
+    if begin.is_err() {
+        return;
+    }
     let found = plausible_records().zip(Moment::now());
     if let Some((records, Moment { count, time })) = found {
         FIRST[0].store(count, Ordering::Relaxed);
         FIRST[1].store(time, Ordering::Relaxed);
-        RECORDS.store(records.cast_mut(), Ordering::Release);
+        RECORDS.store(records.cast_mut(), Ordering::Relaxed);
     }
     let state = if found.is_some() { PLAUSIBLE } else { GIVEN_UP };
-    let _ = STATE.compare_exchange(UNKNOWN, state, Ordering::Release, Ordering::Relaxed);
+    STATE.store(state, Ordering::Release);
 }
 
 fn plausible_records() -> Option<*const AtomicU64> {
@@ -291,7 +326,7 @@ fn is_named_kvm() -> bool {
 
 /// Whether it cannot be told yet.
 pub(crate) fn is_undecided() -> bool {
-    STATE.load(Ordering::Relaxed) == PLAUSIBLE
+    STATE.load(Ordering::Acquire) == PLAUSIBLE
 }
 
 /// When KVM last began to count anew: the newest time that a record counts on from. A restore changes it once, with the first
@@ -365,9 +400,22 @@ impl Changes {
     }
 }
 
+#[cfg(feature = "testing")]
+impl Record {
+    /// A record of zeros.
+    pub const fn empty() -> Record {
+        Record([const { AtomicU64::new(0) }; 8])
+    }
+
+    /// Rewrites the record, as KVM does before its CPU runs in a clone.
+    pub fn rewrite(&self) {
+        self.0[0].fetch_add(2, Ordering::Relaxed);
+    }
+}
+
 /// Relies on the records at this address, whatever they are.
 #[cfg(feature = "testing")]
-pub fn replace_records(records: &'static [[AtomicU64; 8]; CPUS]) {
+pub fn replace_records(records: &'static [Record; CPUS]) {
     RECORDS.store(records.as_ptr().cast_mut().cast(), Ordering::Release);
     STATE.store(RELIED_ON, Ordering::Release);
 }

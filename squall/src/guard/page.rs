@@ -144,15 +144,21 @@ impl Page {
         fence(Ordering::SeqCst);
     }
 
+    /// Makes the buffer and the state fresh under no tag.
+    pub fn forget_freshness_tag(self) {
+        // SAFETY: the page is mapped and this thread's own.
+        unsafe { (&raw mut (*self.0.as_ptr()).tag_complement).write_volatile(0) };
+    }
+
     /// Makes nothing in the page current.
     pub fn invalidate(self) {
         let contents = self.0.as_ptr();
         // SAFETY: the page is mapped and this thread's own.
         unsafe {
-            (&raw mut (*contents).tag_complement).write_volatile(0);
             (&raw mut (*contents).generation_complement).write_volatile(0);
             (&raw mut (*contents).seeding_marker).write_volatile(0);
         }
+        self.forget_freshness_tag();
     }
 
     /// Whether everything read from the buffer before this call was there, and was generated under

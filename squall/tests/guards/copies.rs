@@ -2,22 +2,18 @@
 //!
 //! A fork with the fork guard off copies the state, as a snapshot does. The lab tests real clones and real restores.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use squall::CloneGuard;
-use squall::testing::kvm_clock_records_for_testing;
+use squall::testing::{KvmClockRecordForTesting, kvm_clock_records_for_testing};
 
 use crate::Verdict;
 use crate::outputs::{Draw, fork, judge_sent, send, wait};
 
 /// kvm-clock's records, for as many CPUs as Linux shows.
-static RECORDS: [[AtomicU64; 8]; 64] = [const { [const { AtomicU64::new(0) }; 8] }; 64];
+static RECORDS: [KvmClockRecordForTesting; 64] = [const { KvmClockRecordForTesting::empty() }; 64];
 
 /// Puts records in the place of the machine's, which squall relies on from then on.
 pub fn use_records() {
-    for record in &RECORDS {
-        record[0].store(2, Ordering::Relaxed);
-    }
+    RECORDS.iter().for_each(KvmClockRecordForTesting::rewrite);
     kvm_clock_records_for_testing(&RECORDS);
     assert_eq!(squall::status().clone_guard, CloneGuard::KvmClock);
 }
@@ -33,7 +29,7 @@ pub fn rewrite_own_record() {
         assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &set), 0);
         cpu
     };
-    RECORDS[cpu][0].fetch_add(2, Ordering::Relaxed);
+    RECORDS[cpu].rewrite();
 }
 
 /// Draws of two copies of this process, of which each does `become_a_copy` before, 100 times.

@@ -129,12 +129,19 @@ fn judge_large(enough: u64, lens: &[usize], between: fn()) -> Verdict {
     })
 }
 
-/// What the generator of an empty page, whose key and counter are zeros, returns first: its counter is
-/// incremented before it is encrypted (SP 800-90A section 10.2.1.5.1).
+/// What the generator of an empty page, whose key and counter are zeros, returns first after additional input of zeros: its
+/// counter is incremented before it is encrypted (SP 800-90A sections 10.2.1.2 and 10.2.1.5.1).
 fn first_bytes_from_an_empty_page() -> Draw {
+    let keystream = |key: &[u8; 32], block: u128, out: &mut [u8]| {
+        Keystream::<Aes256>::new(key, Engine::Portable)
+            .expect("the portable engine is everywhere")
+            .fill(block, out, Stores::Cached);
+    };
+    let mut state = [0; 48];
+    keystream(&[0; 32], 1, &mut state);
+    let (key, counter) = state.split_first_chunk().expect("a key and a counter");
+    let counter = u128::from_be_bytes(counter.try_into().expect("a block"));
     let mut block = Draw::default();
-    Keystream::<Aes256>::new(&[0; 32], Engine::Portable)
-        .expect("the portable engine is everywhere")
-        .fill(1, &mut block, Stores::Cached);
+    keystream(key, counter.wrapping_add(1), &mut block);
     block
 }

@@ -18,12 +18,14 @@ const COMPARED: usize = 3;
 static STOPS: AtomicU64 = AtomicU64::new(0);
 /// Stops before the request that is being drawn read the CPU's number for the last time.
 static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
+/// In a copy: seedings before it began.
+static SEEDINGS: AtomicU64 = AtomicU64::new(0);
 /// Whether the request is served from the buffer.
 static IS_SHORT: AtomicBool = AtomicBool::new(false);
 
-/// Stops the machine after every 101st instruction of a refill, and after every one of a request from the buffer.
+/// Stops the machine after every seventh instruction of a refill, and after every one of a request from the buffer.
 fn stop_at(mut stopped: Stopped) {
-    const APART: usize = 101;
+    const APART: usize = 7;
     if IS_SHORT.load(Ordering::Relaxed) || stopped.step.is_multiple_of(APART) {
         stop(&mut stopped);
     }
@@ -50,6 +52,7 @@ fn stop(stopped: &mut Stopped) {
         match unsafe { libc::fork() } {
             0 => {
                 IS_CHILD.store(true, Ordering::Relaxed);
+                SEEDINGS.store(reseeds_for_testing(), Ordering::Relaxed);
                 rewrite_own_record();
                 return stopped.run_on();
             }
@@ -79,8 +82,8 @@ fn begin() {
     step_through(|| (), |_| ());
 }
 
-/// Copies of a machine that was stopped in a request serve nothing twice but what the request was about to return, past its
-/// check.
+/// Copies of a machine that was stopped in a request are seeded anew, and serve nothing twice but what the request was about
+/// to return, past its check.
 pub fn clone_of_kvm_in_a_request() -> Verdict {
     begin();
     let (reader, writer) = pipe().unwrap();
@@ -93,8 +96,10 @@ pub fn clone_of_kvm_in_a_request() -> Verdict {
         step_on(|| drawn = squall::array(), stop_at);
         if IS_CHILD.load(Ordering::Relaxed) {
             let mut head = Draw::default();
+            let draws = [drawn, squall::array(), squall::array()];
             head[..8].copy_from_slice(&STOPS.load(Ordering::Relaxed).to_ne_bytes());
-            send(&writer, &[head, drawn, squall::array(), squall::array()]);
+            head[8] = (reseeds_for_testing() != SEEDINGS.load(Ordering::Relaxed)).into();
+            send(&writer, &[head, draws[0], draws[1], draws[2]]);
             // SAFETY: ends the process.
             unsafe { libc::_exit(0) }
         }
@@ -126,12 +131,12 @@ fn judge_copies(reports: &[Draw], was_served: impl Fn(u64) -> bool) -> Verdict {
         assert_eq!(one[0], other[0]);
         let stop = u64::from_ne_bytes(*one[0].first_chunk().unwrap());
         let first = 1 + usize::from(was_served(stop));
-        (first..=COMPARED).any(|at| one[at] == other[at])
+        one[0][8] == 0 || (first..=COMPARED).any(|at| one[at] == other[at])
     };
     match copies.iter().find(repeats) {
         None => Verdict::Held,
-        Some([[stop, ..], _]) => {
-            Verdict::Broken(format!("the copies of stop {stop:?} drew the same"))
-        }
+        Some([[stop, ..], _]) => Verdict::Broken(format!(
+            "the copies of stop {stop:?} drew the same, or are not seeded anew"
+        )),
     }
 }
