@@ -21,6 +21,8 @@ var cloneDetector = sync.OnceValue(func() *guard.CloneDetector {
 
 // CloneSignal returns the signal of clones that [CloneGeneration] follows:
 //
+//   - "kvm-clock": the times in kvm-clock's records, of which KVM rewrites a CPU's before that CPU runs in a clone. So
+//     the generation may change once for each CPU, and changes too if the host sets the clock.
 //   - "vmclock": vmclock's generation counter, which changes before a clone runs.
 //   - "vmgenid-page": vmgenid's page, which squall's kernel module shows. It changes before a clone runs, too.
 //   - "kernel-log": the message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18),

@@ -18,13 +18,13 @@ type State struct {
 	// ForkGuard is what keeps a forked child from repeating its parent: "wiped", because a fork wipes
 	// the state, or "kernel" if there is no state.
 	ForkGuard string `json:"fork_guard"`
-	// CloneGuard is how a VM learns that it is a clone: "not-a-vm"; "vmclock", by a count that changes
-	// before a clone runs; "vmgenid-page", by vmgenid's page, which also changes before; "vmgenid", by the
+	// CloneGuard is how a VM learns that it is a clone: "not-a-vm"; "kvm-clock", by its CPU's record, which KVM
+	// rewrites before a clone runs; "vmclock", by a count that changes before a clone runs; "vmgenid-page", by vmgenid's page, which also changes before; "vmgenid", by the
 	// kernel, which reseeds when it is notified, milliseconds later; "no-signal", not at all; "kernel" if
-	// there is no state. With "vmgenid" and "no-signal", requests of up
-	// to 256 bytes get a request pad, which makes them different in each clone (see CounterShowsStops).
+	// there is no state. With "vmgenid" and "no-signal", and where the tick is not followed, requests of up
+	// to 256 bytes get a request pad, which makes them different in each copy.
 	CloneGuard string `json:"clone_guard"`
-	// ReseedGuard is how a reseed of the kernel's RNG is noticed: "mapped-generation", by two loads;
+	// ReseedGuard is how a reseed of the kernel's RNG is noticed: "mapped-generation", by a load;
 	// "vdso-probe", by asking the vDSO; "time", not at all, so state lasts 60 seconds; "kernel" if
 	// there is no state.
 	ReseedGuard string `json:"reseed_guard"`
@@ -40,15 +40,18 @@ type State struct {
 	HasVMClock bool `json:"has_vmclock"`
 	// HasVMGenIDPage reports whether squall's kernel module shows vmgenid's page, and it is used.
 	HasVMGenIDPage bool `json:"has_vmgenid_page"`
-	// CounterShowsStops reports whether the cycle counter shows that this VM was stopped, as under a known
-	// hypervisor: then requests in quick succession need no pad. It is checked only on machines with pads.
-	CounterShowsStops bool `json:"counter_shows_stops"`
+	// HasKVMClock reports whether kvm-clock's records are mapped into this process, are KVM's, and are compared on each
+	// request. Then squall looks for none of the devices.
+	HasKVMClock bool `json:"has_kvm_clock"`
+	// FollowsTick reports whether the kernel's tick is compared on each request: it shows that the process may have been
+	// restored.
+	FollowsTick bool `json:"follows_tick"`
 	// HasVDSOGetrandom reports whether the kernel has getrandom in the vDSO.
 	HasVDSOGetrandom bool `json:"has_vdso_getrandom"`
 	// Reseeds counts seedings of generators, in this process and those it was forked from.
 	Reseeds uint64 `json:"reseeds"`
 	// BytesDiscarded counts bytes that were generated and thrown away unused, likewise: because the
-	// epoch had changed, or because a new buffer spares the next requests their pads.
+	// epoch or the tick had changed.
 	BytesDiscarded uint64 `json:"bytes_discarded"`
 }
 
@@ -56,7 +59,7 @@ type State struct {
 // that cannot keep any leave it nil.
 var keptState func() (state State, isKept bool)
 
-// Status draws a number, so that squall has made all its decisions, and returns the state.
+// Status draws a number, waits some milliseconds until squall has made all its decisions, and returns the state.
 func Status() State {
 	generator.Word()
 	if keptState != nil {
@@ -69,7 +72,7 @@ func Status() State {
 
 // String returns the state in one line.
 func (s State) String() string {
-	return fmt.Sprintf("engine %s, memory %s, fork guard %s, clone guard %s, counter shows stops %t, "+
+	return fmt.Sprintf("engine %s, memory %s, fork guard %s, clone guard %s, follows tick %t, "+
 		"reseed guard %s, generation %d, %d reseeds, %d bytes discarded", s.Engine, s.Memory, s.ForkGuard, s.CloneGuard,
-		s.CounterShowsStops, s.ReseedGuard, s.KernelGeneration, s.Reseeds, s.BytesDiscarded)
+		s.FollowsTick, s.ReseedGuard, s.KernelGeneration, s.Reseeds, s.BytesDiscarded)
 }

@@ -29,19 +29,6 @@ const XORLen = KeySize + BlockSize
 // MaxShort is the maximal length that [Pad] and [Take] accept, in bytes.
 const MaxShort = 256
 
-// CounterMethod is how [ReadCounter] and [TakeAndReadCounter] read the cycle counter and the number of its CPU. The
-// caller must have checked that the CPU has the instruction.
-type CounterMethod uint32
-
-const (
-	// NoCounter means that the counter cannot be used: it may hide stops, or its CPU is unknown.
-	NoCounter CounterMethod = iota
-	// RDTSCP gives the count and the CPU's number.
-	RDTSCP
-	// RDPID gives the CPU's number before and after RDTSC gives the count, in half the time of RDTSCP.
-	RDPID
-)
-
 // Engine is an implementation of AES on this CPU. All engines write the same bytes.
 type Engine uint8
 

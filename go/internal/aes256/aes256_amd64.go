@@ -37,19 +37,6 @@ func (e Engine) fill(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
 	}
 }
 
-// TakeAndReadCounter moves len(dst) bytes from src to dst, leaves zeros in src, and then does what [ReadCounter]
-// does. The two must not overlap.
-//
-//go:noescape
-func TakeAndReadCounter(dst []byte, src *byte, counter CounterMethod) (count, cpu uint64)
-
-// ReadCounter reads the CPU's cycle counter and identifies the CPU: cpu is the same for each reading on one
-// CPU and differs between CPUs. If the thread moved during the reading, cpu is that of no CPU. It is never 0: the
-// CPU's number is in its upper half, and the complement of the number in its lower half.
-//
-//go:noescape
-func ReadCounter(counter CounterMethod) (count, cpu uint64)
-
 // keystreamAESNI fills dst, which is not empty, with keystream from block counter+1 on, and counts.
 //
 //go:noescape

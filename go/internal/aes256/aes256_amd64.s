@@ -576,113 +576,31 @@ summed:
 	ZERO(X0); ZERO(X1); ZERO(X2); ZERO(X8)
 	RET
 
-// Copies of CX bytes from SI to DI that clear their source. They read all bytes before they clear overlapping
-// ones.
-
-// MOVE_VECTORS moves at least 16 bytes. It reads the last 16 first, because the loop may clear some of them.
-#define MOVE_VECTORS \
-	PXOR  X0, X0; \
-	MOVOU -16(SI)(CX*1), X2; \
-	LEAQ  -16(SI)(CX*1), AX; \
-	LEAQ  -16(DI)(CX*1), DX; \
-	JMP   test; \
-loop: \
-	MOVOU (SI), X1; \
-	MOVOU X1, (DI); \
-	MOVOU X0, (SI); \
-	ADDQ  $16, SI; \
-	ADDQ  $16, DI; \
-test: \
-	CMPQ  SI, AX; \
-	JB    loop; \
-	MOVOU X2, (DX); \
-	MOVOU X0, (AX)
-
-// MOVE_WORDS moves one or two words, which overlap.
-#define MOVE_WORDS(MOVE, size) \
-	MOVE (SI), AX; \
-	MOVE -size(SI)(CX*1), DX; \
-	MOVE $0, (SI); \
-	MOVE $0, -size(SI)(CX*1); \
-	MOVE AX, (DI); \
-	MOVE DX, -size(DI)(CX*1)
-
-// READ_COUNTER reads the cycle counter and the number of its CPU, and returns both. If BX is 2 it uses RDPID, RDTSC
-// and RDPID, otherwise RDTSCP, which takes twice as long as these three. What comes before
-// READ_COUNTER in the program was done when it reads the counter, as far as an interruption of the program can
-// tell: those come between two instructions.
-#define READ_COUNTER(count, cpu) \
-	CMPL  BX, $2; \
-	JEQ   rdpid; \
-	RDTSCP; \
-	MOVL  CX, R8; \
-	MOVL  CX, R9; \
-	JMP   read; \
-rdpid: \
-	RDPID R8; \
-	RDTSC; \
-	RDPID R9; \
-read: \
-	SHLQ  $32, DX; \
-	ORQ   DX, AX; \
-	SHLQ  $32, R8; \
-	NOTL  R9; \
-	ORQ   R9, R8; \
-	MOVQ  AX, count; \
-	MOVQ  R8, cpu
-
 // func take(dst []byte, src *byte)
-TEXT ·take(SB), NOSPLIT, $0-32
-	MOVQ src+24(FP), SI
-	MOVQ dst_base+0(FP), DI
-	MOVQ dst_len+8(FP), CX
-	MOVE_VECTORS
-	// erase
-	ZERO(X1); ZERO(X2)
-	RET
-
-// The counter overwrites AX and DX, through which words and bytes are moved.
 //
-// func TakeAndReadCounter(dst []byte, src *byte, counter CounterMethod) (count, cpu uint64)
-TEXT ·TakeAndReadCounter(SB), NOSPLIT, $0-56
-	MOVQ src+24(FP), SI
-	MOVQ dst_base+0(FP), DI
-	MOVQ dst_len+8(FP), CX
-	CMPQ CX, $16
-	JAE  vectors
-	CMPQ CX, $8
-	JAE  qword
-	CMPQ CX, $4
-	JAE  dword
+// It reads the last 16 bytes first, because the loop may clear some of them.
+TEXT ·take(SB), NOSPLIT, $0-32
+	MOVQ  src+24(FP), SI
+	MOVQ  dst_base+0(FP), DI
+	MOVQ  dst_len+8(FP), CX
+	PXOR  X0, X0
+	MOVOU -16(SI)(CX*1), X2
+	LEAQ  -16(SI)(CX*1), AX
+	LEAQ  -16(DI)(CX*1), DX
+	JMP   test
 
-bytes:
-	SUBQ $1, CX
-	JCS  taken
-	MOVB (SI)(CX*1), AL
-	MOVB $0, (SI)(CX*1)
-	MOVB AL, (DI)(CX*1)
-	JMP  bytes
+loop:
+	MOVOU (SI), X1
+	MOVOU X1, (DI)
+	MOVOU X0, (SI)
+	ADDQ  $16, SI
+	ADDQ  $16, DI
 
-dword:
-	MOVE_WORDS(MOVL, 4)
-	JMP taken
-
-qword:
-	MOVE_WORDS(MOVQ, 8)
-	JMP taken
-
-vectors:
-	MOVE_VECTORS
-
-taken:
-	MOVL counter+32(FP), BX
-	READ_COUNTER(count+40(FP), cpu+48(FP))
+test:
+	CMPQ  SI, AX
+	JB    loop
+	MOVOU X2, (DX)
+	MOVOU X0, (AX)
 	// erase
 	ZERO(X1); ZERO(X2)
-	RET
-
-// func ReadCounter(counter CounterMethod) (count, cpu uint64)
-TEXT ·ReadCounter(SB), NOSPLIT, $0-24
-	MOVL counter+0(FP), BX
-	READ_COUNTER(count+8(FP), cpu+16(FP))
 	RET

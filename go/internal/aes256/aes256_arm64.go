@@ -50,11 +50,3 @@ func (e Engine) fill(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
 //
 //go:noescape
 func keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
-
-const noCounter = "aes256: no counter that shows stops"
-
-// ReadCounter panics: there is only [NoCounter].
-func ReadCounter(CounterMethod) (count, cpu uint64) { panic(noCounter) }
-
-// TakeAndReadCounter panics: there is only [NoCounter].
-func TakeAndReadCounter([]byte, *byte, CounterMethod) (count, cpu uint64) { panic(noCounter) }

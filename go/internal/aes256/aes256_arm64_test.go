@@ -91,6 +91,3 @@ func hadConstantTime(t *testing.T, call func()) bool {
 	}()
 	return <-result
 }
-
-// hasCounter reports that there is no counter method.
-func hasCounter(*testing.T) bool { return false }

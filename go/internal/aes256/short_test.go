@@ -30,20 +30,14 @@ func TestNoiseHasTheRequestedWords(t *testing.T) {
 
 func TestTake(t *testing.T) {
 	requireEngine(t)
-	checkTake(t, BlockSize, Take)
-}
-
-// checkTake tries a way to take from a length on.
-func checkTake(t *testing.T, shortest int, take func(dst []byte, src *byte)) {
-	t.Helper()
-	for length := shortest; length <= MaxShort; length++ {
+	for length := BlockSize; length <= MaxShort; length++ {
 		for _, offset := range []int{0, 1, 9} {
 			src, dst := newGuarded(offset, length), newGuarded(2*offset, length)
 			for i := range src.bytes {
 				src.bytes[i] = byte(i + 1)
 			}
 			expected := bytes.Clone(src.bytes)
-			take(dst.bytes, &src.memory[guardSize+offset])
+			Take(dst.bytes, &src.memory[guardSize+offset])
 			if !bytes.Equal(dst.bytes, expected) {
 				t.Fatalf("%d bytes arrived as %x", length, dst.bytes)
 			}

@@ -46,27 +46,16 @@ func (d *DRBG) Reseed(material *[SeedLen]byte) {
 
 // Generate fills out, at most MaxRequest bytes, and moves on to another key, so that what was
 // returned cannot be computed from the state behind it. Additional input is none or 48 bytes
-// (section 10.2.1.5.1). It is Begin, Continue and End.
+// (section 10.2.1.5.1).
 func (d *DRBG) Generate(out []byte, additional *[SeedLen]byte) {
-	d.Begin(additional)
-	d.Continue(out)
-	d.End(additional)
-}
-
-// Begin begins a request: it mixes additional input in.
-func (d *DRBG) Begin(additional *[SeedLen]byte) {
 	aes256.Expand(d.key(), d.Keys)
 	if additional != nil {
 		d.update(additional)
 		aes256.Expand(d.key(), d.Keys)
 	}
+	d.Engine.Keystream(d.Keys, d.v(), out)
+	d.update(additional)
 }
-
-// Continue fills a part of the request that was begun. Each part but the last is a multiple of 16 bytes.
-func (d *DRBG) Continue(part []byte) { d.Engine.Keystream(d.Keys, d.v(), part) }
-
-// End ends the request that was begun with this additional input.
-func (d *DRBG) End(additional *[SeedLen]byte) { d.update(additional) }
 
 // update is CTR_DRBG_Update (section 10.2.1.2), under round keys that are expanded already.
 func (d *DRBG) update(provided *[SeedLen]byte) {

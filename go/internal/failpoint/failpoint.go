@@ -22,18 +22,18 @@ const (
 	RefuseDroppable
 	// CheckBeforeRead checks the page's freshness tag or epoch before the read instead of after.
 	CheckBeforeRead
-	// SkipUnnotifiedCloneGuard lets bytes leave unpadded, even if a clone may run unnoticed.
+	// SkipUnnotifiedCloneGuard makes no request different where a copy may run that nothing shows.
 	SkipUnnotifiedCloneGuard
-	// IgnoreStops takes no gap for long, so that no stop of the machine is seen.
-	IgnoreStops
-	// SkipBurstAnchors lets a short gap begin a burst, without a refill that was made in it.
-	SkipBurstAnchors
-	// HideKVM hides that the hypervisor is KVM.
-	HideKVM
-	// PretendKVM takes any machine for a guest of KVM.
-	PretendKVM
-	// PretendReseedPending pretends that the kernel has not reseeded since the signal of clones changed.
-	PretendReseedPending
+	// HideKVMClock hides kvm-clock's records.
+	HideKVMClock
+	// FreezeKVMClock makes kvm-clock's records appear never to change.
+	FreezeKVMClock
+	// HideRDPID hides the CPU's instruction for its number.
+	HideRDPID
+	// HideTick hides the kernel's tick.
+	HideTick
+	// FreezeTick makes the kernel's tick appear never to change.
+	FreezeTick
 	// HideCloneSignal hides the devices with an immediate signal of clones.
 	HideCloneSignal
 	// HideVMGenID hides the kernel's vmgenid driver.

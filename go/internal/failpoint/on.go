@@ -13,21 +13,10 @@ import (
 // IsEnabled reports whether this build has failpoints.
 const IsEnabled = true
 
-var switches, gap atomic.Uint64
+var switches atomic.Uint64
 
 // IsActive reports whether a test activated the failpoint.
 func (s Failpoint) IsActive() bool { return switches.Load()>>s&1 != 0 }
-
-// Gap returns the gap that a test has set, in cycles, or else the usual one.
-func Gap(usual uint64) uint64 {
-	if set := gap.Load(); set != 0 {
-		return set
-	}
-	return usual
-}
-
-// SetGap sets the gap, in cycles, unless it is 0: an emulated CPU takes more of them for a request.
-func SetGap(cycles uint64) { gap.Store(cycles) }
 
 // source has the constants in the order of their values.
 //
@@ -36,9 +25,9 @@ var source string
 
 var constant = regexp.MustCompile(`(?m)^\t([A-Z]\w+)(?: Failpoint = iota)?$`)
 
-// Activate activates the failpoints whose constants have these names, and sets the gap, in the whole process and
-// permanently. It must be called before any request.
-func Activate(names []string, gap uint64) error {
+// Activate activates the failpoints whose constants have these names, in the whole process and permanently. It must be
+// called before any request.
+func Activate(names []string) error {
 	constants := constant.FindAllStringSubmatch(source, -1)
 	for _, name := range names {
 		number := slices.IndexFunc(constants, func(found []string) bool { return found[1] == name })
@@ -47,6 +36,5 @@ func Activate(names []string, gap uint64) error {
 		}
 		switches.Or(1 << number)
 	}
-	SetGap(gap)
 	return nil
 }

@@ -5,9 +5,9 @@
 // Each P has a page: a generator's state and a buffer of keystream. Small requests take bytes from the
 // buffer, where they are erased; larger ones are generated in the caller's buffer. Either way the bytes
 // leave only if the page is current after they were read. If the page was dropped, copied by a fork, older
-// than a reseed of the kernel or restored from a snapshot, the bytes are discarded and drawn again. If a
-// clone of the machine may run unnoticed, bytes leave unpadded only within a burst, and with a request pad
-// otherwise (internal/guard/burst.go).
+// than a reseed of the kernel or restored from a snapshot, the bytes are discarded and drawn again. So they are if the
+// kernel's tick has moved on: the state takes additional input then, because the process may have been restored.
+// Where a copy may run before anything shows it, each request gets a request pad.
 //
 // A request is pinned to its P while it uses the page: for at most 64 KiB at a time, some microseconds.
 // There are no locks, and nobody waits.
@@ -33,10 +33,17 @@ func Fill(out []byte) {
 			page := pages[number]
 			// One comparison for length <= Left <= BufferLen: an underflow is too large.
 			if at := page.Left - length; at <= guard.BufferLen-length {
-				wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.Tag())
-				left := takeByRule(page, out, at)
-				isFresh := wasFresh || page.IsFresh(guard.Tag())
-				page.Left = left
+				wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.CurrentTag())
+				if length-8 <= 8 {
+					takeWords[uint64](out, bufferAt(page, at))
+				} else {
+					take(out, bufferAt(page, at))
+				}
+				if page.NeedsPads {
+					pad(page, out)
+				}
+				isFresh := wasFresh || page.IsFresh(guard.CurrentTag())
+				page.Left = at
 				guard.Unpin()
 				if isFresh {
 					return
@@ -57,12 +64,12 @@ func Word() uint64 {
 	if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
 		page := pages[number]
 		if at := page.Left - length; at <= guard.BufferLen-length {
-			wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.Tag())
+			wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.CurrentTag())
 			word := takeWord(page, at)
-			if page.Rule != guard.Unpadded {
-				word, at = padWordByRule(page, word, at)
+			if page.NeedsPads {
+				word = padWord(page, word)
 			}
-			isFresh := wasFresh || page.IsFresh(guard.Tag())
+			isFresh := wasFresh || page.IsFresh(guard.CurrentTag())
 			page.Left = at
 			guard.Unpin()
 			if isFresh {
@@ -83,9 +90,9 @@ func SimulationWord() uint64 {
 	if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
 		page := pages[number]
 		if at := page.Left - length; at <= guard.BufferLen-length {
-			wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.Tag())
+			wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.CurrentTag())
 			word := takeWord(page, at)
-			isFresh := wasFresh || page.IsFresh(guard.Tag())
+			isFresh := wasFresh || page.IsFresh(guard.CurrentTag())
 			page.Left = at
 			guard.Unpin()
 			if isFresh {
@@ -104,61 +111,12 @@ func slowWord(kind requestKind) (word uint64) {
 	return word
 }
 
-// takeByRule moves bytes from the buffer to out, with a pad if the page's rule requires one, and returns the
-// number of unread bytes that are left. It reads the cycle counter after the bytes. The goroutine is pinned,
-// so neither this function nor its callees may be preemption points: a preemption request there would be
-// lost.
+// padWord returns a word from the buffer with a pad.
 //
 //go:nosplit
-func takeByRule(page *guard.Page, out []byte, at uint64) (left uint64) {
-	from := bufferAt(page, at)
-	switch page.Rule {
-	case guard.PadAfterPause:
-		count, cpu := aes256.TakeAndReadCounter(out, from, page.CounterMethod)
-		if page.ContinuesBurst(guard.Reading{Count: count, CPU: cpu}) {
-			return at
-		}
-		return padAfterPause(page, out, at, guard.Reading{Count: count, CPU: cpu})
-	case guard.PadAlways:
-		take(out, from)
-		pad(page, out)
-	default:
-		take(out, from)
-	}
-	return at
-}
-
-// padWordByRule adds a pad to a word from the buffer if the page's rule requires one, and returns the number
-// of unread bytes that are left.
-//
-//go:nosplit
-func padWordByRule(page *guard.Page, word, at uint64) (given, left uint64) {
-	out := unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word))
-	if page.Rule == guard.PadAfterPause {
-		now := readCounter(page)
-		if page.ContinuesBurst(now) {
-			return word, at
-		}
-		left = padAfterPause(page, out, at, now)
-		return word, left
-	}
-	pad(page, out)
-	return word, at
-}
-
-// padAfterPause pads a request that is not part of a burst, and returns the number of unread bytes to keep.
-//
-//go:nosplit
-func padAfterPause(page *guard.Page, out []byte, left uint64, now guard.Reading) uint64 {
-	pad(page, out)
-	if !page.Pause(now) {
-		return left
-	}
-	if page.IsAnchored() || page.IsBackedOff() {
-		page.Refill = 0
-	}
-	Discarded.Add(left)
-	return 0
+func padWord(page *guard.Page, word uint64) uint64 {
+	pad(page, unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word)))
+	return word
 }
 
 // pad adds a pad to out, with a number that no other pad of the page's keys has.
@@ -171,14 +129,6 @@ func pad(page *guard.Page, out []byte) {
 		number = 0
 	}
 	aes256.Pad(&page.PadKeys, out, number)
-}
-
-// readCounter reads the cycle counter.
-//
-//go:nosplit
-func readCounter(page *guard.Page) guard.Reading {
-	count, cpu := aes256.ReadCounter(page.CounterMethod)
-	return guard.Reading{Count: count, CPU: cpu}
 }
 
 // takeWord moves a word out of the page's buffer and leaves zeros there.

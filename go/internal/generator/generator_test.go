@@ -23,6 +23,7 @@ func needsState(t *testing.T) {
 	if !isReady() {
 		t.Skip("no AES instructions, or no memory that a fork wipes")
 	}
+	guard.ThisPolicy().WaitUntilSettled() // which ends a seed
 }
 
 // Every byte of every length is written, and none behind it.
@@ -70,8 +71,8 @@ func TestNothingOfARequestIsLeft(t *testing.T) {
 	needsState(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	out := make([]byte, 100_000)
-	for name, rule := range rules() {
-		useRule(t, rule)
+	for name, isPadded := range padRules {
+		usePads(t, isPadded)
 		for what, draw := range map[string]func(){
 			"a word":   func() { Word() },
 			"buffered": func() { Fill(out[:100]) },
@@ -103,8 +104,8 @@ func TestServedBytesAreErased(t *testing.T) {
 		return page, left, bytes.Clone(page.Buffer[left:min(left+uint64(length), guard.BufferLen)])
 	}
 	out := make([]byte, maxBuffered)
-	for name, rule := range rules() {
-		useRule(t, rule)
+	for name, isPadded := range padRules {
+		usePads(t, isPadded)
 		looked := 0
 		for attempt := range 600 {
 			length := 1 + attempt/3%maxBuffered
@@ -178,7 +179,7 @@ func TestAdditionalInput(t *testing.T) {
 	waitForCounter()
 	addNoiseToSeed(&other)
 	waitForCounter()
-	hasWord := noiseInput(&input, 2)
+	noiseInput(&input, 2)
 	// After a failure the instruction gives no word for a while.
 	var noise [3]uint64
 	aes256.XORNoise(&noise, 2)
@@ -192,8 +193,8 @@ func TestAdditionalInput(t *testing.T) {
 	if !bytes.Equal(input[noiseLen:], make([]byte, noiseLen)) || bytes.Equal(input[:8], other[:8]) {
 		t.Errorf("additional input of a request: %x", input)
 	}
-	if (givesWords && !hasWord) || (hasWord && !aes256.HasRandom()) {
-		t.Errorf("the random instruction gave a word: %v", hasWord)
+	if givesWords && bytes.Equal(input[8:noiseLen], make([]byte, noiseLen-8)) {
+		t.Error("it has no word of the random instruction")
 	}
 	if aes256.HasRandom() && !givesWords {
 		t.Skip("the random instruction gave no word")
@@ -256,181 +257,70 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// rules returns all rules that this CPU supports.
-func rules() map[string]guard.Rule {
-	all := map[string]guard.Rule{"unpadded": guard.Unpadded, "pad always": guard.PadAlways}
-	if guard.BestCounter() != aes256.NoCounter {
-		all["pad after pause"] = guard.PadAfterPause
-	}
-	return all
-}
+// padRules are the two ways of requests.
+var padRules = map[string]bool{"unpadded": false, "padded": true}
 
-// useRule makes requests follow the rule, from the next one until the end of the test.
-func useRule(t testing.TB, rule guard.Rule) {
+// usePads makes requests have pads, or not, from the next one until the end of the test.
+func usePads(t testing.TB, isPadded bool) {
 	t.Helper()
-	theirs := ruleFor
-	t.Cleanup(func() { ruleFor = theirs })
-	counter := guard.BestCounter()
-	ruleFor = func(*guard.Policy, uint64) (guard.Rule, aes256.CounterMethod) { return rule, counter }
-	discardBuffer(false)
+	theirs := needsPads
+	t.Cleanup(func() { needsPads = theirs; discardBuffer(true); Word() })
+	needsPads = func(*guard.Policy) bool { return isPadded }
+	discardBuffer(true)
 	Word()
 }
 
-// A request returns the buffer's bytes, or padded ones, and leaves zeros in the buffer. A burst needs a
-// buffer that was refilled in it, and no pause since.
-func TestEachRule(t *testing.T) {
+// A request returns the buffer's bytes, or padded ones, and changes nothing around them. Numbers for simulations have no
+// pads.
+func TestPads(t *testing.T) {
 	needsState(t)
-	counter := guard.BestCounter()
-	asItWas := func(rule guard.Rule, prepare func(*guard.Page), length int) bool {
-		page := pin() // maybe one that was never seeded
-		defer guard.Unpin()
-		page.ResetBursts()
-		defer func() { page.Left, page.LeftOffFastPath = 0, 0 }()
-		page.Rule, page.CounterMethod = rule, counter
-		for i := range page.Buffer {
-			page.Buffer[i] = 7
-		}
-		prepare(page)
-		var out [maxBuffered]byte
-		const at = 40
-		left := uint64(at)
-		if length == 0 {
-			var word uint64
-			length = 8
-			if word = takeWord(page, at); rule != guard.Unpadded {
-				word, left = padWordByRule(page, word, at)
-			}
-			binary.NativeEndian.PutUint64(out[:], word)
-		} else {
-			left = takeByRule(page, out[:length], at)
-		}
-		erased := make([]byte, length)
-		around := page.Buffer[at-1] == 7 && page.Buffer[at+length] == 7
-		if left != at || !around || !bytes.Equal(page.Buffer[at:at+length], erased) {
-			t.Errorf("%d bytes: %d are left, around them nothing changed: %v", length, left, around)
-		}
-		return bytes.Equal(out[:length], bytes.Repeat([]byte{7}, length))
-	}
-	nothing := func(*guard.Page) {}
-	anchored := func(page *guard.Page) {
-		before := readCounter(page)
-		page.RecordRefill(guard.NewStretch(before, readCounter(page)), true)
-	}
-	long := func(page *guard.Page) {
-		page.RecordRefill(guard.NewStretch(guard.Reading{Count: 1, CPU: 2}, guard.Reading{Count: 2, CPU: 2}), true)
-	}
-	unanchored := func(page *guard.Page) {
-		now := readCounter(page)
-		page.RecordRefill(guard.NewStretch(now, now), false)
-	}
-	// A request may follow a reading within a gap, unless each reading is a trap, as in some VMs, or the race
-	// detector, which does not slow assembly, makes the rest of the request longer than that.
-	canBeQuick := counter != aes256.NoCounter && !isRace && slices.ContainsFunc(make([]int, patience), func(int) bool {
-		page := pin()
-		defer guard.Unpin()
-		page.Left, page.LeftOffFastPath = 0, 0
-		page.CounterMethod = counter
-		var out [maxBuffered]byte
-		before := readCounter(page)
-		count, cpu := aes256.TakeAndReadCounter(out[:], bufferAt(page, 0), counter)
-		return page.RecordRefill(guard.NewStretch(before, guard.Reading{Count: count, CPU: cpu}), true)
-	})
-	for length := 0; length <= maxBuffered; length++ {
-		isUnpadded, isPadded := asItWas(guard.Unpadded, nothing, length), !asItWas(guard.PadAlways, nothing, length)
-		if 0 < length && length < 8 {
-			continue // a pad may be zeros by chance
-		}
-		if !isUnpadded || !isPadded {
-			t.Errorf("%d bytes, whatever the gaps", length)
-		}
-		if counter == aes256.NoCounter {
-			continue
-		}
-		if asItWas(guard.PadAfterPause, long, length) || asItWas(guard.PadAfterPause, unanchored, length) {
-			t.Errorf("%d bytes leave as they are without a burst", length)
-		}
-		isInBurst := func(int) bool { return asItWas(guard.PadAfterPause, anchored, length) }
-		if canBeQuick && !slices.ContainsFunc(make([]int, patience), isInBurst) {
-			t.Errorf("%d bytes of a burst get a pad", length)
-		}
-	}
-	if counter != aes256.NoCounter && !canBeQuick {
-		t.Skip("bursts: two readings of the counter are never less than a gap apart")
-	}
-}
-
-// A refill reads the counter before and after it draws its word, after it mixed the word in, after each piece of
-// the buffer, and at its end. It is an anchor if all gaps are short, whatever they add up to, and not if any is long.
-func TestReadingsOfARefill(t *testing.T) {
-	needsState(t)
-	if !aes256.HasRandom() {
-		t.Skip("no random instruction")
-	}
-	defer func() { readInRefill = readCounter }()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const short, long = 900, 1000
-	pieceLen := refillPiece
-	if aes256.Best() == aes256.VAES512 {
-		pieceLen = guard.BufferLen
-	}
-	for _, length := range []int{firstRefill, 2 * firstRefill, guard.BufferLen} {
-		// moment is what was done at a reading.
-		type moment struct {
-			hasInput, isMixedIn bool
-			filled              int
-			isOver              bool
-		}
-		want := []moment{{}, {hasInput: true}, {hasInput: true, isMixedIn: true}}
-		for filled := pieceLen; filled < length+pieceLen; filled += pieceLen {
-			want = append(want, moment{hasInput: true, isMixedIn: true, filled: min(filled, length)})
-		}
-		want = append(want, want[len(want)-1])
-		want[len(want)-1].isOver = true
-		refill := func(longGap int) (isAnchor bool, seen []moment) {
+	const left = 1000
+	// fromBuffer reports whether draw returns length bytes as the buffer has them.
+	fromBuffer := func(length int, draw func(out []byte)) bool {
+		for {
+			Word()
 			page := pin()
-			defer guard.Unpin()
-			page.Left, page.LeftOffFastPath = 0, 0
-			defer page.Wipe()
-			page.ResetBursts()
-			page.Rule, page.Refill, page.ShortRefills = guard.PadAfterPause, uint64(length), 0
-			clear(page.Buffer[:])
-			before, count := page.State, uint64(1)<<40
-			var atWork [guard.StateLen]byte
-			readInRefill = func(page *guard.Page) guard.Reading {
-				if count += short; len(seen) == longGap {
-					count += long - short
-				}
-				now := moment{hasInput: page.Seed != [guard.StateLen]byte{}, isMixedIn: page.State != before}
-				for now.filled = len(page.Buffer); now.filled > 0 && page.Buffer[now.filled-1] == 0; now.filled-- {
-				}
-				if now.filled = (now.filled + 15) / 16 * 16; now.filled == length {
-					now.isOver = atWork != [guard.StateLen]byte{} && [32]byte(page.State[:]) != [32]byte(atWork[:])
-					atWork = page.State
-				}
-				seen = append(seen, now)
-				return guard.Reading{Count: count, CPU: 1}
+			for i := range page.Buffer {
+				page.Buffer[i] = 7
 			}
-			request := request{policy: guard.ThisPolicy(), page: page}
-			request.refill()
-			return page.IsAnchored(), seen
-		}
-		isAnchor, seen := refill(-1)
-		if !slices.Equal(seen, want) {
-			t.Fatalf("%d bytes: readings at %v, and not at %v", length, seen, want)
-		}
-		if !isAnchor {
-			t.Errorf("%d bytes: no anchor although all gaps are short", length)
-		}
-		for gap := 1; gap < len(want); gap++ {
-			if isAnchor, _ := refill(gap); isAnchor {
-				t.Errorf("%d bytes: an anchor although gap %d is long", length, gap)
+			if guard.ThisPolicy().TagSuffices() {
+				page.Left = left
+			} else {
+				page.LeftOffFastPath = left
 			}
+			guard.Unpin()
+			out := make([]byte, length)
+			draw(out)
+			page = pin()
+			isRefilled := page.Left+page.LeftOffFastPath != uint64(left-length)
+			isIntact := page.Buffer[left-length-1] == 7 && page.Buffer[left] == 7
+			guard.Unpin()
+			if isRefilled {
+				continue // the tick moved on
+			}
+			if !isIntact {
+				t.Errorf("%d bytes: those around them were changed", length)
+			}
+			return bytes.Equal(out, bytes.Repeat([]byte{7}, length))
+		}
+	}
+	word := func(draw func() uint64) func([]byte) {
+		return func(out []byte) { binary.NativeEndian.PutUint64(out, draw()) }
+	}
+	for name, isPadded := range padRules {
+		usePads(t, isPadded)
+		for length := 1; length <= maxBuffered; length++ {
+			// A short pad may be zeros by chance.
+			if isAsItWas := fromBuffer(length, Fill); isAsItWas == isPadded && (length >= 8 || !isPadded) {
+				t.Errorf("%s, %d bytes: the buffer's: %t", name, length, isAsItWas)
+			}
+		}
+		if fromBuffer(8, word(Word)) == isPadded || !fromBuffer(8, word(SimulationWord)) {
+			t.Errorf("%s: words", name)
 		}
 	}
 }
-
-// patience is how often what an interruption could prevent is tried.
-const patience = 1000
 
 // Each seeding gives request pads another key.
 func TestEachSeedingGivesPadsANewKey(t *testing.T) {

@@ -44,9 +44,12 @@ var trials = map[string]func() error{
 	"clone, 32 bits":   func() error { return clonesDiffer(word4) },
 	"clone, 16 bytes":  func() error { return clonesDiffer(fill16) },
 	"clone, 32 bytes":  func() error { return clonesDiffer(fill32) },
-	"clone, 512 bytes": func() error { return drawInClones([]func() [16]byte{fill512}, aStop) }, // also without bursts
-	"clone, all":       func() error { return clonesDiffer(word8, word4, fill16, fill32) },
-	"no anchors":       everyRequestIsDifferent,
+	"clone, 1 KiB":     func() error { return clonesDiffer(fill1024) },
+	"clone, all":       func() error { return clonesDiffer(word8, word4, fill16, fill32, simulation8, fill1024) },
+	"restored, small":  func() error { return restoredProcessesDiffer(fill16, word8, simulation8) },
+	"restored, 1 KiB":  func() error { return restoredProcessesDiffer(fill1024, fill16) },
+	"unnoticed, small": func() error { return unnoticedCopiesDiffer(word8, word4, fill16, fill32) },
+	"unnoticed, 1 KiB": func() error { return unnoticedCopiesDiffer(fill1024) },
 	"simulation":       clonesShareSimulations,
 	"lengths":          refillsAreInProportion,
 	"pads":             padsOfOneTickDiffer,
@@ -83,7 +86,7 @@ func TestMain(m *testing.M) {
 	if name == "" {
 		os.Exit(m.Run())
 	}
-	if err := failpoint.Activate(strings.Fields(os.Getenv(failpointsVariable)), 0); err != nil {
+	if err := failpoint.Activate(strings.Fields(os.Getenv(failpointsVariable))); err != nil {
 		panic(err)
 	}
 	runtime.GOMAXPROCS(1)
@@ -116,10 +119,13 @@ func runTrial(t *testing.T, name, failpoints string) (int, string) {
 	return command.ProcessState.ExitCode(), strings.TrimSpace(string(output))
 }
 
-// Failpoints that give bursts on any machine with the instructions.
 const (
-	lateNotification = "PretendVM HideCloneSignal PretendKVM"
-	reseedPending    = "HideHypervisorAnnouncement HideVMGenID HideCloneSignal PretendReseedPending PretendKVM"
+	// noVM imitates a machine that is no VM.
+	noVM = "HideHypervisorAnnouncement HideVMGenID HideCloneSignal HideKVMClock"
+	// lateSignal imitates a VM whose clones are noticed late: by a vmgenid, if there is one. The tick shows nothing.
+	lateSignal = "PretendVM HideCloneSignal HideKVMClock FreezeTick"
+	// alone switches off what else makes a forked child differ.
+	alone = "SkipUnnotifiedCloneGuard HideKVMClock FreezeTick"
 )
 
 func TestGuards(t *testing.T) {
@@ -133,50 +139,48 @@ func TestGuards(t *testing.T) {
 	}{
 		{"reseed", "", "FreezeGeneration"},
 		{"reseed", "HideGenerationAddress", "FreezeGeneration"},
-		// A pad would keep a child from repeating, too.
-		{"fork", "SkipUnnotifiedCloneGuard", "SkipForkGuard"},
-		{"fork", "", "SkipForkGuard SkipUnnotifiedCloneGuard"},
-		{"fork", "RefuseDroppable SkipUnnotifiedCloneGuard", "SkipForkGuard"},
-		{"fork", "HideGenerationAddress SkipUnnotifiedCloneGuard", "SkipForkGuard"},
-		{"fork", "HideVDSO PretendVM SkipUnnotifiedCloneGuard", "SkipForkGuard"},
-		{"fork, simulation", "", "SkipForkGuard"},
+		{"fork", alone, "SkipForkGuard"},
+		{"fork", "", "SkipForkGuard " + alone},
+		{"fork", "RefuseDroppable " + alone, "SkipForkGuard"},
+		{"fork", "HideGenerationAddress " + alone, "SkipForkGuard"},
+		{"fork", "HideVDSO PretendVM " + alone, "SkipForkGuard"},
+		{"fork, simulation", "HideKVMClock FreezeTick", "SkipForkGuard"},
 		{"dropped", "", "CheckBeforeRead"},
 		{"dropped", "SkipUnnotifiedCloneGuard", "CheckBeforeRead"},
 		{"fresh", "SkipNoise", "SkipFreshCheck"},
-		{"age", "HideVDSO", "FreezeSeedAge"},
+		{"age", "HideVDSO HideKVMClock", "FreezeSeedAge"},
 		{"pin", "SkipUnnotifiedCloneGuard", "SkipPin"},
-		// With late notification: by a vmgenid, if there is one.
-		{"clone, 64 bits", lateNotification, "IgnoreStops"},
-		{"clone, 64 bits", lateNotification, "SkipBurstAnchors"},
-		{"clone, 64 bits", lateNotification, "SkipUnnotifiedCloneGuard"},
-		{"clone, 32 bits", lateNotification, "IgnoreStops"},
-		{"clone, 32 bits", lateNotification, "SkipBurstAnchors"},
-		{"clone, 16 bytes", lateNotification, "IgnoreStops"},
-		{"clone, 16 bytes", lateNotification, "SkipBurstAnchors"},
-		{"clone, 32 bytes", lateNotification, "IgnoreStops"},
-		{"clone, 32 bytes", lateNotification, "SkipBurstAnchors"},
-		{"clone, 512 bytes", lateNotification, "SkipUnnotifiedCloneGuard"},
-		{"clone, all", lateNotification + " HideGenerationAddress", "IgnoreStops"},
-		{"clone, all", lateNotification + " HideGenerationAddress", "SkipBurstAnchors"},
-		// In a VM with no signal at all.
-		{"clone, all", lateNotification + " HideVMGenID", "IgnoreStops"},
-		{"clone, all", lateNotification + " HideVMGenID", "SkipBurstAnchors"},
-		{"clone, all", lateNotification + " HideVMGenID HideVDSO", "IgnoreStops"},
-		{"clone, 512 bytes", lateNotification + " HideVMGenID", "SkipUnnotifiedCloneGuard"},
-		// After a change of the signal of clones, until the kernel has reseeded.
-		{"clone, all", reseedPending, "IgnoreStops"},
-		{"clone, all", reseedPending, "SkipBurstAnchors"},
-		{"clone, 512 bytes", reseedPending, "SkipUnnotifiedCloneGuard"},
-		// Under a hypervisor that is not known, and where the random instruction fails.
-		{"no anchors", "PretendVM HideCloneSignal HideKVM", "SkipUnnotifiedCloneGuard"},
-		{"no anchors", lateNotification + " SkipNoise", "SkipBurstAnchors"},
+		// By kvm-clock's records.
+		{"clone, 64 bits", "FreezeTick", "FreezeKVMClock"},
+		{"clone, 32 bits", "FreezeTick", "FreezeKVMClock"},
+		{"clone, 16 bytes", "FreezeTick", "FreezeKVMClock"},
+		{"clone, 32 bytes", "FreezeTick", "FreezeKVMClock"},
+		{"clone, 1 KiB", "FreezeTick", "FreezeKVMClock"},
+		{"clone, all", "FreezeTick HideRDPID", "FreezeKVMClock"},
+		{"clone, all", "FreezeTick HideGenerationAddress", "FreezeKVMClock"},
+		{"clone, all", "FreezeTick HideVDSO", "FreezeKVMClock"},
+		// By the tick.
+		{"restored, small", "", "FreezeTick"},
+		{"restored, 1 KiB", "", "FreezeTick"},
+		{"restored, small", noVM, "FreezeTick"},
+		{"restored, 1 KiB", noVM, "FreezeTick"},
+		{"restored, small", "HideGenerationAddress", "FreezeTick"},
+		{"restored, 1 KiB", "HideVDSO", "FreezeTick"},
+		// By pads: in a VM with vmgenid alone, or with no signal at all, and where the tick is not found.
+		{"unnoticed, small", lateSignal, "SkipUnnotifiedCloneGuard"},
+		{"unnoticed, 1 KiB", lateSignal, "SkipUnnotifiedCloneGuard"},
+		{"unnoticed, small", lateSignal + " HideVMGenID", "SkipUnnotifiedCloneGuard"},
+		{"unnoticed, small", lateSignal + " HideGenerationAddress", "SkipUnnotifiedCloneGuard"},
+		{"unnoticed, small", lateSignal + " HideVMGenID HideVDSO", "SkipUnnotifiedCloneGuard"},
+		{"unnoticed, small", "HideTick", "SkipUnnotifiedCloneGuard"},
+		{"unnoticed, 1 KiB", "HideTick", "SkipUnnotifiedCloneGuard"},
+		{"unnoticed, small", noVM + " HideTick", "SkipUnnotifiedCloneGuard"},
 		// Where the counter stands still and there is no random instruction.
-		{"pads", "PretendVM HideCloneSignal HideKVM SkipPadNoise", "ZeroPadNumbers"},
-		{"pads", lateNotification + " SkipPadNoise", "ZeroPadNumbers"},
-		{"hidden", "HideHypervisorAnnouncement HideCloneSignal", "HideVMGenID"},
-		{"simulation", lateNotification, ""},
-		{"lengths", lateNotification, ""},
-		{"lengths", lateNotification + " HideGenerationAddress", ""},
+		{"pads", lateSignal + " SkipPadNoise", "ZeroPadNumbers"},
+		{"hidden", "HideHypervisorAnnouncement HideCloneSignal HideKVMClock FreezeTick", "HideVMGenID"},
+		{"simulation", lateSignal, ""},
+		{"lengths", "FreezeTick", ""},
+		{"lengths", "FreezeTick HideGenerationAddress", ""},
 		{"locked", "RefuseDroppable", ""},
 		{"cpu", "ZeroKernelBytes", "SkipNoise"},
 		{"long", "", "FreezeGeneration"},
@@ -186,6 +190,8 @@ func TestGuards(t *testing.T) {
 		{"works", "HideVDSO", ""},
 		{"works", "RefuseDroppable", ""},
 		{"works", "HideGenerationAddress", ""},
+		{"works", "HideKVMClock", ""},
+		{"works", "HideTick", ""},
 	}
 	seen := map[string]bool{}
 	for _, c := range cases {
@@ -238,12 +244,12 @@ func simulation8() (out [16]byte) {
 	return out
 }
 
-var fill16, fill32, fill512 = filled(16), filled(32), filled(512)
+var fill16, fill32, fill1024 = filled(16), filled(32), filled(1024)
 
 // filled returns a function that draws some bytes, of which the buffer serves up to 256, and returns the first 16.
 func filled(length int) func() [16]byte {
 	return func() [16]byte {
-		var out [512]byte
+		var out [1024]byte
 		Fill(out[:length])
 		return [16]byte(out[:])
 	}
@@ -647,54 +653,64 @@ func onePageIsOneGoroutines() error {
 	return nil
 }
 
-// trialGap is a gap, in cycles, that interruptions on the test machine seldom exceed: trials imitate stops,
-// and other interruptions must not count.
-const trialGap = 10_000_000
+// kvmClock stands for the page of kvm-clock's records.
+var kvmClock guard.KVMClockPage
 
-// aStop takes longer than the gap, as a stop does.
-func aStop() {
-	for began := cycles(); cycles()-began <= trialGap; {
+// followTick makes kvmClock the signal of clones, unless there is none, and returns errLacks if this machine has no tick
+// to follow.
+func followTick() error {
+	if !failpoint.HideKVMClock.IsActive() {
+		guard.ReplaceKVMClock(&kvmClock)
 	}
-}
-
-// clonesDiffer imitates a stop within a burst, after which two clones draw.
-func clonesDiffer(draws ...func() [16]byte) error {
-	if err := needsBursts(); err != nil {
-		return err
-	}
-	return drawInClones(draws, aStop)
-}
-
-// needsBursts returns errLacks or errSkip if this machine has no bursts, and the trial is not of a machine without.
-func needsBursts() error {
-	policy := guard.Decide()
 	Word()
-	rule, _ := ruleFor(policy, policy.Generation())
-	switch {
-	case rule == guard.PadAfterPause || failpoint.SkipUnnotifiedCloneGuard.IsActive() || !failpoint.PretendKVM.IsActive():
-		return nil
-	case guard.BestCounter() == aes256.NoCounter || !aes256.HasRandom():
-		return fmt.Errorf("%w a counter that tells of its CPU, or a random instruction", errLacks)
-	default:
-		return fmt.Errorf("%w: no bursts", errSkip)
+	if !guard.FollowsTick() {
+		return fmt.Errorf("%w a tick in the vDSO's data", errLacks)
 	}
+	return nil
 }
 
-// If no refill is an anchor, every request has a pad: clones differ even without a detected stop.
-func everyRequestIsDifferent() error {
-	if err := needsBursts(); err != nil {
+// clonesDiffer imitates clones of a machine that show the same new record.
+func clonesDiffer(draws ...func() [16]byte) error {
+	if err := followTick(); err != nil {
 		return err
 	}
-	return drawInClones([]func() [16]byte{word8, word4, fill16, fill32}, func() {})
+	return drawInCopies(draws, func() error {
+		var cpu uint32
+		if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
+			return errno
+		}
+		kvmClock[cpu][0] += 2
+		kvmClock[cpu][1] += 1 << 30
+		return nil
+	})
+}
+
+// restoredProcessesDiffer imitates copies of a process, which are restored in later ticks.
+func restoredProcessesDiffer(draws ...func() [16]byte) error {
+	if err := followTick(); err != nil {
+		return err
+	}
+	return drawInCopies(draws, func() error {
+		before, now := unix.Timespec{}, unix.Timespec{}
+		err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &before)
+		for now = before; now == before && err == nil; err = unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) {
+			time.Sleep(time.Millisecond)
+		}
+		return err
+	})
+}
+
+// unnoticedCopiesDiffer imitates copies that nothing shows.
+func unnoticedCopiesDiffer(draws ...func() [16]byte) error {
+	if !failpoint.HideKVMClock.IsActive() {
+		guard.ReplaceKVMClock(&kvmClock)
+	}
+	return drawInCopies(draws, func() error { return nil })
 }
 
 // Two requests within one tick of the counter get different pads, even without a random instruction. The
 // buffer's bytes are the same for all of these requests, so two outputs are equal if their pads are.
 func padsOfOneTickDiffer() error {
-	if err := needsBursts(); err != nil {
-		return err
-	}
-	failpoint.SetGap(1) // so that there are no bursts
 	draws := []func() [16]byte{word8, fill16, fill32, func() (out [16]byte) {
 		Fill(out[:8]) // whose pad begins like that of a word
 		return out
@@ -723,73 +739,48 @@ func padsOfOneTickDiffer() error {
 
 // inAHiddenVM imitates a clone of a VM that only a vmgenid reveals.
 func inAHiddenVM() error {
-	if !guard.Decide().HasVMGenID && !failpoint.HideVMGenID.IsActive() {
+	if !guard.Decide().HasVMGenID() && !failpoint.HideVMGenID.IsActive() {
 		return fmt.Errorf("%w a vmgenid", errLacks)
 	}
-	return drawInClones([]func() [16]byte{fill16}, aStop)
+	return unnoticedCopiesDiffer(fill16)
 }
 
 // Clones share words for simulations, as their documentation says.
 func clonesShareSimulations() error {
-	if err := needsBursts(); err != nil {
-		return err
-	}
-	if err := drawInClones([]func() [16]byte{simulation8}, aStop); err == nil {
+	if err := unnoticedCopiesDiffer(simulation8); err == nil {
 		return errors.New("clones differ: the documentation says that they need not, and this trial shows nothing")
 	}
 	return nil
 }
 
-// Refills begin short after a pause and double in a burst. After one that took too long they are half as long
-// for a while. They come early only after padded requests in quick succession; if even short refills take
-// too long, after more of them.
+// Refills begin short after a seeding and in a new tick, and double.
 func refillsAreInProportion() error {
-	if err := needsBursts(); err != nil {
+	if err := followTick(); err != nil {
 		return err
 	}
 	if err := stayOnThisCPU(); err != nil {
 		return err
 	}
 	const small, full = firstRefill, guard.BufferLen
-	const nothingFits, allFits = 1, 1 << 60
-	steps := []struct {
-		what string
-		gap  uint64
-		// requests is the number of 16-byte requests before the refills.
-		requests int
-		refills  []uint64
-	}{
-		{"a burst", allFits, 0, []uint64{small, 2 * small, 4 * small, 8 * small, full, full}},
-		{"a pause", nothingFits, 1, nil},
-		{"a burst behind it", allFits, 7, []uint64{small, 2 * small}},
-		{"one that takes too long", nothingFits, 0, []uint64{4 * small}},
-		{"shorter for a while", allFits, 7, slices.Repeat([]uint64{2 * small}, shortRefills+1)},
-		{"longer again", allFits, 0, []uint64{4 * small, 8 * small}},
-		{"nothing fits", nothingFits, 0, []uint64{full, full / 2, full / 4, full / 8, small, 2 * small, 4 * small}},
-		{"a burst behind more pads", allFits, 15, []uint64{small, small}},
+	begin := map[string]func(){
+		"a seeding": func() { discardBuffer(true) },
+		"a tick":    func() { allShards.Load().pages[0].SetFreshnessTag(guard.Tag{}) },
 	}
-	runSteps := func() (bool, error) {
+	for what, begin := range begin {
+	again:
+		begin()
 		reseeds := Reseeds.Load()
-		discardBuffer(true)
-		for _, step := range steps {
-			failpoint.SetGap(step.gap)
-			for range step.requests {
-				fill16()
+		for i, want := range []uint64{small, 2 * small, 4 * small, 8 * small, full, full} {
+			length := untilRefill()
+			if Reseeds.Load() > reseeds+1 {
+				goto again // the kernel reseeded, once a minute
 			}
-			for i, want := range step.refills {
-				if length := untilRefill(); length != want {
-					// Unless the kernel reseeded, once a minute.
-					return Reseeds.Load() == reseeds+1, fmt.Errorf("%s: refill %d is of %d bytes, not %d", step.what, i, length, want)
-				}
+			if length != want {
+				return fmt.Errorf("%s: refill %d is of %d bytes, not %d", what, i, length, want)
 			}
 		}
-		return true, nil
 	}
-	for {
-		if isOver, err := runSteps(); isOver {
-			return err
-		}
-	}
+	return nil
 }
 
 // untilRefill draws until the buffer is refilled, and returns the refill's length.
@@ -805,23 +796,23 @@ func untilRefill() uint64 {
 	}
 }
 
-// drawInClones draws, copies the page like a snapshot, draws, restores the page, and draws again, with a stop
-// before each of the last two. It fails if both clones drew the same output.
-func drawInClones(draws []func() [16]byte, stop func()) error {
+// drawInCopies draws, copies the page like a snapshot, draws after the event, restores the page, and draws again. It
+// fails if both copies drew the same output.
+func drawInCopies(draws []func() [16]byte, event func() error) error {
 	if err := stayOnThisCPU(); err != nil {
 		return err
 	}
-	failpoint.SetGap(trialGap)
 	const count = 50
 	for range count {
 		var before, one, other drawn
 		before.draw(draws)
 		memory := unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize)
 		snapshot := bytes.Clone(memory)
-		stop()
+		if err := event(); err != nil {
+			return err
+		}
 		one.draw(draws)
 		copy(memory, snapshot)
-		stop()
 		other.draw(draws)
 		if err := other.repeats(&one); err != nil {
 			return err

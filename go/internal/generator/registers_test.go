@@ -18,7 +18,7 @@ import (
 	"github.com/squall-rng/squall/go/internal/registers"
 )
 
-// No request leaves anything in vector registers, nor a word of a key or counter in any: under each rule,
+// No request leaves anything in vector registers, nor a word of a key or counter in any: with pads and without,
 // seeded anew or not, with each engine.
 func TestRegistersAreErased(t *testing.T) {
 	needsState(t)
@@ -35,8 +35,8 @@ func TestRegistersAreErased(t *testing.T) {
 	}
 	// With one P each request is of the same page.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for name, rule := range rules() {
-		useRule(t, rule)
+	for name, isPadded := range padRules {
+		usePads(t, isPadded)
 		t.Run("word/"+name, func(t *testing.T) { erased(t, func() { Word() }) })
 		for _, length := range []int{1, 8, 16, 17, 32, 33, 64, 65, 256, 257, 4096, 16384, 65536, 65537, 200_000} {
 			out := make([]byte, length)

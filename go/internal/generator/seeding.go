@@ -3,8 +3,6 @@
 package generator
 
 import (
-	"encoding/binary"
-	"math"
 	"time"
 	"unsafe"
 
@@ -26,7 +24,7 @@ func (r *request) seed() bool {
 	if allShards.Load().kind == guard.WipeOnFork {
 		r.page.Lock()
 	}
-	vm := r.policy.VM()
+	old, vm := r.page.VM(), r.policy.VM()
 	r.page.BeginSeeding(vm)
 	generation, ok := r.policy.SeedFromKernel(r.page)
 	if !ok {
@@ -38,9 +36,10 @@ func (r *request) seed() bool {
 	drbg.Reseed(&r.page.Seed)
 	drbg.Generate(r.page.Once[:aes256.KeySize], nil)
 	aes256.Expand((*[aes256.KeySize]byte)(r.page.Once[:]), &r.page.PadKeys)
-	r.policy.RecordSignal(guard.Epoch{Kernel: generation, VM: vm})
-	r.page.Refill, r.page.ShortRefills = 0, 0
-	r.page.ResetBursts()
+	if old != 0 && old != vm {
+		r.policy.NoteChange(vm)
+	}
+	r.page.Refill = 0
 	if !r.policy.CanSeeGeneration() {
 		r.page.SeededAt = clocks()
 	}
@@ -82,13 +81,10 @@ func addNoiseToSeed(seed *[guard.StateLen]byte) {
 }
 
 // noiseInput writes additional input: the cycle counter and one or two words of the CPU's random
-// instruction, followed by zeros. It reports whether the instruction gave a word: a failed instruction gives
-// zeros, and a known broken one only ones.
-func noiseInput(input *[guard.StateLen]byte, words uint64) (hasWord bool) {
+// instruction, followed by zeros.
+func noiseInput(input *[guard.StateLen]byte, words uint64) {
 	clear(input[:])
 	addNoise((*[noiseLen]byte)(input[:]), words)
-	word := binary.NativeEndian.Uint64(input[8:])
-	return word != 0 && word != math.MaxUint64
 }
 
 // addNoise XORs the cycle counter and words of the CPU's random instruction into bytes.

@@ -14,17 +14,11 @@ import (
 )
 
 const (
-	// firstRefill is the length of the first refill after a seeding, in bytes; each next one is twice as long.
-	// So the bytes that a new generation of the kernel makes worthless are in proportion to the used ones.
+	// firstRefill is the length of the first refill after a seeding or a tick, in bytes; each next one is twice as long.
+	// So the bytes that a new generation of the kernel or the next tick discards are in proportion to the used ones.
 	firstRefill = 256
 	// yieldInterval is the number of bytes generated, in some 16 µs, before other goroutines may run.
 	yieldInterval = 4 * drbg.MaxRequest
-	// refillPiece is the number of bytes that AES-NI generates in a refill between two readings of the counter: on
-	// an Intel Xeon of 2019 (Cascade Lake) in half a gap. With VAES, the whole buffer takes less than a gap.
-	refillPiece = 512
-	// shortRefills is the number of refills that stay as short as the last one after a longer one took too
-	// long to be an anchor. Each further try costs a refill and the pads that follow it.
-	shortRefills = 16
 	// attempts is the number of times a request is repeated because the epoch changed during it. After that it
 	// is served from a new seed: somebody forces reseeds faster than requests can be served.
 	attempts = 8
@@ -83,6 +77,9 @@ func isReady() bool {
 	guard.Unpin()
 	guard.Decide()
 	ready.Store(true)
+	// The first seeding finds the address of the kernel's generation.
+	var unused [8]byte
+	servePart(simulation, unused[:])
 	return true
 }
 
@@ -92,27 +89,25 @@ func Protections() (*guard.Policy, guard.MemoryKind) {
 	if !isReady() {
 		return nil, guard.NoMemory
 	}
-	return guard.ThisPolicy(), allShards.Load().kind
-}
-
-// CounterShowsStops reports whether requests in a burst need no pad.
-func CounterShowsStops(policy *guard.Policy) bool {
-	rule, _ := ruleFor(policy, policy.Generation())
-	return rule == guard.PadAfterPause
+	policy := guard.ThisPolicy()
+	policy.WaitUntilSettled()
+	return policy, allShards.Load().kind
 }
 
 // serveOnce fills out under one epoch; false if the epoch changed meanwhile.
 func serveOnce(kind requestKind, out []byte) bool {
+	guard.ThisPolicy().Settle()
 	isLong := len(out) > drbg.MaxRequest
 	var first guard.Epoch
+	if isLong {
+		first = currentEpoch()
+	}
 	for part, rest := split(out); len(part) > 0; part, rest = split(rest) {
-		epoch, ok := servePart(kind, part)
-		if !ok || (first != guard.Epoch{} && epoch != first) {
+		if !servePart(kind, part) {
 			return false
 		}
-		first = epoch
 	}
-	return !isLong || currentEpoch() == first
+	return !isLong || (first.Kernel != 0 && currentEpoch() == first)
 }
 
 // split cuts off the part that one request to a generator can fill. An iterator, like slices.Chunk, would
@@ -133,15 +128,15 @@ func currentEpoch() guard.Epoch {
 	return epoch
 }
 
-// servePart fills one request to the generator, and returns the epoch that its bytes belong to.
-func servePart(kind requestKind, out []byte) (guard.Epoch, bool) {
+// servePart fills one request to the generator; false if the epoch changed meanwhile.
+func servePart(kind requestKind, out []byte) bool {
 	page := pin()
 	if page == nil {
-		return guard.Epoch{}, false
+		return false
 	}
 	request := request{policy: guard.ThisPolicy(), page: page, left: page.Left + page.LeftOffFastPath}
 	page.Left, page.LeftOffFastPath = 0, 0
-	epoch, ok := request.serve(kind, out)
+	ok := request.serve(kind, out)
 	page.Wipe()
 	if !ok {
 		request.discard()
@@ -152,7 +147,7 @@ func servePart(kind requestKind, out []byte) (guard.Epoch, bool) {
 		page.LeftOffFastPath = request.left
 	}
 	unpin(page, len(out))
-	return epoch, ok
+	return ok
 }
 
 // unpin ends a request of this length. At intervals it lets other goroutines run: a preemption request that
@@ -176,64 +171,70 @@ type request struct {
 	page   *guard.Page
 	// left is the number of unread bytes of the buffer.
 	left uint64
+	// hasNewTag is set if the page got its freshness tag in this request. Otherwise the tag alone shows that nothing has
+	// changed since the page was last found to be current.
+	hasNewTag bool
 }
 
-func (r *request) serve(kind requestKind, out []byte) (guard.Epoch, bool) {
-	if _, isCurrent := r.epoch(); !isCurrent || r.isOutdated() {
+func (r *request) serve(kind requestKind, out []byte) bool {
+	page := r.page
+	wasFresh := r.policy.TagSuffices() && page.IsFresh(guard.CurrentTag())
+	if !wasFresh && (!r.isCurrent() || r.isOutdated()) {
 		r.discard()
 		if !r.seed() {
-			return guard.Epoch{}, false
+			return false
 		}
 	}
-	r.page.Rule, r.page.CounterMethod = ruleFor(r.policy, r.page.Generation())
-	r.produce(kind, out)
-	epoch, isCurrent := r.epoch()
-	return epoch, isCurrent || failpoint.CheckBeforeRead.IsActive()
+	r.hasNewTag = !wasFresh
+	page.NeedsPads = needsPads(r.policy)
+	mayBeServed := r.produce(kind, out)
+	isUnchanged := !r.hasNewTag && page.IsFresh(guard.CurrentTag())
+	return isUnchanged || (mayBeServed && r.isCurrent()) || failpoint.CheckBeforeRead.IsActive()
 }
 
-// ruleFor returns the rule for pads under the kernel's generation, and the way to read the counter. A test
-// replaces it.
-var ruleFor = func(policy *guard.Policy, generation uint64) (guard.Rule, aes256.CounterMethod) {
-	if !policy.MayBeUnnotifiedClone(generation) {
-		return guard.Unpadded, aes256.NoCounter
-	}
-	counter := guard.StopCounter()
-	if counter == aes256.NoCounter || !aes256.HasRandom() {
-		return guard.PadAlways, aes256.NoCounter
-	}
-	return guard.PadAfterPause, counter
-}
+// needsPads reports whether requests need pads. A test replaces it.
+var needsPads = (*guard.Policy).MayBeUnnoticedCopy
 
-// epoch returns the current epoch, and whether everything read from the page so far was there and belongs
-// to it.
-func (r *request) epoch() (guard.Epoch, bool) {
+// isCurrent reports whether everything read from the page so far was there and belongs to the current epoch.
+func (r *request) isCurrent() bool {
 	epoch, ok := r.policy.Epoch(r.page)
-	return epoch, ok && r.page.IsCurrent(epoch)
+	return ok && r.page.IsCurrent(epoch)
 }
 
-// produce fills out from the buffer or in place.
-func (r *request) produce(kind requestKind, out []byte) {
+// isFresh reports whether everything read so far was made under the tag under which the state was last used.
+func (r *request) isFresh() bool { return r.page.IsFresh(guard.TagUnder(r.page.Generation())) }
+
+// beginTick discards the buffer if the tag under which the state was last used is over. It reports whether it is: the
+// state must then take additional input before it is used.
+func (r *request) beginTick() bool {
+	if r.isFresh() {
+		return false
+	}
+	guard.FollowTick()
+	r.discard()
+	r.page.Refill = 0
+	r.page.NeedsPads = needsPads(r.policy)
+	r.page.SetFreshnessTag(guard.TagUnder(r.page.Generation()))
+	r.hasNewTag = true
+	return true
+}
+
+// produce fills out from the buffer or in place; false if the bytes may have been made before this process was restored.
+func (r *request) produce(kind requestKind, out []byte) bool {
 	if len(out) > maxBuffered {
-		var words uint64
-		if kind == strict && r.page.Rule != guard.Unpadded {
-			words = 2
-		}
-		r.generate(out, words)
-		return
+		r.generateInOneTick(out)
+		return true
 	}
-	if !r.page.IsFresh(guard.TagUnder(r.page.Generation())) {
-		r.discard()
-		r.page.Refill = 0
-	}
+	r.beginTick()
 	if r.left < uint64(len(out)) {
 		r.refill()
 	}
 	r.left -= uint64(len(out))
-	if kind == simulation {
-		take(out, bufferAt(r.page, r.left))
-		return
+	take(out, bufferAt(r.page, r.left))
+	if kind == strict && r.page.NeedsPads {
+		pad(r.page, out)
 	}
-	r.left = takeByRule(r.page, out, r.left)
+	return r.isFresh()
 }
 
 // refill refills the buffer and overwrites the few bytes that were left. It draws only one word of the random
@@ -242,55 +243,27 @@ func (r *request) refill() {
 	page := r.page
 	length := min(max(page.Refill, firstRefill), guard.BufferLen)
 	page.Refill = 2 * length
-	page.SetFreshnessTag(guard.TagUnder(page.Generation()))
 	r.left = length
-	if page.Rule != guard.PadAfterPause {
-		page.RecordRefill(guard.Stretch{}, false)
-		r.generate(page.Buffer[:length], 1)
-		return
-	}
-	isAnchor := r.beginBurst(page.Buffer[:length])
-	switch {
-	case isAnchor && page.ShortRefills > 0:
-		page.ShortRefills--
-		page.Refill = length
-	case isAnchor:
-	case length == firstRefill:
-		page.BackOff()
-	case !page.IsBackedOff():
-		page.ShortRefills = shortRefills
-		page.Refill = length / 2
-	}
+	r.generate(page.Buffer[:length], 1)
 }
 
-// beginBurst refills the buffer, and reports whether that is the anchor of a burst. It is if no gap between two
-// readings was long: a clone may have copied the state before, but not the word of the random instruction, which is
-// drawn after the first reading.
-func (r *request) beginBurst(buffer []byte) bool {
-	page := r.page
-	drbg := newDRBG(page, &page.State)
-	pieceLen := refillPiece
-	if drbg.Engine == aes256.VAES512 {
-		pieceLen = len(buffer)
+// generateInOneTick fills out from the state. If the tick moves on, it does so once more: the process may have been
+// restored meanwhile. Once is enough, and a slow machine gets no further.
+//
+// Requests of both kinds get additional input where a copy may run unnoticed: output without input would tell one copy
+// the key of another that mixes in input.
+func (r *request) generateInOneTick(out []byte) {
+	for range 2 {
+		var words uint64
+		if r.beginTick() || r.page.NeedsPads {
+			words = 2
+		}
+		r.generate(out, words)
+		if r.isFresh() {
+			return
+		}
 	}
-	within := guard.NewStretch(readInRefill(page))
-	hasWord := noiseInput(&page.Seed, 1)
-	within.Continue(readInRefill(page))
-	drbg.Begin(&page.Seed)
-	within.Continue(readInRefill(page))
-	for len(buffer) > 0 {
-		piece := buffer[:min(pieceLen, len(buffer))]
-		buffer = buffer[len(piece):]
-		drbg.Continue(piece)
-		within.Continue(readInRefill(page))
-	}
-	drbg.End(&page.Seed)
-	within.Continue(readInRefill(page))
-	return page.RecordRefill(within, hasWord)
 }
-
-// readInRefill is readCounter, unless a test replaces it.
-var readInRefill = readCounter
 
 // generate runs the generator. If words is not 0, its additional input is the cycle counter and that number
 // of words of the CPU's random instruction.
@@ -325,13 +298,7 @@ func Fresh(out []byte) {
 		kernel.FillFresh(out)
 		return
 	}
-	policy := guard.ThisPolicy()
-	if policy.Watch() == guard.Undecided {
-		// A seeding finds the address of the kernel's generation.
-		var unused [8]byte
-		serveOnce(simulation, unused[:])
-	}
-	serveInOneEpoch(policy.Shown, func() bool { return freshOnce(out) })
+	serveInOneEpoch(guard.ThisPolicy().Shown, func() bool { return freshOnce(out) })
 }
 
 // serveInOneEpoch repeats serve until the epoch did not change during it: a clone in between would leave

@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The signal of clones is a value in this VM's memory that changes before a restored VM runs again:
-// vmclock's count, or vmgenid's identifier. It is never entropy: sibling clones may see the same new value.
+// The signal of clones is a value in this VM's memory that changes before a restored VM runs again: kvm-clock's records,
+// vmclock's count, or vmgenid's identifier. It is never entropy: sibling clones may see the same new value. Where
+// kvm-clock answers, no device is looked for.
 
 // device is a device of the kernel that shows a signal in a page.
 type device struct {
@@ -97,8 +98,6 @@ func (s *cloneSignal) watch() {
 	if s != nil {
 		signalFirst.CompareAndSwap(&noSignal, s.first)
 		signalLast.CompareAndSwap(&noSignal, s.last)
-		// The first value is no change; later values are recorded with their generation.
-		lastSignal.CompareAndSwap(0, s.value())
 	}
 }
 
@@ -114,28 +113,6 @@ func (s *cloneSignal) value() uint64 {
 // fold combines a signal's two words into one. A count, which is the only word, appears in both halves.
 // Different identifiers of vmgenid, which are random, fold to the same word once in 2^64.
 func fold(first, last uint64) uint64 { return bits.RotateLeft64(first, 32) ^ last }
-
-// After a change of the signal the kernel may still give sibling clones the same bytes, until it has
-// reseeded, which changes its generation.
-var lastSignal, changedAtGeneration atomic.Uint64
-
-// recordSignal records a value of the signal that was read under this generation of the kernel's RNG.
-func recordSignal(value, generation uint64) {
-	if seen := lastSignal.Load(); seen != 0 && seen != value {
-		changedAtGeneration.Store(generation)
-	}
-	// Stored last: a reader of the value also reads the generation under which it changed.
-	lastSignal.Store(value)
-}
-
-// isReseedPending reports whether the kernel, under this generation, may not yet have reseeded after a clone.
-func isReseedPending(generation uint64) bool {
-	if failpoint.PretendReseedPending.IsActive() {
-		return true
-	}
-	under := changedAtGeneration.Load()
-	return under != 0 && under == generation
-}
 
 // Opens and maps the miscellaneous devices that show a signal of clones. Only the kernel's device is
 // accepted: any other file could show words that never change, or raise SIGBUS when it is truncated.

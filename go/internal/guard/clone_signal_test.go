@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -21,10 +22,12 @@ func useTestDevices(t *testing.T) {
 	t.Helper()
 	directory := t.TempDir()
 	drivers, links, clock, page, log := vmgenidDrivers, sysfsDevices, vmClock.path, vmgenidPage.path, logPath
+	kvmClockFinder := findKVMClock
 	t.Cleanup(func() {
 		vmgenidDrivers, sysfsDevices, vmClock.path, vmgenidPage.path, logPath = drivers, links, clock, page, log
-		hypervisorAnnounced = hasHypervisor
+		hypervisorAnnounced, findKVMClock = hasHypervisor, kvmClockFinder
 	})
+	findKVMClock = func() *kvmClock { return nil }
 	hypervisorAnnounced = func() bool { return false }
 	vmgenidDrivers = [2]string{}
 	vmClock.path = filepath.Join(directory, "vmclock0")
@@ -81,21 +84,23 @@ func pageOfVMGenID(at uint64) []byte {
 	return page
 }
 
-// No change of the generation undoes one of the signal.
+// No change of the generation undoes one of the tick.
 func TestTagsDiffer(t *testing.T) {
-	first, last := signalFirst.Load(), signalLast.Load()
-	defer func() { signalFirst.Store(first); signalLast.Store(last) }()
-	var count uint64
-	signalFirst.Store(&count)
-	signalLast.Store(&count)
+	followed := tickAddress.Load()
+	defer tickAddress.Store(followed)
+	var tick uint64
+	tickAddress.Store(&tick)
 	seen := map[uint64]bool{}
 	for generation := range uint64(64) {
-		for count = range 64 {
-			seen[TagUnder(generation)] = true
+		for count := range uint64(64) {
+			for _, mode := range []uint64{0, 3 << 32} {
+				tick = mode | count<<1
+				seen[TagUnder(generation).Kernel] = true
+			}
 		}
 	}
-	if len(seen) != 64*64 {
-		t.Errorf("%d moments of %d", len(seen), 64*64)
+	if len(seen) != 64*64*2 {
+		t.Errorf("%d tags of %d", len(seen), 64*64*2)
 	}
 }
 
@@ -332,13 +337,13 @@ func TestADeviceProvesAVM(t *testing.T) {
 	for _, entry := range []string{"bind", "unbind", "uevent", "module"} {
 		write(t, filepath.Join(driver, entry), nil)
 	}
-	if policy := detectPolicy(); policy.IsVM || policy.HasVMGenID || policy.HasDelayedNotification() || !policy.NoticesClones() {
+	if policy := detectPolicy(); policy.IsVM || policy.HasVMGenID() || !policy.NoticesClones() {
 		t.Errorf("without a device: %+v", policy)
 	}
 	if err := os.Mkdir(filepath.Join(driver, "VMGENCTR:00"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if policy := detectPolicy(); !policy.IsVM || !policy.HasVMGenID || !policy.HasDelayedNotification() {
+	if policy := detectPolicy(); !policy.IsVM || !policy.HasVMGenID() {
 		t.Errorf("with a vmgenid: %+v", policy)
 	}
 }
@@ -367,8 +372,7 @@ func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
 	}
 }
 
-// A signal that is relied on is what a clone is known by: at once, in every request and in the epoch; and
-// gaps are followed until the kernel has reseeded too.
+// A signal that is relied on is what a clone is known by: at once, in every request and in the epoch.
 func TestASignalIsWatched(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -390,46 +394,56 @@ func TestASignalIsWatched(t *testing.T) {
 	}
 }
 
+// Where kvm-clock answers, it is the signal, and no device is looked for.
+func TestKVMClockIsTheMostPreferredSignal(t *testing.T) {
+	useTestDevices(t)
+	acceptFiles(t)
+	write(t, vmClock.path, vmclockPage(112, hasGeneration, 5, 7))
+	records := plausibleRecords()
+	findKVMClock = func() *kvmClock { return ownKVMClock(t, records) }
+	if policy := detectPolicy(); policy.CloneGuard() != "kvm-clock" || policy.signal != nil || !policy.IsVM {
+		t.Errorf("%+v", policy)
+	}
+	checkSignalIsWatched(t, func() {
+		for i := range records {
+			records[i][0] += 2
+		}
+	})
+}
+
 // checkSignalIsWatched fails unless what the clone changes is noticed.
 func checkSignalIsWatched(t *testing.T, clone func()) {
-	page, own, kernel := ownPage(t), Decide(), ownGeneration(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	page, kernel := ownPage(t), ownGeneration(t)
 	first, last := signalFirst.Load(), signalLast.Load()
+	ownKVMClock(t, nil).giveUp() // that of this machine
 	defer func() {
 		signalFirst.Store(first)
 		signalLast.Store(last)
-		lastSignal.Store(0)
-		changedAtGeneration.Store(0)
 	}()
 	signalFirst.Store(&noSignal)
 	signalLast.Store(&noSignal)
 	policy := detectPolicy()
-	policy.HasVMGenID = true
 	policy.signal.watch()
 	page.BeginSeeding(policy.VM())
 	page.SetGeneration(kernel)
 	before, _ := policy.Epoch(page)
-	policy.RecordSignal(before)
-	page.SetFreshnessTag(Tag())
-	if !page.IsFresh(Tag()) || !page.IsCurrent(before) {
-		t.Error("before the clone: not fresh")
+	isFresh := func() bool { return page.IsFresh(Tag{5, CurrentTag().VM}) }
+	page.SetFreshnessTag(Tag{5, CurrentTag().VM})
+	// A move to another CPU changes the tag, too.
+	for !isFresh() {
+		page.SetFreshnessTag(Tag{5, CurrentTag().VM})
 	}
-	if !policy.NoticesClones() || policy.HasDelayedNotification() || policy.MayBeUnnotifiedClone(kernel) {
-		t.Errorf("before the clone: %+v notified late, or not at all", policy)
+	if !page.IsCurrent(before) || !policy.NoticesClones() || !policy.HasImmediateSignal() {
+		t.Errorf("before the clone: %+v", policy)
 	}
-
 	clone()
 	after, _ := policy.Epoch(page)
 	if after.VM == before.VM || policy.VM() != after.VM || policy.Shown().VM != after.VM || page.IsCurrent(after) {
 		t.Errorf("the clone has the epoch %+v, as before: %+v", after, before)
 	}
-	if page.IsFresh(Tag()) {
+	if isFresh() {
 		t.Error("the clone's buffer is still fresh")
-	}
-	policy.RecordSignal(after)
-	if !policy.MayBeUnnotifiedClone(kernel) || policy.MayBeUnnotifiedClone(kernel+1) {
-		t.Error("gaps are followed until the kernel has reseeded, and no longer")
-	}
-	if own.signal == nil && own.VM() != 0 {
-		t.Error("without a signal there is a value")
 	}
 }

@@ -20,11 +20,15 @@ type CloneDetector struct {
 
 // NewCloneDetector looks for the machine's signals. Draw from squall before, so that it finds the kernel's generation:
 // otherwise each call of Generation reads the kernel's log, if that is the signal.
-func NewCloneDetector() *CloneDetector { return cloneDetectorFor(Decide()) }
+func NewCloneDetector() *CloneDetector {
+	policy := Decide()
+	policy.WaitUntilSettled()
+	return cloneDetectorFor(policy)
+}
 
 func cloneDetectorFor(policy *Policy) *CloneDetector {
 	detector := &CloneDetector{policy: policy}
-	if policy.HasVMGenID && !policy.HasImmediateSignal() {
+	if policy.HasVMGenID() && !policy.HasImmediateSignal() {
 		if log := openKernelLog(); log != nil {
 			detector.messages = new(cloneMessages)
 			detector.messages.log.Store(log)
@@ -37,7 +41,7 @@ func cloneDetectorFor(policy *Policy) *CloneDetector {
 func (d *CloneDetector) Signal() string {
 	switch {
 	case d.policy.HasImmediateSignal():
-		return d.policy.signal.guard
+		return d.policy.CloneGuard()
 	case d.messages != nil:
 		return "kernel-log"
 	default:
@@ -50,7 +54,7 @@ func (d *CloneDetector) Signal() string {
 func (d *CloneDetector) Generation() (generation uint64, known bool) {
 	switch {
 	case d.policy.HasImmediateSignal():
-		return d.policy.signal.value(), true
+		return d.policy.cloneGeneration(), true
 	case d.messages != nil:
 		return d.messages.number()
 	default:
@@ -130,7 +134,7 @@ func (d *CloneDetector) openForPoll() (file *os.File, receive func(descriptor in
 	if messages == nil {
 		messages = new(cloneMessages) // only to be notified: the generation is the signal's
 	}
-	if d.policy.HasVMGenID {
+	if d.policy.HasVMGenID() {
 		if log := openKernelLog(); log != nil {
 			return os.NewFile(uintptr(log.descriptor), logPath), messages.receive
 		}

@@ -3,51 +3,12 @@
 package guard
 
 import (
-	"sync/atomic"
 	"unsafe"
 
-	"github.com/squall-rng/squall/go/internal/aes256"
-	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/cpu"
 )
 
 // What AMD64 has of its own: the CPU's identification, its order of loads and stores, and how its vDSO is called.
-
-// stopCounter is unasked, asked, or known plus the [aes256.CounterMethod].
-var stopCounter atomic.Uint32
-
-const (
-	unasked = iota
-	asked
-	// known is added to the CounterMethod.
-	known
-)
-
-// StopCounter returns the way to read a counter that shows stops of this machine. The detection runs once
-// in a process, at the second call: each CPUID is a trap in a VM and may take 10 µs, and many processes
-// draw only once.
-func StopCounter() aes256.CounterMethod {
-	switch state := stopCounter.Load(); state {
-	case unasked:
-		stopCounter.CompareAndSwap(unasked, asked)
-		return aes256.NoCounter
-	case asked:
-		counter := aes256.NoCounter
-		if !failpoint.HideKVM.IsActive() && (failpoint.PretendKVM.IsActive() || isKVM(cpuid)) {
-			counter = BestCounter()
-		}
-		stopCounter.Store(known + uint32(counter))
-		return counter
-	default:
-		return aes256.CounterMethod(state - known)
-	}
-}
-
-// BestCounter returns the fastest way of this CPU, whatever the hypervisor.
-func BestCounter() aes256.CounterMethod {
-	// The leaf with RDPID also has BMI1; a CPU without this leaf may answer with another one.
-	return bestCounterOf(cpuid, cpu.X86.HasBMI1)
-}
 
 // cpuidFunc returns CPUID's answer for a leaf and a subleaf.
 type cpuidFunc func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
@@ -74,20 +35,27 @@ func isKVM(cpuid cpuidFunc) bool {
 	return false
 }
 
-// bestCounterOf returns the fastest [aes256.CounterMethod] of a CPU.
-func bestCounterOf(cpuid cpuidFunc, hasFeatures bool) aes256.CounterMethod {
-	const features, hasRDPID = 7, 1 << 22                    // its ECX
-	const extendedFeatures, hasRDTSCP = 0x8000_0001, 1 << 27 // its EDX; every CPU of 64 bits has this leaf
-	if hasFeatures {
-		if _, _, c, _ := cpuid(features, 0); c&hasRDPID != 0 {
-			return aes256.RDPID
-		}
-	}
-	if _, _, _, d := cpuid(extendedFeatures, 0); d&hasRDTSCP != 0 {
-		return aes256.RDTSCP
-	}
-	return aes256.NoCounter
+// isGuestOfKVM reports whether this machine is a guest of KVM.
+func isGuestOfKVM() bool { return isKVM(cpuid) }
+
+// hasRDPID reports whether the CPU has RDPID (leaf 7, register ECX). A CPU without this leaf may answer with another
+// one, so it must have BMI1, which the leaf has too.
+func hasRDPID() bool {
+	_, _, c, _ := cpuid(7, 0)
+	return cpu.X86.HasBMI1 && c>>22&1 != 0
 }
+
+// mayHaveKVMClock tells whether to look for kvm-clock's records.
+const mayHaveKVMClock = true
+
+// ownRecord returns wordOf for the record of the CPU on which the thread runs, with the CPU's number XORed into the
+// highest bits. The CPU must have RDPID.
+//
+//go:noescape
+func ownRecord(records *records) uint64
+
+// clockPagesBelow are the distances from the vDSO, in pages, at which the clocks may be.
+var clockPagesBelow = [...]uintptr{4, 3, 1, 6, 5}
 
 // cpuid executes CPUID.
 func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)

@@ -32,3 +32,21 @@ TEXT ·cpuid(SB), NOSPLIT, $0-24
 	MOVL CX, ecx+16(FP)
 	MOVL DX, edx+20(FP)
 	RET
+
+// func ownRecord(records *records) uint64
+//
+// The bits of RDPID's number above the lowest 12 are the CPU's node. There are no more CPUs than records.
+TEXT ·ownRecord(SB), NOSPLIT, $0-16
+	MOVQ  records+0(FP), BX
+	RDPID AX
+	ANDL  $63, AX
+	MOVL  AX, CX
+	SHLL  $6, CX
+	MOVQ  (BX)(CX*1), DX
+	MOVL  8(BX)(CX*1), CX
+	ROLQ  $32, DX
+	SHLQ  $58, AX
+	XORQ  CX, DX
+	XORQ  AX, DX
+	MOVQ  DX, ret+8(FP)
+	RET

@@ -3,9 +3,13 @@
 package guard
 
 import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/squall-rng/squall/go/internal/aes256"
+	"golang.org/x/sys/unix"
 )
 
 // leaves are what CPUID gives for some leaves; zeros for others.
@@ -71,47 +75,54 @@ func TestKVMIsKnownByItsName(t *testing.T) {
 	}
 }
 
-// RDPID is used if there is one, else RDTSCP, else nothing.
-func TestCounterOfACPU(t *testing.T) {
-	const rdpid, rdtscp = 1 << 22, 1 << 27
-	const most = 1<<32 - 1
-	for name, c := range map[string]struct {
-		leaves      leaves
-		hasFeatures bool
-		want        aes256.CounterMethod
-	}{
-		"both":               {leaves{7: {0, 0, rdpid, 0}, 0x8000_0001: {0, 0, 0, rdtscp}}, true, aes256.RDPID},
-		"RDPID alone":        {leaves{7: {0, 0, rdpid, 0}}, true, aes256.RDPID},
-		"RDTSCP alone":       {leaves{0x8000_0001: {0, 0, 0, rdtscp}}, true, aes256.RDTSCP},
-		"no leaf of RDPID's": {leaves{7: {0, 0, rdpid, 0}}, false, aes256.NoCounter},
-		"neither":            {leaves{}, true, aes256.NoCounter},
-		"all other bits": {
-			leaves{7: {most, most, most - rdpid, most}, 0x8000_0001: {most, most, most, most - rdtscp}}, true, aes256.NoCounter,
-		},
-	} {
-		var asked int
-		if got := bestCounterOf(c.leaves.cpuidFunc(&asked), c.hasFeatures); got != c.want {
-			t.Errorf("%s: %d", name, got)
-		}
+// The kernel knows this CPU for RDPID if hasRDPID does.
+func TestRDPIDIsFound(t *testing.T) {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		t.Skip("no list of what this CPU has")
+	}
+	if has := slices.Contains(strings.Fields(string(info)), "rdpid"); hasRDPID() != has {
+		t.Errorf("%t", !has)
 	}
 }
 
-// The counter is detected once, at the second call.
-func TestStopCounterIsRemembered(t *testing.T) {
-	before := stopCounter.Load()
-	defer stopCounter.Store(before)
-	stopCounter.Store(unasked)
-	if StopCounter() != aes256.NoCounter || stopCounter.Load() != asked {
-		t.Error("it is detected at the first call")
+// On each CPU its own record is compared: a change of its version or time is seen, as is a move to another CPU, and
+// another record's change is not.
+func TestTheOwnRecordIsCompared(t *testing.T) {
+	if !hasRDPID() {
+		t.Skip("this CPU lacks RDPID")
 	}
-	counter := StopCounter()
-	if state := stopCounter.Load(); state != known+uint32(counter) {
-		t.Errorf("%d is remembered of %d", state, counter)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
 	}
-	for _, other := range []aes256.CounterMethod{aes256.NoCounter, aes256.RDTSCP, aes256.RDPID} {
-		stopCounter.Store(known + uint32(other))
-		if StopCounter() != other {
-			t.Error("it is detected again")
+	defer unix.SchedSetaffinity(0, &all)
+	seen := map[uint64]int{}
+	for cpu := range len(records{}) {
+		if !all.IsSet(cpu) {
+			continue
+		}
+		one.Zero()
+		one.Set(cpu)
+		if err := unix.SchedSetaffinity(0, &one); err != nil {
+			t.Fatal(err)
+		}
+		records := plausibleRecords()
+		before := ownRecord(records)
+		if other, isSeen := seen[before]; isSeen {
+			t.Errorf("CPU %d has the word of CPU %d", cpu, other)
+		}
+		seen[before] = cpu
+		for i := range records {
+			for at := range 2 {
+				records[i][at] += 2
+				if (ownRecord(records) != before) != (i == cpu) {
+					t.Errorf("on CPU %d, record %d, word %d", cpu, i, at)
+				}
+				records[i][at] -= 2
+			}
 		}
 	}
 }

@@ -5,7 +5,6 @@ package guard
 import (
 	"unsafe"
 
-	"github.com/squall-rng/squall/go/internal/aes256"
 	"golang.org/x/sys/unix"
 )
 
@@ -48,12 +47,14 @@ func setSignalMask(mask, before *uint64) unix.Errno {
 //go:noescape
 func callVDSO(function uintptr, out unsafe.Pointer, length uintptr, state unsafe.Pointer, stateLength uintptr) int64
 
-// StopCounter returns NoCounter: programs cannot find out on arm64 whether the hypervisor is KVM, and the counter
-// of many machines advances only once in dozens of nanoseconds.
-func StopCounter() aes256.CounterMethod { return aes256.NoCounter }
+// There is no kvm-clock.
+const mayHaveKVMClock = false
 
-// BestCounter returns NoCounter, for the second of these reasons.
-func BestCounter() aes256.CounterMethod { return aes256.NoCounter }
+func isGuestOfKVM() bool { return false }
+
+func hasRDPID() bool { return false }
+
+func ownRecord(*records) uint64 { return 0 }
 
 // hasHypervisor reports that every machine is a VM, because programs cannot ask the CPU.
 func hasHypervisor() bool { return true }
@@ -70,9 +71,9 @@ func hasHypervisor() bool { return true }
 // earlier in the program, were stored behind the loss. Each check therefore waits for all loads in front of it,
 // and everything waits for marks to be stored.
 //
-// The kernel's generation and the signal of clones need no barrier. The kernel may reseed immediately after any
-// check. And a machine is stopped between two instructions: those in front of the stop have been executed, and
-// those behind it are executed again.
+// The kernel's generation, its tick and the signal of clones need no barrier. The kernel may reseed immediately after
+// any check. And a machine or a process is stopped between two instructions: those in front of the stop have been
+// executed, and those behind it are executed again.
 
 // readBeforeChecking keeps all earlier loads ahead of all later ones (Arm ARM, DMB ISHLD).
 func readBeforeChecking()
@@ -86,6 +87,9 @@ var candidateAddresses = [...]candidateAddress{
 	{2 * kernelPage, 480}, // 6.12
 	{kernelPage, 480},     // 6.12 in a time namespace
 }
+
+// clockPagesBelow are the distances from the vDSO, in pages, at which the clocks may be.
+var clockPagesBelow = [...]uintptr{2, 1, 4, 3, 5}
 
 // kernelPage is the length of the kernel's pages, in bytes: 4, 16 or 64 KiB.
 var kernelPage = unix.Getpagesize()

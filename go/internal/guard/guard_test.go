@@ -5,6 +5,7 @@ package guard
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -144,14 +145,19 @@ func TestEveryPartOfAPagesEpochCounts(t *testing.T) {
 	if page.IsCurrent(epoch) {
 		t.Error("a page without its generation is current")
 	}
-	page.tagComplement.Store(0)
-	if page.IsFresh(Tag()) {
+	tag := Tag{5, 6}
+	page.SetFreshnessTag(tag)
+	if !page.IsFresh(tag) || page.IsFresh(Tag{5, 7}) || page.IsFresh(Tag{4, 6}) {
+		t.Error("not each part of the tag counts")
+	}
+	page.kernelComplement.Store(0)
+	if page.tagVM.Store(0); page.IsFresh(Tag{}) || page.IsFresh(tag) {
 		t.Error("an empty page is fresh")
 	}
 	page.SetGeneration(generation)
-	page.SetFreshnessTag(Tag())
+	page.SetFreshnessTag(tag)
 	page.BeginSeeding(epoch.VM)
-	if page.IsCurrent(epoch) || page.IsFresh(Tag()) {
+	if page.IsCurrent(epoch) || page.IsFresh(tag) {
 		t.Error("a page that is being seeded is current")
 	}
 }
@@ -203,38 +209,52 @@ func TestAWrongAddressIsAbandoned(t *testing.T) {
 	}
 }
 
-// The protections with which a machine notices clones, and has an immediate signal.
+// The protections with which a machine notices clones, and needs no pads.
 func TestPoliciesThatNoticeClones(t *testing.T) {
-	how, generation := currentWatch(), generationAddress.Load()
-	defer func() { setWatch(how, generation) }()
-	cases := []struct {
-		policy          Policy
-		watch           Watch
-		sees, tag, late bool
-		followsGaps     bool
+	useTestDevices(t)
+	driver := t.TempDir()
+	write(t, filepath.Join(driver, "VMGENCTR:00"), nil)
+	how, generation, followed := currentWatch(), generationAddress.Load(), tickAddress.Load()
+	defer func() { setWatch(how, generation); tickAddress.Store(followed) }()
+	kvm, undecided := ownKVMClock(t, plausibleRecords()), &kvmClock{records: plausibleRecords()}
+	clock, page, marker := &cloneSignal{guard: "vmclock"}, &cloneSignal{guard: "vmgenid-page"}, &cloneSignal{}
+	for _, c := range []struct {
+		policy     Policy
+		hasVMGenID bool
+		watch      Watch
+		guard      string
+		needsPads  bool
 	}{
-		{Policy{}, Mapped, true, true, false, false},
-		{Policy{}, Probe, true, false, false, false},
-		{Policy{}, NotWatched, true, false, false, false},
-		{Policy{IsVM: true}, Mapped, false, true, false, true},
-		{Policy{IsVM: true}, Probe, false, false, false, true},
-		{Policy{IsVM: true, HasVMGenID: true}, Mapped, true, true, true, true},
-		{Policy{IsVM: true, HasVMGenID: true}, Probe, true, false, true, true},
-		{Policy{IsVM: true, HasVMGenID: true}, NotWatched, false, false, true, true},
-		{Policy{IsVM: true, signal: &cloneSignal{guard: "vmclock"}}, Mapped, true, true, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{guard: "vmclock"}}, Mapped, true, true, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{guard: "vmgenid-page"}}, Mapped, true, true, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{guard: "vmgenid-page"}}, NotWatched, true, false, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{}}, Mapped, true, true, true, true},
-		{Policy{IsVM: true, signal: &cloneSignal{}}, Mapped, false, true, false, true},
-	}
-	for _, c := range cases {
+		{Policy{}, false, Mapped, "not-a-vm", false},
+		{Policy{}, false, Probe, "not-a-vm", false},
+		{Policy{}, false, NotWatched, "not-a-vm", false},
+		{Policy{IsVM: true}, false, Mapped, "no-signal", true},
+		{Policy{IsVM: true}, true, Mapped, "vmgenid", true},
+		{Policy{IsVM: true}, true, Probe, "vmgenid", true},
+		{Policy{IsVM: true}, true, NotWatched, "no-signal", true},
+		{Policy{IsVM: true, signal: clock}, true, Mapped, "vmclock", false},
+		{Policy{IsVM: true, signal: page}, true, NotWatched, "vmgenid-page", false},
+		{Policy{IsVM: true, signal: marker}, false, Mapped, "no-signal", true},
+		{Policy{IsVM: true, signal: marker}, true, Mapped, "vmgenid", true},
+		{Policy{IsVM: true, kvmClock: kvm}, false, Mapped, "kvm-clock", false},
+		{Policy{IsVM: true, kvmClock: kvm}, true, NotWatched, "kvm-clock", false},
+		{Policy{IsVM: true, kvmClock: undecided}, false, Mapped, "no-signal", true},
+		{Policy{IsVM: true, kvmClock: undecided}, true, Mapped, "vmgenid", true},
+	} {
 		setWatch(c.watch, generation)
-		policy := &c.policy
-		if policy.NoticesClones() != c.sees || policy.TagSuffices() != c.tag || policy.HasDelayedNotification() != c.late ||
-			policy.MayBeUnnotifiedClone(5) != c.followsGaps {
-			t.Errorf("%+v, watched %d: sees clones %v, by the tag %v, late %v, follows gaps %v", c.policy, c.watch,
-				policy.NoticesClones(), policy.TagSuffices(), policy.HasDelayedNotification(), policy.MayBeUnnotifiedClone(5))
+		vmgenidDrivers = [2]string{}
+		if c.hasVMGenID {
+			vmgenidDrivers[0] = driver
+		}
+		policy, tick := &c.policy, uint64(2)
+		for _, address := range []*uint64{&tick, &noTick} {
+			tickAddress.Store(address)
+			needsPads := c.needsPads || address == &noTick
+			if policy.MayBeUnnoticedCopy() != needsPads || policy.CloneGuard() != c.guard ||
+				policy.NoticesClones() != (c.guard != "no-signal") || policy.TagSuffices() != (c.watch == Mapped) {
+				t.Errorf("%+v, watched %d, followed %t: %s, needs pads: %t", c.policy, c.watch, FollowsTick(), policy.CloneGuard(),
+					policy.MayBeUnnoticedCopy())
+			}
 		}
 	}
 }

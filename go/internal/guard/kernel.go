@@ -35,7 +35,7 @@ func findVDSO() *VDSO {
 	if failpoint.HideVDSO.IsActive() {
 		return nil
 	}
-	vdso := &VDSO{base: vdsoBase()}
+	vdso := &VDSO{base: vdsoBase}
 	if vdso.base == 0 {
 		return nil
 	}
@@ -54,7 +54,8 @@ func findVDSO() *VDSO {
 	return vdso
 }
 
-func vdsoBase() uintptr {
+// vdsoBase is where the vDSO is; 0 if there is none.
+var vdsoBase = func() uintptr {
 	const sysinfoEhdr = 33 // AT_SYSINFO_EHDR
 	vector, err := unix.Auxv()
 	if err != nil {
@@ -66,7 +67,7 @@ func vdsoBase() uintptr {
 		}
 	}
 	return 0
-}
+}()
 
 // function finds a function in the image, which comes from the kernel and is trusted to be well formed
 // (System V ABI, chapter 4); 0 if there is none of that name. debug/elf would take as long as the rest of a

@@ -3,7 +3,6 @@
 package guard
 
 import (
-	"math"
 	"runtime"
 	"sync/atomic"
 	"unsafe" // also for linkname
@@ -17,7 +16,7 @@ const (
 	KeysLen    = 240 // the round keys of AES-256
 	vdsoLen    = 144 // the vDSO's opaque state in Linux 6.11 to 6.18
 	headerLen  = 960
-	headerUsed = 18*8 + 4*StateLen + vdsoLen + 2*KeysLen
+	headerUsed = 14*8 + 4*StateLen + vdsoLen + 2*KeysLen
 	BufferLen  = PageSize - headerLen
 )
 
@@ -36,24 +35,21 @@ var _ [PageSize]byte = [unsafe.Sizeof(Page{})]byte{}
 type Page struct {
 	// The complement of the kernel's generation, which is never 0: an empty page has none.
 	generation atomic.Uint64
-	// The complement of the buffer's freshness tag.
-	tagComplement atomic.Uint64
-	vm            atomic.Uint64
-	seedingMarker atomic.Uint64
+	// The buffer's freshness tag. The complement of the kernel's part is never 0.
+	kernelComplement, tagVM atomic.Uint64
+	vm                      atomic.Uint64
+	seedingMarker           atomic.Uint64
 
 	// Left is the number of unread bytes of the buffer, which are taken from its end. If one comparison
 	// cannot show that the page is current, LeftOffFastPath has the number, and Left is 0.
 	Left uint64
-	// Burst is here so that everything a request from the buffer needs, except its bytes, is in 64 bytes.
-	Burst
+	// NeedsPads tells whether requests that no copy may repeat get a pad. Each request off the fast path sets it. It is
+	// here so that everything a request from the buffer needs, except its bytes, is in 64 bytes.
+	NeedsPads bool
 
-	Streak
 	LeftOffFastPath uint64
 	// Refill is the length of the next refill, in bytes; 0 for the first.
 	Refill uint64
-	// ShortRefills is the number of refills that stay as short as the last one, because a longer one took too
-	// long.
-	ShortRefills uint32
 	// SeededAt is the time when the state was seeded, for kernels that do not show their generation: by the
 	// monotonic clock and by the wall clock, in nanoseconds.
 	SeededAt [2]int64
@@ -89,7 +85,7 @@ type Page struct {
 // drawn: a fork in between would otherwise leave both sides with the same seed.
 func (p *Page) BeginSeeding(vm uint64) {
 	p.generation.Store(0)
-	p.tagComplement.Store(0)
+	p.kernelComplement.Store(0)
 	p.vm.Store(vm)
 	p.seedingMarker.Store(1)
 	markBeforeGoingOn()
@@ -101,9 +97,10 @@ func (p *Page) SetGeneration(generation uint64) {
 	markBeforeGoingOn()
 }
 
-// SetFreshnessTag declares that the buffer is filled under this tag. It is called before the buffer is filled.
-func (p *Page) SetFreshnessTag(tag uint64) {
-	p.tagComplement.Store(^tag)
+// SetFreshnessTag declares that the state and the buffer are used under this tag. It is called before they are.
+func (p *Page) SetFreshnessTag(tag Tag) {
+	p.kernelComplement.Store(^tag.Kernel)
+	p.tagVM.Store(tag.VM)
 	markBeforeGoingOn()
 }
 
@@ -112,9 +109,9 @@ func (p *Page) SetFreshnessTag(tag uint64) {
 // point.
 //
 //go:nosplit
-func (p *Page) IsFresh(tag uint64) bool {
+func (p *Page) IsFresh(tag Tag) bool {
 	readBeforeChecking()
-	return p.tagComplement.Load()^tag == math.MaxUint64
+	return p.kernelComplement.Load() == ^tag.Kernel && p.tagVM.Load() == tag.VM
 }
 
 // IsCurrent reports whether everything read before this call was there and belongs to the epoch.
@@ -126,6 +123,9 @@ func (p *Page) IsCurrent(epoch Epoch) bool {
 // Generation returns the kernel's generation that the state was seeded under; all ones for an empty page,
 // which is no generation.
 func (p *Page) Generation() uint64 { return ^p.generation.Load() }
+
+// VM returns the signal of clones that the state was seeded under; 0 for an empty page, and without a signal.
+func (p *Page) VM() uint64 { return p.vm.Load() }
 
 // BeginWatch begins to watch whether the page is emptied.
 func (p *Page) BeginWatch() {

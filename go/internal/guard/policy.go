@@ -5,6 +5,7 @@ package guard
 import (
 	"math"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/failpoint"
@@ -23,12 +24,12 @@ const NoGeneration = math.MaxUint64 - 1
 
 // Policy describes the protections of this machine.
 type Policy struct {
-	vdso   *VDSO
-	signal *cloneSignal
+	vdso *VDSO
+	// kvmClock and signal are the signals of clones: nil if there are none.
+	kvmClock *kvmClock
+	signal   *cloneSignal
 	// IsVM reports whether this is a VM: a hypervisor announces itself, or there is a device that only VMs have.
 	IsVM bool
-	// HasVMGenID reports whether a clone of the VM moves the kernel's generation.
-	HasVMGenID bool
 }
 
 var decided atomic.Pointer[Policy]
@@ -55,32 +56,48 @@ func Decide() *Policy {
 	return policy
 }
 
+// hypervisorAnnounced is [hasHypervisor], unless a test replaces it.
+var hypervisorAnnounced = hasHypervisor
+
 // detectPolicy detects this machine's protections. A hypervisor may hide its CPUID leaves, but not its
 // devices.
 func detectPolicy() *Policy {
-	policy := &Policy{
-		vdso:       findVDSO(),
-		signal:     openCloneSignal(),
-		HasVMGenID: !failpoint.HideVMGenID.IsActive() && hasVMGenID(),
+	policy := &Policy{vdso: findVDSO(), kvmClock: findKVMClock()}
+	if policy.kvmClock != nil {
+		policy.IsVM = true
+		return policy
 	}
+	policy.signal = openCloneSignal()
 	announced := hypervisorAnnounced() && !failpoint.HideHypervisorAnnouncement.IsActive()
-	policy.IsVM = announced || policy.HasVMGenID || policy.signal != nil || mayHaveCloneSignal() || failpoint.PretendVM.IsActive()
+	policy.IsVM = announced || policy.HasVMGenID() || policy.signal != nil || mayHaveCloneSignal() || failpoint.PretendVM.IsActive()
 	return policy
+}
+
+// Settle relies on kvm-clock's records, or gives them up, as soon as it can be told whether they are KVM's.
+func (p *Policy) Settle() { p.kvmClock.settle() }
+
+// WaitUntilSettled does the same, and waits until then: for some milliseconds after the first request.
+func (p *Policy) WaitUntilSettled() {
+	for p.Settle(); p.kvmClock.isUndecided(); p.Settle() {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // NoticesClones reports whether a clone of this VM would be noticed, or the machine cannot be cloned.
 func (p *Policy) NoticesClones() bool {
-	return !p.IsVM || p.HasImmediateSignal() || (p.HasVMGenID && p.CanSeeGeneration())
+	return !p.IsVM || p.HasImmediateSignal() || (p.HasVMGenID() && p.CanSeeGeneration())
 }
 
 // HasImmediateSignal reports whether a signal changes before a clone of this VM runs.
-func (p *Policy) HasImmediateSignal() bool { return p.signal.isImmediate() }
+func (p *Policy) HasImmediateSignal() bool { return p.HasKVMClock() || p.signal.isImmediate() }
 
 // CloneGuard returns what keeps a clone of this VM from repeating its sibling.
 func (p *Policy) CloneGuard() string {
 	switch {
 	case !p.NoticesClones():
 		return "no-signal"
+	case p.HasKVMClock():
+		return "kvm-clock"
 	case p.HasImmediateSignal():
 		return p.signal.guard
 	case p.IsVM:
@@ -102,6 +119,12 @@ func (p *Policy) ReseedGuard() string {
 	}
 }
 
+// HasVMGenID reports whether a clone of the VM moves the kernel's generation.
+func (p *Policy) HasVMGenID() bool { return !failpoint.HideVMGenID.IsActive() && hasVMGenID() }
+
+// HasKVMClock reports whether kvm-clock's records are compared.
+func (p *Policy) HasKVMClock() bool { return p.kvmClock.isReliedOn() }
+
 // HasVMClock reports whether a vmclock is used, with or without a count of restores.
 func (p *Policy) HasVMClock() bool { return p.signal.isOf(&vmClock) }
 
@@ -114,33 +137,22 @@ func (p *Policy) HasVDSO() bool { return p.vdso != nil }
 // CanSeeGeneration reports whether a reseed of the kernel would be noticed.
 func (p *Policy) CanSeeGeneration() bool { return currentWatch() == Mapped || currentWatch() == Probe }
 
-// Watch returns how a reseed of the kernel is noticed.
-func (p *Policy) Watch() Watch { return currentWatch() }
-
 // Generation returns the kernel's generation if it is mapped, else 0.
 func (p *Policy) Generation() uint64 { return mappedGeneration() }
 
-// TagSuffices reports whether the freshness tag, with the readings of a burst under PadAfterPause, decides
-// alone: two loads and one comparison.
+// TagSuffices reports whether comparing the freshness tag is all that a request has to compare.
 func (p *Policy) TagSuffices() bool { return currentWatch() == Mapped }
 
-// HasDelayedNotification reports whether a clone may run for a while before the kernel knows of it: the
-// kernel handles vmgenid like any other interrupt.
-func (p *Policy) HasDelayedNotification() bool {
-	return p.IsVM && p.HasVMGenID && !p.HasImmediateSignal()
-}
-
-// MayBeUnnotifiedClone reports whether a clone may run unnoticed under the kernel's generation: it would be
-// noticed late or never, or this machine is a clone whose kernel may not have reseeded yet. Then bytes of
-// the buffer leave unpadded only if the machine was not stopped since the buffer was refilled.
-func (p *Policy) MayBeUnnotifiedClone(generation uint64) bool {
-	isUnnoticed := p.HasDelayedNotification() || !p.NoticesClones() || isReseedPending(generation)
-	return isUnnoticed && !failpoint.SkipUnnotifiedCloneGuard.IsActive()
+// MayBeUnnoticedCopy reports whether this machine or process may be a copy that nothing shows before its next request:
+// requests must then be made different in each copy.
+func (p *Policy) MayBeUnnoticedCopy() bool {
+	isShown := (!p.IsVM || p.HasImmediateSignal()) && FollowsTick()
+	return !isShown && !failpoint.SkipUnnotifiedCloneGuard.IsActive()
 }
 
 // Epoch returns the current epoch; false if the vDSO does not answer. The caller must own the page.
 func (p *Policy) Epoch(page *Page) (Epoch, bool) {
-	now := Epoch{Kernel: NoGeneration, VM: p.signal.value()}
+	now := Epoch{Kernel: NoGeneration, VM: p.VM()}
 	switch currentWatch() {
 	case Mapped:
 		now.Kernel = mappedGeneration()
@@ -154,12 +166,21 @@ func (p *Policy) Epoch(page *Page) (Epoch, bool) {
 // Shown returns the part of the epoch that is known without asking the vDSO.
 func (p *Policy) Shown() Epoch { return Epoch{Kernel: p.Generation(), VM: p.VM()} }
 
-// VM returns the value of the signal of clones, 0 if there is none.
-func (p *Policy) VM() uint64 { return p.signal.value() }
-
-// RecordSignal must be called after a page was seeded under an epoch.
-func (p *Policy) RecordSignal(epoch Epoch) {
-	if p.signal != nil {
-		recordSignal(epoch.VM, epoch.Kernel)
+// VM returns the value of the signal of clones, the same on every CPU; 0 if there is none.
+func (p *Policy) VM() uint64 {
+	if p.HasKVMClock() {
+		return p.kvmClock.records.all() + 1
 	}
+	return p.signal.value()
 }
+
+// cloneGeneration returns VM, without the changes that KVM makes at intervals: those have no new time.
+func (p *Policy) cloneGeneration() uint64 {
+	if p.HasKVMClock() {
+		return p.kvmClock.records.sum(1)
+	}
+	return p.signal.value()
+}
+
+// NoteChange must be called after a page was seeded because the signal of clones had changed to this value.
+func (p *Policy) NoteChange(vm uint64) { p.kvmClock.noteChange(vm, uint64(time.Now().Unix())) }

@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 
@@ -93,13 +94,12 @@ func isReadable(address unsafe.Pointer) bool {
 	return errno == unix.EINVAL
 }
 
-// The freshness tag, which the fast path compares before bytes leave, combines the kernel's generation
-// and, if there is one, the signal of clones.
+// What requests read.
 
 var (
 	// unmappedGeneration is read if no generation is mapped: no state was seeded under it.
 	unmappedGeneration uint64
-	// noSignal is read if there is no signal.
+	// noSignal is read if no device shows a signal.
 	noSignal uint64
 
 	generationAddress atomic.Pointer[uint64]
@@ -118,23 +118,21 @@ const frozen = 1
 
 // mappedGeneration returns the kernel's current generation if it is mapped, else 0, under which no state
 // was seeded.
-func mappedGeneration() uint64 {
-	generation := atomic.LoadUint64(generationAddress.Load())
+func mappedGeneration() uint64 { return unlessFrozen(atomic.LoadUint64(generationAddress.Load())) }
+
+func unlessFrozen(generation uint64) uint64 {
 	if failpoint.FreezeGeneration.IsActive() && generation != 0 {
 		return frozen
 	}
 	return generation
 }
 
-// Tag returns the current freshness tag. It changes with the kernel's generation and with the signal of clones.
-func Tag() uint64 { return TagUnder(mappedGeneration()) }
-
-// TagUnder returns the freshness tag for this generation and the current signal.
-//
-// Generations and counts change in their lower halves, and a folded count appears in both halves, so no change of one
-// undoes a change of the other.
-func TagUnder(generation uint64) uint64 {
-	return generation ^ fold(atomic.LoadUint64(signalFirst.Load()), atomic.LoadUint64(signalLast.Load()))
+// watchedGeneration returns the address of the kernel's generation; 0 if it is not mapped.
+func watchedGeneration() uintptr {
+	if address := generationAddress.Load(); address != &unmappedGeneration {
+		return uintptr(unsafe.Pointer(address))
+	}
+	return 0
 }
 
 func setGenerationAddress(address *uint64) {
@@ -142,4 +140,46 @@ func setGenerationAddress(address *uint64) {
 		address = &unmappedGeneration
 	}
 	generationAddress.Store(address)
+}
+
+// Tag is the freshness tag, which the fast path compares before bytes leave. It changes with the kernel's generation and
+// tick, and with the signal of clones.
+type Tag struct{ Kernel, VM uint64 }
+
+// CurrentTag returns the current freshness tag.
+func CurrentTag() Tag { return tagAt(generationAddress.Load()) }
+
+// TagUnder returns the current freshness tag, with this generation in place of the kernel's current one.
+func TagUnder(generation uint64) Tag { return tagAt(&generation) }
+
+// tagAt returns the current freshness tag, with the generation at an address. The fast path calls it while it is pinned,
+// so it must not be a preemption point.
+//
+// The generation is a count in the upper bits, where the tick has none, so neither hides a change of the other.
+//
+//go:nosplit
+func tagAt(generation *uint64) Tag {
+	const generationAt = 36
+	kernel := bits.RotateLeft64(unlessFrozen(atomic.LoadUint64(generation)), generationAt) ^ tick()
+	if own := ownRecords.Load(); own != nil && !failpoint.FreezeKVMClock.IsActive() {
+		return Tag{kernel, ownRecord(own)}
+	}
+	return Tag{kernel, otherSignal()}
+}
+
+func tick() uint64 {
+	if failpoint.FreezeTick.IsActive() {
+		return 0
+	}
+	return atomic.LoadUint64(tickAddress.Load())
+}
+
+// otherSignal returns what requests compare where it is not their CPU's record; 0 if there is no signal.
+//
+//go:nosplit
+func otherSignal() uint64 {
+	if all := allRecords.Load(); all != nil {
+		return all.all()
+	}
+	return fold(atomic.LoadUint64(signalFirst.Load()), atomic.LoadUint64(signalLast.Load()))
 }

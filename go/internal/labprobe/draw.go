@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,17 +16,15 @@ import (
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
-// Each source draws in a goroutine of its own, which Go may move between threads. Bursts have no pauses; the
-// other sources draw once a period.
+// Each source draws once a period, in a goroutine of its own, which Go may move between threads.
 
 // period is the time between two requests of a source.
 const period = 500 * time.Microsecond
 
 // drawer is a source, and the channel that records what it gives.
 type drawer struct {
-	draw      func() output
-	writer    writer
-	hasPauses bool
+	draw   func() output
+	writer writer
 }
 
 func newDrawers(memory []uint64, plan plan) ([]drawer, error) {
@@ -37,11 +34,7 @@ func newDrawers(memory []uint64, plan plan) ([]drawer, error) {
 		if err != nil {
 			return nil, err
 		}
-		drawers = append(drawers, drawer{
-			draw:      source,
-			writer:    newWriter(memory, channel),
-			hasPauses: !strings.HasSuffix(channel.Source, "_bursts"),
-		})
+		drawers = append(drawers, drawer{source, newWriter(memory, channel)})
 	}
 	return drawers, nil
 }
@@ -55,17 +48,12 @@ func drawAll(drawers []drawer, command command) {
 	all.Wait()
 }
 
-// recordAll draws while the lab wants records, and without pauses while there is room.
+// recordAll draws while the lab wants records.
 func (d drawer) recordAll(command command) {
-	if d.hasPauses {
-		for range time.Tick(period) {
-			if !command.isRun() {
-				return
-			}
-			d.record()
+	for range time.Tick(period) {
+		if !command.isRun() {
+			return
 		}
-	}
-	for command.isRun() && d.writer.hasRoom() {
 		d.record()
 	}
 }
@@ -100,7 +88,7 @@ func newSource(name string) (func() output, error) {
 	switch name {
 	case "go_squall":
 		return ofBytes(squall.Reader), nil
-	case "go_squall_words", "go_squall_bursts", "go_squall_endless_bursts":
+	case "go_squall_words":
 		return squallWords, nil
 	case "go_crypto_rand":
 		return ofBytes(rand.Reader), nil

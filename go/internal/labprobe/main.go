@@ -32,7 +32,7 @@ func run(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	if err := failpoint.Activate(plan.Failpoints, plan.GapCycles); err != nil {
+	if err := failpoint.Activate(plan.Failpoints); err != nil {
 		return err
 	}
 	memory, err := mapMemory(plan.Memory, plan.MemoryBytes)

@@ -28,10 +28,8 @@ type plan struct {
 	// RecordWords is the length of a record.
 	RecordWords int       `json:"record_words"`
 	Channels    []channel `json:"channels"`
-	// Failpoints are the names of those to activate, and GapCycles a gap that is not the usual one; both
-	// may be left out (see failpoint.Activate).
+	// Failpoints are the names of those to activate; they may be left out.
 	Failpoints []string `json:"failpoints"`
-	GapCycles  uint64   `json:"gap_cycles"`
 }
 
 // channel is where one source records.

@@ -5,8 +5,7 @@
 // a disturbance longer than a round affects both. The exit code is 1 if a target is missed.
 //
 // Built with the tag squall_testing, it activates the failpoints that its arguments name, which imitate other
-// machines: SkipUnnotifiedCloneGuard a machine with an immediate signal of clones or no VM, HideKVM a VM under an
-// unknown hypervisor.
+// machines: HideKVMClock one where requests get pads.
 package main
 
 import (
@@ -37,7 +36,7 @@ func main() {
 		printFirstTime()
 		return
 	}
-	if err := failpoint.Activate(os.Args[1:], 0); err != nil {
+	if err := failpoint.Activate(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "targets:", err)
 		os.Exit(2)
 	}
