@@ -46,6 +46,9 @@ func TestStatus(t *testing.T) {
 	if state.Engine != "none" && (state.Reseeds == 0 || state.Memory == "none") {
 		t.Errorf("%+v: it cannot be so", state)
 	}
+	if isKVMClock := state.CloneGuard == "kvm-clock"; isKVMClock != state.HasKVMClock || isKVMClock != (squall.CloneSignal() == "kvm-clock") {
+		t.Errorf("%+v, and the signal %q", state, squall.CloneSignal())
+	}
 }
 
 // With a signal, there is a channel, which closes when the context ends; without one, an error.

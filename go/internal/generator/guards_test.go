@@ -24,6 +24,7 @@ import (
 	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/drbg"
 	"github.com/squall-rng/squall/go/internal/failpoint"
 	"github.com/squall-rng/squall/go/internal/guard"
 	"golang.org/x/sys/unix"
@@ -48,6 +49,8 @@ var trials = map[string]func() error{
 	"clone, all":       func() error { return clonesDiffer(word8, word4, fill16, fill32, simulation8, fill1024) },
 	"restored, small":  func() error { return restoredProcessesDiffer(fill16, word8, simulation8) },
 	"restored, 1 KiB":  func() error { return restoredProcessesDiffer(fill1024, fill16) },
+	"cloned within":    clonesWithinRequestsAreSeen,
+	"restored within":  ticksWithinRequestsAreSeen,
 	"unnoticed, small": func() error { return unnoticedCopiesDiffer(word8, word4, fill16, fill32) },
 	"unnoticed, 1 KiB": func() error { return unnoticedCopiesDiffer(fill1024) },
 	"simulation":       clonesShareSimulations,
@@ -159,6 +162,7 @@ func TestGuards(t *testing.T) {
 		{"clone, all", "FreezeTick HideRDPID", "FreezeKVMClock"},
 		{"clone, all", "FreezeTick HideGenerationAddress", "FreezeKVMClock"},
 		{"clone, all", "FreezeTick HideVDSO", "FreezeKVMClock"},
+		{"cloned within", "FreezeTick", "FreezeKVMClock"},
 		// By the tick.
 		{"restored, small", "", "FreezeTick"},
 		{"restored, 1 KiB", "", "FreezeTick"},
@@ -166,6 +170,8 @@ func TestGuards(t *testing.T) {
 		{"restored, 1 KiB", noVM, "FreezeTick"},
 		{"restored, small", "HideGenerationAddress", "FreezeTick"},
 		{"restored, 1 KiB", "HideVDSO", "FreezeTick"},
+		{"restored within", "", "FreezeTick"},
+		{"restored within", noVM, "FreezeTick"},
 		// By pads: in a VM with vmgenid alone, or with no signal at all, and where the tick is not found.
 		{"unnoticed, small", lateSignal, "SkipUnnotifiedCloneGuard"},
 		{"unnoticed, 1 KiB", lateSignal, "SkipUnnotifiedCloneGuard"},
@@ -674,15 +680,49 @@ func clonesDiffer(draws ...func() [16]byte) error {
 	if err := followTick(); err != nil {
 		return err
 	}
-	return drawInCopies(draws, func() error {
-		var cpu uint32
-		if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
-			return errno
+	return drawInCopies(draws, rewriteRecord)
+}
+
+// rewriteRecord rewrites this CPU's record, as KVM does in a clone.
+func rewriteRecord() error {
+	var cpu uint32
+	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
+		return errno
+	}
+	kvmClock[cpu][0] += 2
+	kvmClock[cpu][1] += 1 << 30
+	return nil
+}
+
+// If the machine is cloned after a request has found its state to be current, and before it has noted the new record, the
+// state is seeded anew.
+func clonesWithinRequestsAreSeen() error {
+	if err := followTick(); err != nil {
+		return err
+	}
+	if err := stayOnThisCPU(); err != nil {
+		return err
+	}
+	for _, length := range []int{16, 1024} {
+		out := make([]byte, length)
+		Fill(out)
+		discardBuffer(false)
+		before := Reseeds.Load()
+		theirs := needsPads
+		var err error
+		needsPads = func(policy *guard.Policy) bool {
+			needsPads = theirs
+			err = rewriteRecord()
+			return false
 		}
-		kvmClock[cpu][0] += 2
-		kvmClock[cpu][1] += 1 << 30
-		return nil
-	})
+		if Fill(out); Reseeds.Load() == before {
+			err = errors.Join(err, fmt.Errorf("%d bytes: it is not seeded anew", length))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restoredProcessesDiffer imitates copies of a process, which are restored in later ticks.
@@ -698,6 +738,50 @@ func restoredProcessesDiffer(draws ...func() [16]byte) error {
 		}
 		return err
 	})
+}
+
+// If the tick moves on during a request, its bytes are drawn again, with additional input: the process may have been
+// restored meanwhile. Here the request itself overwrites the tick.
+func ticksWithinRequestsAreSeen() error {
+	if err := followTick(); err != nil {
+		return err
+	}
+	if err := stayOnThisCPU(); err != nil {
+		return err
+	}
+	memory := unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize)
+	for _, length := range []int{16, maxBuffered, maxBuffered + 1, drbg.MaxRequest} {
+		words := make([]uint64, drbg.MaxRequest/8)
+		out := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), length)
+		first := make([]byte, length)
+		for isSame := false; !isSame; isSame = bytes.Equal(first, out) { // unless a tick or a reseed comes
+			Fill(out)
+			snapshot := bytes.Clone(memory)
+			Fill(first)
+			copy(memory, snapshot)
+			Fill(out)
+			copy(memory, snapshot)
+		}
+		moveTick := func() *guard.Page {
+			page := pin()
+			defer guard.Unpin()
+			words[0] = 0
+			guard.ReplaceTick(&words[0])
+			page.SetFreshnessTag(guard.CurrentTag())
+			return page
+		}
+		moveTick()
+		if Fill(out); bytes.Equal(first, out) {
+			return fmt.Errorf("%d bytes: those of before the tick", length)
+		}
+		// With an empty buffer, whose refill is discarded.
+		page := moveTick()
+		page.Left, page.LeftOffFastPath, page.Refill = 0, 0, 2*firstRefill
+		if Fill(out); length <= maxBuffered && page.Left+page.LeftOffFastPath != firstRefill-uint64(length) {
+			return fmt.Errorf("%d bytes: of a refill before the tick", length)
+		}
+	}
+	return nil
 }
 
 // unnoticedCopiesDiffer imitates copies that nothing shows.
@@ -764,7 +848,7 @@ func refillsAreInProportion() error {
 	const small, full = firstRefill, guard.BufferLen
 	begin := map[string]func(){
 		"a seeding": func() { discardBuffer(true) },
-		"a tick":    func() { allShards.Load().pages[0].SetFreshnessTag(guard.Tag{}) },
+		"a tick":    func() { allShards.Load().pages[0].ForgetTag() },
 	}
 	for what, begin := range begin {
 	again:

@@ -140,6 +140,7 @@ func servePart(kind requestKind, out []byte) bool {
 	page.Wipe()
 	if !ok {
 		request.discard()
+		page.ForgetTag() // the epoch may be another one than the tag's
 	}
 	if request.policy.TagSuffices() {
 		page.Left = request.left

@@ -69,6 +69,27 @@ func TestAChangedPageChangesTheGeneration(t *testing.T) {
 	}
 }
 
+// A new time in kvm-clock's records changes the generation, and the channel receives it. The control is a new version
+// alone, as KVM writes it at intervals.
+func TestANewTimeChangesTheGeneration(t *testing.T) {
+	useTestDevices(t)
+	records := plausibleRecords()
+	findKVMClock = func() *kvmClock { return ownKVMClock(t, records) }
+	clones := cloneDetectorFor(detectPolicy())
+	if signal := clones.Signal(); signal != "kvm-clock" {
+		t.Fatalf("the signal is %q", signal)
+	}
+	before, _ := clones.Generation()
+	generations := notify(t, clones)
+	atomic.AddUint64(&records[1][0], 2)
+	checkChange(t, clones, before, false, "a new version")
+	atomic.AddUint64(&records[1][1], 5)
+	after := checkChange(t, clones, before, true, "a new time")
+	if received := <-generations; received != after {
+		t.Errorf("the channel received %d, and not %d", received, after)
+	}
+}
+
 // notify returns the channel of new generations. When the test ends, the channel must be closed.
 func notify(t *testing.T, clones *CloneDetector) <-chan uint64 {
 	t.Helper()

@@ -303,7 +303,7 @@ func TestBarriersAreCompiled(t *testing.T) {
 	mark := regexp.MustCompile(`^(STLR )+markBeforeGoingOn\($`)
 	for function, order := range map[string]*regexp.Regexp{
 		"IsFresh": check, "IsCurrent": check, "WasPresent": check,
-		"BeginSeeding": mark, "SetGeneration": mark, "SetFreshnessTag": mark, "BeginWatch": mark,
+		"BeginSeeding": mark, "SetGeneration": mark, "SetFreshnessTag": mark, "ForgetTag": mark, "BeginWatch": mark,
 	} {
 		_, code, _ := strings.Cut(string(output), "guard.(*Page)."+function+" STEXT")
 		code, _, _ = strings.Cut(code, " STEXT")

@@ -104,6 +104,12 @@ func (p *Page) SetFreshnessTag(tag Tag) {
 	markBeforeGoingOn()
 }
 
+// ForgetTag declares that the page is not fresh under any tag.
+func (p *Page) ForgetTag() {
+	p.kernelComplement.Store(0)
+	markBeforeGoingOn()
+}
+
 // IsFresh reports whether everything read from the buffer before this call was there, and was
 // generated under this freshness tag. The fast path calls it while it is pinned, so it must not be a preemption
 // point.

@@ -14,3 +14,6 @@ func ReplaceKVMClock(records *KVMClockPage) {
 		return clock
 	}
 }
+
+// ReplaceTick makes a word of a test's the tick, until it is found not to be a clock.
+func ReplaceTick(word *uint64) { tickAddress.Store(word) }
