@@ -31,16 +31,14 @@
 // state is in memory outside of Go's heap that a fork empties, that is not dumped, nor swapped where it
 // can be locked, and in which what was given out is erased (backtracking resistance).
 //
-// Neither a forked child nor a restored snapshot of a VM repeats any bytes, except words of
-// [SimulationSource]. If the signal of a clone comes late or never ([State].CloneGuard "vmgenid" and
-// "no-signal"), a request reads the cycle counter after its bytes. If less than 1000 cycles
-// passed since the last request, the machine was not stopped in between. So bytes of a buffer that was made
-// in such a burst of requests, with a word of the CPU's random instruction, are in no other clone and leave
-// as they are. All other requests of up to 256 bytes get a request pad: they return CTR_DRBG's output
+// Neither a forked child nor a restored snapshot of a VM or of a process repeats any bytes, except words of
+// [SimulationSource]. A request compares the signal of clones and the kernel's tick after its bytes, too. Where there is
+// no signal in time ([State].CloneGuard "vmgenid" and "no-signal"), or no tick ([State].FollowsTick), all requests of
+// up to 256 bytes get a request pad: they return CTR_DRBG's output
 // XORed with another keystream, of AES-256 in counter mode, under a key that CTR_DRBG gave, starting
 // at a block whose number comes from the cycle counter and the random instruction. In longer requests these two are
-// additional input to the generator, for each 64 KiB. One limit remains (SECURITY.md): if the machine is
-// stopped in the middle of a request, all clones have the bytes that the request has drawn already.
+// additional input to the generator, for each 64 KiB. One limit remains (SECURITY.md): if the machine or the process is
+// stopped in the middle of a request, all copies have the bytes that the request has drawn already.
 //
 // All functions may be called by any number of goroutines at once. None waits for another.
 //

@@ -685,6 +685,9 @@ func clonesDiffer(draws ...func() [16]byte) error {
 
 // rewriteRecord rewrites this CPU's record, as KVM does in a clone.
 func rewriteRecord() error {
+	if runtime.GOARCH != "amd64" {
+		return fmt.Errorf("%w kvm-clock", errLacks)
+	}
 	var cpu uint32
 	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
 		return errno

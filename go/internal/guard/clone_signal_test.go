@@ -417,11 +417,14 @@ func checkSignalIsWatched(t *testing.T, clone func()) {
 	defer runtime.UnlockOSThread()
 	page, kernel := ownPage(t), ownGeneration(t)
 	first, last := signalFirst.Load(), signalLast.Load()
-	ownKVMClock(t, nil).giveUp() // that of this machine
+	own, all := ownRecords.Load(), allRecords.Load()
 	defer func() {
 		signalFirst.Store(first)
 		signalLast.Store(last)
+		ownRecords.Store(own)
+		allRecords.Store(all)
 	}()
+	new(kvmClock).giveUp() // that of this machine
 	signalFirst.Store(&noSignal)
 	signalLast.Store(&noSignal)
 	policy := detectPolicy()

@@ -54,6 +54,11 @@ const mayHaveKVMClock = true
 //go:noescape
 func ownRecord(records *records) uint64
 
+// sumRecords returns the sums of the versions and of the times of all records.
+//
+//go:noescape
+func sumRecords(records *records) (versions, times uint64)
+
 // clockPagesBelow are the distances from the vDSO, in pages, at which the clocks may be.
 var clockPagesBelow = [...]uintptr{4, 3, 1, 6, 5}
 

@@ -102,25 +102,15 @@ func (r *records) arePlausible() bool {
 	return true
 }
 
-// sum returns the sum of a word of all records.
-//
-//go:nosplit
-func (r *records) sum(at int) (sum uint64) {
-	for i := range r {
-		sum += r[i].word(at)
-	}
-	return sum
-}
-
-// all returns a number that changes with any of the records. Another CPU's record changes when that CPU runs. Like sum,
-// it must not be a preemption point.
+// all returns a number that changes with any of the records. Another CPU's record changes when that CPU runs. The
+// fast path calls it while it is pinned, so it must not be a preemption point.
 //
 //go:nosplit
 func (r *records) all() uint64 {
 	if failpoint.FreezeKVMClock.IsActive() {
 		return 1
 	}
-	return wordOf(r.sum(0), r.sum(1))
+	return wordOf(sumRecords(r))
 }
 
 // wordOf combines a version and a time. A restore changes the version by two or more, which the upper half shows. The

@@ -77,7 +77,8 @@ func TestTheRateOfARecord(t *testing.T) {
 // Without RDPID a change of any record's version or time is seen. The clone generation changes with the times alone: at
 // intervals KVM counts the version without a new time.
 func TestAllRecordsAreCompared(t *testing.T) {
-	records := plausibleRecords()
+	records := new(records)
+	setAll(records, plausibleRecords()[0])
 	policy := Policy{kvmClock: ownKVMClock(t, records)}
 	before, generation, value := records.all(), policy.cloneGeneration(), policy.VM()
 	for i := range records {
@@ -98,6 +99,9 @@ func TestAllRecordsAreCompared(t *testing.T) {
 // ownKVMClock relies on a test's records, until the test ends.
 func ownKVMClock(t *testing.T, records *records) *kvmClock {
 	t.Helper()
+	if !mayHaveKVMClock {
+		t.Skip("no kvm-clock on this architecture")
+	}
 	own, all := ownRecords.Load(), allRecords.Load()
 	t.Cleanup(func() {
 		ownRecords.Store(own)
