@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -446,9 +445,3 @@ func TestNothingIsAllocated(t *testing.T) {
 		}
 	}
 }
-
-// isRace reports whether the race detector is at work.
-var isRace = func() bool {
-	build, isKnown := debug.ReadBuildInfo()
-	return isKnown && slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}()

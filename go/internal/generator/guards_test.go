@@ -933,3 +933,9 @@ func everythingWorks() error {
 	}
 	return nil
 }
+
+// isRace reports whether the race detector is at work.
+var isRace = func() bool {
+	build, isKnown := debug.ReadBuildInfo()
+	return isKnown && slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}()

@@ -27,18 +27,14 @@ const stateGenerationAt = 128
 // VDSO is the vDSO's getrandom.
 type VDSO struct {
 	getrandom uintptr
-	base      uintptr
 }
 
 // findVDSO finds the function, and checks that its state has the known length.
 func findVDSO() *VDSO {
-	if failpoint.HideVDSO.IsActive() {
+	if failpoint.HideVDSO.IsActive() || vdsoBase == 0 {
 		return nil
 	}
-	vdso := &VDSO{base: vdsoBase}
-	if vdso.base == 0 {
-		return nil
-	}
+	vdso := new(VDSO)
 	if vdso.getrandom = vdso.function(getrandomName); vdso.getrandom == 0 {
 		return nil
 	}
@@ -87,7 +83,7 @@ func (v *VDSO) function(name string) uintptr {
 		for _, symbol := range symbols {
 			if unix.ByteSliceToString(text[symbol.Name:]) == name && symbol.Shndx != 0 {
 				// The image is linked to begin at address 0.
-				return v.base + uintptr(symbol.Value)
+				return vdsoBase + uintptr(symbol.Value)
 			}
 		}
 	}
@@ -96,7 +92,7 @@ func (v *VDSO) function(name string) uintptr {
 
 // at returns the address of a byte of the image, or of the data below it.
 func (v *VDSO) at(offset int) unsafe.Pointer {
-	address := v.base + uintptr(offset)
+	address := vdsoBase + uintptr(offset)
 	return pointer(address)
 }
 

@@ -36,70 +36,44 @@ type records [64]record
 
 func (r *record) word(at int) uint64 { return atomic.LoadUint64(&r[at]) }
 
-// rate returns how cycles become nanoseconds: cycles << shift * factor / 2^32.
-func (r *record) rate() (factor uint32, shift int8) {
-	word := r.word(3)
-	return uint32(word), int8(word >> 32)
-}
-
-// isPlausible reports whether a record is there, and nothing that a record does not have.
+// isPlausible reports whether a record is there, and nothing that a record does not have. KVM may be writing it.
 func (r *record) isPlausible() bool {
 	const allFlags = 0b111
-	version, flagsAndPadding := r.word(0), r.word(3)>>40
-	factor, _ := r.rate()
-	return version != 0 && version < 1<<32 && version%2 == 0 && factor != 0 && flagsAndPadding <= allFlags &&
-		r.word(4)|r.word(5)|r.word(6)|r.word(7) == 0
-}
-
-// isSettled is isPlausible for a record that KVM may be writing.
-func (r *record) isSettled() bool {
 	for range 4 {
-		if r.isPlausible() {
+		version, factor, flagsAndPadding := r.word(0), uint32(r.word(3)), r.word(3)>>40
+		isThere := version != 0 && version < 1<<32 && version%2 == 0 && factor != 0
+		if isThere && flagsAndPadding <= allFlags && r.word(4)|r.word(5)|r.word(6)|r.word(7) == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *record) isEmpty() bool {
-	var all uint64
-	for at := range r {
-		all |= r.word(at)
-	}
-	return all == 0
-}
+// rate returns the factor and the shift.
+func (r *record) rate() uint64 { return r.word(3) & (1<<40 - 1) }
 
-func (r *record) hasRateOf(other *record) bool {
-	factor, shift := r.rate()
-	otherFactor, otherShift := other.rate()
-	return factor == otherFactor && shift == otherShift
-}
-
-// nanoseconds returns how long so many cycles take.
+// nanoseconds returns how long so many cycles take: cycles << shift * factor / 2^32.
 func (r *record) nanoseconds(cycles uint64) uint64 {
-	factor, shift := r.rate()
-	if shift >= 0 {
+	rate := r.rate()
+	if shift := int(int8(rate >> 32)); shift >= 0 {
 		cycles <<= shift
 	} else {
 		cycles >>= -shift
 	}
-	high, low := bits.Mul64(cycles, uint64(factor))
+	high, low := bits.Mul64(cycles, rate&(1<<32-1))
 	return high<<32 | low>>32
 }
 
 // arePlausible reports whether there is a record for the first CPU, and for the others records of the same rate or
 // nothing.
 func (r *records) arePlausible() bool {
-	first := &r[0]
-	if !first.isSettled() || first.word(1) > cycles() {
-		return false
-	}
-	for i := range r[1:] {
-		if other := &r[1+i]; !other.isEmpty() && !(other.isSettled() && other.hasRateOf(first)) {
+	for i := range r {
+		isNone := i > 0 && r[i] == record{}
+		if !isNone && (!r[i].isPlausible() || r[i].rate() != r[0].rate()) {
 			return false
 		}
 	}
-	return true
+	return r[0].word(1) <= cycles()
 }
 
 // all returns a number that changes with any of the records. Another CPU's record changes when that CPU runs. The

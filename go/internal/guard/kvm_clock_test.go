@@ -60,6 +60,7 @@ func setAll(r *records, one record) {
 func TestTheRateOfARecord(t *testing.T) {
 	for word, want := range map[uint64]uint64{
 		255<<32 | 1<<31: 250_000_000, // shift -1, factor 1/2
+		128<<32 | 1<<31: 0,           // shift -128
 		1<<32 | 1<<31:   1_000_000_000,
 		1 << 31:         500_000_000,
 	} {
