@@ -50,6 +50,8 @@ var trials = map[string]func() error{
 	"restored, small":  func() error { return restoredProcessesDiffer(fill16, word8, simulation8) },
 	"restored, 1 KiB":  func() error { return restoredProcessesDiffer(fill1024, fill16) },
 	"cloned within":    clonesWithinRequestsAreSeen,
+	"given up":         recordsThatChangeTooOftenAreGivenUp,
+	"settled":          requestsSettleKVMClock,
 	"restored within":  ticksWithinRequestsAreSeen,
 	"unnoticed, small": func() error { return unnoticedCopiesDiffer(word8, word4, fill16, fill32) },
 	"unnoticed, 1 KiB": func() error { return unnoticedCopiesDiffer(fill1024) },
@@ -163,6 +165,8 @@ func TestGuards(t *testing.T) {
 		{"clone, all", "FreezeTick HideGenerationAddress", "FreezeKVMClock"},
 		{"clone, all", "FreezeTick HideVDSO", "FreezeKVMClock"},
 		{"cloned within", "FreezeTick", "FreezeKVMClock"},
+		{"given up", "FreezeTick", "FreezeKVMClock"},
+		{"settled", "", ""},
 		// By the tick.
 		{"restored, small", "", "FreezeTick"},
 		{"restored, 1 KiB", "", "FreezeTick"},
@@ -724,6 +728,47 @@ func clonesWithinRequestsAreSeen() error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// Records that change at each request are soon given up, and requests have pads.
+func recordsThatChangeTooOftenAreGivenUp() error {
+	if err := followTick(); err != nil {
+		return err
+	}
+	if err := stayOnThisCPU(); err != nil {
+		return err
+	}
+	for range 20_000 {
+		if err := rewriteRecord(); err != nil {
+			return err
+		}
+		if Word(); guard.ThisPolicy().HasKVMClock() {
+			continue
+		}
+		if Word(); !allShards.Load().pages[0].NeedsPads {
+			return errors.New("no pads")
+		}
+		return nil
+	}
+	return errors.New("they are relied on after 20,000 changes")
+}
+
+// Requests decide whether this machine's records are relied on, as soon as that can be told.
+func requestsSettleKVMClock() error {
+	Word()
+	for began := time.Now(); time.Since(began) < 20*time.Millisecond; {
+		time.Sleep(time.Millisecond)
+	}
+	for range 100 {
+		discardBuffer(false)
+		Word()
+	}
+	policy := guard.ThisPolicy()
+	isReliedOn := policy.HasKVMClock()
+	if policy.WaitUntilSettled(); policy.HasKVMClock() != isReliedOn {
+		return errors.New("they have not decided it")
 	}
 	return nil
 }
