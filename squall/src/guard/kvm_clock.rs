@@ -75,7 +75,7 @@ impl Record {
             shift @ 0.. => cycles << shift,
             shift => cycles >> shift.unsigned_abs(),
         };
-        (shifted * u128::from(self.factor()) >> 32) as u64
+        ((shifted * u128::from(self.factor())) >> 32) as u64
     }
 }
 
@@ -541,10 +541,8 @@ mod tests {
     #[test]
     fn records_that_change_all_the_time_are_too_many() {
         let changes = Changes::new();
-        let are_too_many = |values: core::ops::Range<u64>, second| {
-            values
-                .map(|value| changes.are_too_many(value, second))
-                .any(|is| is)
+        let are_too_many = |mut values: core::ops::Range<u64>, second| {
+            values.any(|value| changes.are_too_many(value, second))
         };
         assert!(!are_too_many(1..257, 5));
         assert!(!are_too_many(256..257, 5), "the same as before");
