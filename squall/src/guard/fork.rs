@@ -37,7 +37,7 @@ pub(crate) fn count_one() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The forks since [`watch`] that led to this process. A raw clone(2) is not counted.
+/// The forks since `watch` that led to this process. A raw clone(2) is not counted.
 #[inline]
 pub fn count() -> u32 {
     FORKS.load(Ordering::Relaxed)
