@@ -22,12 +22,13 @@ use squall_testing::tests;
 use crate::common::{bytes, refused, run, squall, text};
 use crate::seed::{PRIVILEGE, without_privilege};
 
-const VM_WITHOUT_PAGE: Need = Need {
+const VM_WITHOUT_MEMORY_SIGNAL: Need = Need {
     check: || {
         let status = squall::status();
-        (status.is_vm && !status.has_vmclock && !status.has_vmgenid_page)
+        let has_signal = status.has_kvm_clock || status.has_vmclock || status.has_vmgenid_page;
+        (status.is_vm && !has_signal)
             .then_some(())
-            .ok_or_else(|| "this is no VM, or one with vmclock or vmgenid's page".into())
+            .ok_or_else(|| "this is no VM, or one with kvm-clock, vmclock or vmgenid's page".into())
     },
     required_by: NOTHING,
 };
@@ -430,7 +431,7 @@ fn each_clone_runs_its_programs() {
 
 pub const TESTS: &[Test] = tests![
     each_clone_runs_its_programs: [TEST_ALL, GUESTS],
-    a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_PAGE],
+    a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_MEMORY_SIGNAL],
     a_missing_folder_is_refused,
     a_state_file_that_cannot_be_kept_is_refused,
     a_damaged_state_file_is_written_anew: [SIGNAL],

@@ -160,7 +160,8 @@ uint64_t squall_uniform(uint64_t bound) SQUALL_NOTHROW;
  * squall could read the counter in the process's first ten milliseconds. With `squall run` or LD_PRELOAD no call is
  * needed: the kernel then serves the process.
  */
-void squall_avoid_cycle_counter(void) SQUALL_NOTHROW;
+void squall_avoid_cycle_counter(void)
+SQUALL_NOTHROW;
 
 /**
  * Makes the stream of a key of 32 bytes, at byte 0. Free it with `squall_stream_free`.
