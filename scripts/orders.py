@@ -46,8 +46,8 @@ CHANGES = [
      "",
      "clone/kvm-clock/in-a-request"),
     ("copy: a large request takes no input in a new tick", "thread_generator.rs",
-     "if self.begin_tick(page) || self.line.needs_pads() {",
-     "if { self.begin_tick(page); self.line.needs_pads() } {",
+     "if self.begin_tick(page) || self.policy.needs_input() {",
+     "if { self.begin_tick(page); self.policy.needs_input() } {",
      "process/restored/large"),
     ("copy: a refill takes no input", "thread_generator.rs",
      "generator.generate(buffer, &input, Stores::Cached)",
@@ -58,7 +58,7 @@ CHANGES = [
      "",
      "fork/children/not-wiped"),
     ("copy: a child ends its parent's draw", "guard/thread_line.rs",
-     "            page.invalidate();\n",
+     "            page.wipe();\n",
      "",
      "fork/from-signal-handler/not-wiped"),
     ("copy: a child has its parent's state of the vDSO", "thread_generator/seeding.rs",
@@ -70,10 +70,10 @@ CHANGES = [
                 // If the tick moves on, the part is generated once more: the process may have been restored meanwhile.
                 // Once is enough, and a slow machine gets no further.
                 for _ in 0..2 {
-                    if self.begin_tick(page) || self.line.needs_pads() {""",
+                    if self.begin_tick(page) || self.policy.needs_input() {""",
      """            for (number, part) in out.chunks_mut(MAX_REQUEST).enumerate() {
                 for _ in 0..2 {
-                    if self.begin_tick(page) || self.line.needs_pads() && number == 0 {""",
+                    if self.begin_tick(page) || self.policy.needs_input() && number == 0 {""",
      "clone/delayed/long"),
     ("request: a small one is checked before its bytes are taken", "thread_generator.rs",
      "failpoint::is_active(Failpoint::CheckBeforeRead) && line.is_fresh(page);",

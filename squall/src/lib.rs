@@ -210,10 +210,12 @@ pub mod hazmat {
     use crate::guard::{freshness, policy};
     use crate::{Engine, Error, thread_generator};
 
-    /// Creates the thread key that reports the end of a thread, ahead of the process's first draw.
+    /// Creates the thread key that reports the end of a thread, and the handler of pthread_atfork(3), ahead of the
+    /// process's first draw.
     ///
     /// For constructors of shared libraries: a thread's first draw sets this key, and setting a POSIX
-    /// thread key allocates if the process created 32 others before it.
+    /// thread key allocates if the process created 32 others before it. Registering the handler takes a lock of the C
+    /// library.
     pub fn prepare_threads() {
         thread_generator::prepare_threads();
     }

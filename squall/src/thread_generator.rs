@@ -178,8 +178,9 @@ fn word_fast<W: Word>(kind: RequestKind) -> Result<W, SlowPath> {
     )
 }
 
-/// Creates the thread key whose destructor is [`close`].
+/// Creates the thread key whose destructor is [`close`], and notices forks.
 pub(crate) fn prepare_threads() {
+    let _ = watch_forks();
     thread::prepare(close);
 }
 
@@ -405,6 +406,7 @@ impl Request<'_> {
             return true;
         }
         self.begin_tick(page);
+        let needs_pad = kind == RequestKind::Unique && self.line.needs_pads();
         if self.left < out.len() {
             self.refill(page);
         }
@@ -468,7 +470,7 @@ impl Request<'_> {
                 // If the tick moves on, the part is generated once more: the process may have been restored meanwhile.
                 // Once is enough, and a slow machine gets no further.
                 for _ in 0..2 {
-                    if self.begin_tick(page) || self.line.needs_pads() {
+                    if self.begin_tick(page) || self.policy.needs_input() {
                         generator.generate(part, &entropy::additional_input::<3>(), stores);
                     } else {
                         generator.generate(part, &[], stores);

@@ -160,7 +160,7 @@ func TestGuards(t *testing.T) {
 		{"clone, 32 bits", "FreezeTick", "FreezeKVMClock"},
 		{"clone, 16 bytes", "FreezeTick", "FreezeKVMClock"},
 		{"clone, 32 bytes", "FreezeTick", "FreezeKVMClock"},
-		{"clone, 1 KiB", "FreezeTick", "FreezeKVMClock"},
+		{"clone, 1 KiB", "FreezeTick SkipUnnotifiedCloneGuard", "FreezeKVMClock"},
 		{"clone, all", "FreezeTick HideRDPID", "FreezeKVMClock"},
 		{"clone, all", "FreezeTick HideGenerationAddress", "FreezeKVMClock"},
 		{"clone, all", "FreezeTick HideVDSO", "FreezeKVMClock"},
@@ -169,11 +169,11 @@ func TestGuards(t *testing.T) {
 		{"settled", "", ""},
 		// By the tick.
 		{"restored, small", "", "FreezeTick"},
-		{"restored, 1 KiB", "", "FreezeTick"},
+		{"restored, 1 KiB", "SkipUnnotifiedCloneGuard", "FreezeTick"},
 		{"restored, small", noVM, "FreezeTick"},
 		{"restored, 1 KiB", noVM, "FreezeTick"},
 		{"restored, small", "HideGenerationAddress", "FreezeTick"},
-		{"restored, 1 KiB", "HideVDSO", "FreezeTick"},
+		{"restored, 1 KiB", "HideVDSO SkipUnnotifiedCloneGuard", "FreezeTick"},
 		{"restored within", "", "FreezeTick"},
 		{"restored within", noVM, "FreezeTick"},
 		// By pads: in a VM with vmgenid alone, or with no signal at all, and where the tick is not found.

@@ -256,7 +256,7 @@ func (r *request) refill() {
 func (r *request) generateInOneTick(out []byte) {
 	for range 2 {
 		var words uint64
-		if r.beginTick() || r.page.NeedsPads {
+		if r.beginTick() || r.page.NeedsPads || r.policy.NeedsInput() {
 			words = 2
 		}
 		r.generate(out, words)

@@ -150,6 +150,11 @@ func (p *Policy) MayBeUnnoticedCopy() bool {
 	return !isShown && !failpoint.SkipUnnotifiedCloneGuard.IsActive()
 }
 
+// NeedsInput reports whether the generator needs additional input for each request. In a VM no signal is believed alone.
+func (p *Policy) NeedsInput() bool {
+	return (p.IsVM || p.MayBeUnnoticedCopy()) && !failpoint.SkipUnnotifiedCloneGuard.IsActive()
+}
+
 // Epoch returns the current epoch; false if the vDSO does not answer. The caller must own the page.
 func (p *Policy) Epoch(page *Page) (Epoch, bool) {
 	now := Epoch{Kernel: NoGeneration, VM: p.VM()}

@@ -104,7 +104,8 @@ impl Page {
         memory::unmap(self.0.cast());
     }
 
-    fn wipe(self) {
+    /// Leaves nothing that is current, as the kernel may at any moment.
+    pub fn wipe(self) {
         // SAFETY: the page is mapped; its contents are plain bytes.
         unsafe { core::slice::from_raw_parts_mut(self.0.as_ptr().cast::<u8>(), LEN) }.zeroize();
     }
@@ -148,17 +149,6 @@ impl Page {
     pub fn forget_freshness_tag(self) {
         // SAFETY: the page is mapped and this thread's own.
         unsafe { (&raw mut (*self.0.as_ptr()).tag_complement).write_volatile(0) };
-    }
-
-    /// Makes nothing in the page current.
-    pub fn invalidate(self) {
-        let contents = self.0.as_ptr();
-        // SAFETY: the page is mapped and this thread's own.
-        unsafe {
-            (&raw mut (*contents).generation_complement).write_volatile(0);
-            (&raw mut (*contents).seeding_marker).write_volatile(0);
-        }
-        self.forget_freshness_tag();
     }
 
     /// Whether everything read from the buffer before this call was there, and was generated under
@@ -558,15 +548,6 @@ mod tests {
             let other = Tag { kernel, vm };
             assert!(!page.is_fresh(other), "{other:?}");
         }
-        page.wipe_and_unmap();
-    }
-
-    #[test]
-    fn nothing_in_a_page_that_was_invalidated_is_current() {
-        let page = seeded();
-        page.set_freshness_tag(TAG);
-        page.invalidate();
-        assert!(!page.is_fresh(TAG) && !page.is_current(epoch()) && page.is_empty());
         page.wipe_and_unmap();
     }
 

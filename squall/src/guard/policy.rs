@@ -69,13 +69,16 @@ impl Policy {
 
     /// The policy once it is known whether kvm-clock is a signal here, after some milliseconds.
     pub fn get_settled() -> Policy {
-        loop {
+        /// More milliseconds than it takes, unless the machine's clocks are read by system calls.
+        const MOST: usize = 1000;
+        for _ in 0..MOST {
             let policy = Policy::get();
             if policy.is_provisional || !kvm_clock::is_undecided() {
                 return policy;
             }
             std::thread::sleep(core::time::Duration::from_millis(1));
         }
+        Policy::get()
     }
 
     fn provisional() -> Policy {
@@ -179,6 +182,12 @@ impl Policy {
             && !DISTRUSTED.load(Ordering::Relaxed)
             && freshness::follows_tick();
         !is_shown && !failpoint::is_active(Failpoint::SkipUnnotifiedCloneGuard)
+    }
+
+    /// Whether the generator needs additional input for each request. In a VM no signal is believed alone.
+    pub fn needs_input(&self) -> bool {
+        (self.is_vm || self.may_be_unnoticed_copy())
+            && !failpoint::is_active(Failpoint::SkipUnnotifiedCloneGuard)
     }
 
     /// The epoch now; `None` if the vDSO does not answer.

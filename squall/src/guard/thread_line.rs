@@ -155,7 +155,7 @@ impl ThreadLine {
         }
         self.lock.give_up();
         if let Some(page) = self.page.get() {
-            page.invalidate();
+            page.wipe();
         }
     }
 }

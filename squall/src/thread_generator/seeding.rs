@@ -48,7 +48,7 @@ impl Request<'_> {
                 request_pad::prepare(page, generator);
             }
         });
-        if event == Event::Clone {
+        if event == Event::Clone && kvm_clock::is_relied_on() {
             kvm_clock::note_change(epoch_before.vm, clock::seconds());
         }
         self.state.refill.set(FIRST_REFILL);

@@ -2,6 +2,8 @@
 //!
 //! A fork with the fork guard off copies the state, as a snapshot does. The lab tests real clones and real restores.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use squall::CloneGuard;
 use squall::testing::{KvmClockRecordForTesting, kvm_clock_records_for_testing};
 
@@ -97,4 +99,42 @@ pub fn restored_processes_draw_much() -> Verdict {
 pub fn no_tick() -> Verdict {
     assert!(!squall::status().follows_tick);
     copies_draw(small_draws, || ())
+}
+
+/// Where the records change all the time, as on hosts without a stable counter, requests end, and the records are given up.
+pub fn records_that_never_rest() -> Verdict {
+    draw_while(
+        || RECORDS.iter().for_each(KvmClockRecordForTesting::rewrite),
+        usize::MAX,
+    )
+}
+
+/// The control: records that do not change stay a signal.
+pub fn records_at_rest() -> Verdict {
+    draw_while(std::thread::yield_now, 20)
+}
+
+/// Draws until the records are given up, at most so often.
+fn draw_while(act: fn(), most: usize) -> Verdict {
+    use_records();
+    let is_done = &AtomicBool::new(false);
+    let are_given_up = |_| {
+        squall::fill(&mut vec![0; 1 << 20]);
+        squall::status().clone_guard != CloneGuard::KvmClock
+    };
+    let were_given_up = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while !is_done.load(Ordering::Relaxed) {
+                act();
+            }
+        });
+        let were_given_up = (0..most).any(are_given_up);
+        is_done.store(true, Ordering::Relaxed);
+        were_given_up
+    });
+    if were_given_up {
+        Verdict::Held
+    } else {
+        Verdict::Broken("the records are a signal".to_owned())
+    }
 }
