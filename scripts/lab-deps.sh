@@ -8,6 +8,8 @@
 #                                               in the cache, a minute
 #     scripts/lab-deps.sh 6.12-arm64 uml        these kernels, and what runs them; uml is user-mode Linux
 #     scripts/lab-deps.sh sandbox               Python, Node.js and Java: a download of 110 MB, 370 MB in the cache
+#     scripts/lab-deps.sh criu-4.1 criu-4.2 gvisor
+#                                               what checkpoints processes: a download of 23 MB, 60 MB in the cache
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,6 +24,9 @@ declare -A kernels=(
     [newest-arm64-16k]="trixie-backports linux-image-arm64-16k"
     [uml]="sid user-mode-linux libc6 busybox-static"
     [sandbox]="trixie python3-numpy nodejs openjdk-21-jre-headless"
+    [criu-4.1]="trixie criu"
+    [criu-4.2]="sid criu"
+    [gvisor]="trixie runsc"
 )
 [ $# -gt 0 ] || set -- 6.1 6.12 newest
 for kernel in "$@"; do
@@ -194,6 +199,8 @@ for kernel in "$@"; do
         tree sandbox "$suite" amd64 programs "etc/java-21-openjdk usr/bin/node usr/bin/python3.13 $libraries usr/lib64 \
 usr/lib/jvm usr/lib/python3.13 usr/lib/python3/dist-packages/numpy usr/share/nodejs" "$packages"
         ;;
+    criu-*) tree "$kernel" "$suite" amd64 programs "usr/sbin/criu $libraries" "$packages" ;;
+    gvisor) tree gvisor "$suite" amd64 programs usr/bin/runsc "" "$packages" ;;
     *-arm64*) tree "kernels/$kernel" "$suite" arm64 kernel "" "$packages" ;;
     *) tree "kernels/$kernel" "$suite" amd64 kernel "" "$packages" ;;
     esac

@@ -6,6 +6,7 @@ use squall_bench::args::BenchArguments;
 use crate::attack::AttackCommand;
 use crate::clones::{LabArguments, ResetArguments};
 use crate::cost::CostArguments;
+use crate::processes::ProcessesArguments;
 
 /// Clones of virtual machines, attacks on the old Linux RNG, and what accumulators cost.
 #[derive(Debug, Parser)]
@@ -124,4 +125,22 @@ wrong argument.")]
 Exit codes: 0 if every claim and control held, 1 if not, or if there is no /dev/kvm that can be used, 2
 for a wrong argument.")]
     Kvm(crate::kvm::KvmArguments),
+    /// Restore checkpoints of processes many times, and look for values that the copies share
+    ///
+    /// Each program draws, is checkpointed once, and is restored many times, by two versions of CRIU and by
+    /// gVisor. Reports the values that two copies share, and those that a copy shares with a child that it
+    /// forks. Controls, such as the C library's getrandom under CRIU 4.1, must repeat.
+    #[command(after_help = "Examples:
+  squall-lab processes --restores 6
+      every program with each tool, in a few minutes
+  squall-lab processes --tool criu-4.1 --program libc --program c
+      the C library and libsquall, 50 times
+  squall-lab processes --output docs/records
+      a record: docs/records/processes.json and docs/records/processes.md
+
+Needs root, and what `make lab-deps` and `scripts/lab-deps.sh criu-4.1 criu-4.2 gvisor` fetch.
+
+Exit codes: 0 for success, 1 if a claim was wrong, a control did not repeat or something failed, 2 for
+a wrong argument.")]
+    Processes(ProcessesArguments),
 }

@@ -1,4 +1,4 @@
-//! The lab: boots and clones virtual machines, models and attacks the old Linux RNG, measures the cost
+//! The lab: boots and clones virtual machines, copies processes, models and attacks the old Linux RNG, measures the cost
 //! of accumulators, and tests other programs in guests.
 //!
 //! Nothing here is a source of randomness, or part of the `squall` library.
@@ -13,6 +13,7 @@ pub mod clones;
 mod cost;
 #[cfg(target_arch = "x86_64")]
 pub mod kvm;
+mod processes;
 pub mod sources;
 pub mod vm;
 
@@ -30,5 +31,6 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Reset(options) => clones::reset(options),
         #[cfg(target_arch = "x86_64")]
         Command::Kvm(options) => kvm::run(options),
+        Command::Processes(options) => processes::run(options),
     }
 }

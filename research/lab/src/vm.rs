@@ -21,6 +21,7 @@ pub use memory::{Counts, Name, Resets, SharedMemory, Trace};
 pub use spec::{Accelerator, Cpu, Page, Signals, Spec};
 pub use squall_guests::emulator::Host;
 pub use userland::Userland;
+pub(crate) use userland::openssl_configuration;
 
 /// Builds the probe for x86-64 if necessary, and returns its path.
 pub fn probe() -> Result<PathBuf, Failure> {

@@ -37,6 +37,17 @@ impl Tree {
         self.record.lines().find_map(value).unwrap_or_default()
     }
 
+    /// The command line of the program at `path`, which need not be in the tree, with the tree's libraries on this
+    /// machine. The program has `name` as its name.
+    pub fn command_line(&self, path: &str, name: &str) -> Vec<OsString> {
+        let [loader, libraries, program] =
+            [LOADER, LIBRARIES, path].map(|path| self.place.join(path).into_os_string());
+        let options = ["--argv0".into(), name.into(), "--library-path".into()];
+        let mut line = vec![loader];
+        line.extend(options.into_iter().chain([libraries, program]));
+        line
+    }
+
     /// Runs its program at `path` on this machine, with `name` as its name. If it fails, the last line of its errors
     /// says why.
     pub fn run(
@@ -45,15 +56,12 @@ impl Tree {
         name: &str,
         arguments: impl FnOnce(&mut Command),
     ) -> Result<(), Failure> {
-        let loader = self.place.join(LOADER);
-        let mut command = Command::new(&loader);
+        let line = self.command_line(path, name);
+        let mut command = Command::new(&line[0]);
+        command.args(&line[1..]);
         command.env("LC_ALL", "C").stdin(Stdio::null());
-        command
-            .arg("--library-path")
-            .arg(self.place.join(LIBRARIES));
-        command.args(["--argv0", name]).arg(self.place.join(path));
         arguments(&mut command);
-        let output = command.output().map_err(at(&loader))?;
+        let output = command.output().map_err(at(Path::new(&line[0])))?;
         if output.status.success() {
             return Ok(());
         }
@@ -140,6 +148,11 @@ impl Cache {
     /// The cached interpreters for guests: Python with NumPy, Node.js and Java.
     pub fn interpreters(&self) -> Result<Tree, Failure> {
         self.tree("sandbox", "interpreters", "scripts/lab-deps.sh sandbox")
+    }
+
+    /// What checkpoints processes, by the name by which `scripts/lab-deps.sh` fetches it.
+    pub fn checkpointer(&self, name: &str) -> Result<Tree, Failure> {
+        self.tree(name, name, &format!("scripts/lab-deps.sh {name}"))
     }
 
     /// The cached kernel `name`.

@@ -161,7 +161,7 @@ fn read(paths: Vec<(String, PathBuf)>) -> Result<Vec<(String, Vec<u8>)>, Failure
 }
 
 /// OpenSSL's configuration with the provider at this path.
-fn openssl_configuration(module: &str) -> String {
+pub fn openssl_configuration(module: &str) -> String {
     FRAGMENT.replace(PROVIDER_PLACEHOLDER, module)
 }
 

@@ -1,0 +1,299 @@
+//! The programs that are copied, and what is claimed of their copies.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use squall_guests::debian::{Cache, Tree};
+use squall_guests::emulator::{self, c_program, library};
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use super::tool::ToolName;
+use crate::vm::openssl_configuration;
+
+/// What two processes must do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// They share no value.
+    Differ,
+    /// They share values: a control. Some copies do, or some parents with their children.
+    Repeat,
+}
+
+/// What is claimed with CRIU 4.1, CRIU 4.2 and gVisor. None: nothing.
+type Claims = [Option<Claim>; 3];
+
+const DIFFER: Claims = [Some(Claim::Differ); 3];
+const REPEAT: Claims = [Some(Claim::Repeat); 3];
+const NOTHING: Claims = [None; 3];
+
+/// CRIU 4.1 restores memory that the kernel would empty as plain memory.
+const REPEAT_WITH_OLD_CRIU: Claims = [Some(Claim::Repeat), None, None];
+
+/// CRIU 4.2 restores droppable memory empty, and gVisor has none.
+const REPEAT_BUT_DROPPED: Claims = [
+    Some(Claim::Repeat),
+    Some(Claim::Differ),
+    Some(Claim::Repeat),
+];
+
+/// Where memory is wiped on fork, the process ID is not compared, and CRIU 4.1 does not restore the wipe.
+const REPEAT_BUT_WIPED: Claims = [
+    Some(Claim::Repeat),
+    Some(Claim::Differ),
+    Some(Claim::Differ),
+];
+
+/// A program, how it is started, and what is claimed of its copies, and of parent and child.
+pub struct Program {
+    pub name: &'static str,
+    pub command: fn(&Workshop) -> Result<CommandLine, Failure>,
+    copies: Claims,
+    children: Claims,
+    /// Whether it can fork.
+    pub forks: bool,
+    /// Whether it tells squall's status.
+    pub has_status: bool,
+}
+
+/// What is claimed with one tool.
+pub struct ToolClaims {
+    pub copies: Option<Claim>,
+    pub children: Option<Claim>,
+}
+
+impl Program {
+    const fn new(
+        name: &'static str,
+        command: fn(&Workshop) -> Result<CommandLine, Failure>,
+        copies: Claims,
+        children: Claims,
+    ) -> Program {
+        Program {
+            name,
+            command,
+            copies,
+            children,
+            forks: true,
+            has_status: false,
+        }
+    }
+
+    /// The program in Rust.
+    const fn rust(
+        name: &'static str,
+        command: fn(&Workshop) -> Result<CommandLine, Failure>,
+        copies: Claims,
+        children: Claims,
+    ) -> Program {
+        Program {
+            has_status: true,
+            ..Program::new(name, command, copies, children)
+        }
+    }
+
+    pub fn claims(&self, tool: ToolName) -> ToolClaims {
+        let column = tool as usize;
+        ToolClaims {
+            copies: self.copies[column],
+            children: self.children[column],
+        }
+    }
+}
+
+/// All of them. Those in Rust have the guard against clones and the memory of their names.
+pub const PROGRAMS: &[Program] = &[
+    Program::rust(
+        "rust-vmgenid",
+        |shop| shop.rust(&VMGENID, &[]),
+        DIFFER,
+        DIFFER,
+    ),
+    Program::rust(
+        "rust-vmgenid-wipe-on-fork",
+        |shop| shop.rust(&VMGENID, &WIPE_ON_FORK),
+        DIFFER,
+        DIFFER,
+    ),
+    Program::rust(
+        "rust-vmgenid-plain",
+        |shop| shop.rust(&VMGENID, &PLAIN),
+        DIFFER,
+        DIFFER,
+    ),
+    Program::rust(
+        "rust-no-signal",
+        |shop| shop.rust(&NO_SIGNAL, &[]),
+        DIFFER,
+        DIFFER,
+    ),
+    Program::rust(
+        "rust-no-signal-wipe-on-fork",
+        |shop| shop.rust(&NO_SIGNAL, &WIPE_ON_FORK),
+        DIFFER,
+        DIFFER,
+    ),
+    Program::rust(
+        "rust-no-signal-plain",
+        |shop| shop.rust(&NO_SIGNAL, &PLAIN),
+        DIFFER,
+        DIFFER,
+    ),
+    Program::rust(
+        "rust-not-a-vm",
+        |shop| shop.rust(&NOT_A_VM, &[]),
+        REPEAT_BUT_DROPPED,
+        REPEAT_BUT_WIPED,
+    ),
+    Program::rust(
+        "rust-not-a-vm-wipe-on-fork",
+        |shop| shop.rust(&NOT_A_VM, &WIPE_ON_FORK),
+        REPEAT,
+        REPEAT_BUT_WIPED,
+    ),
+    Program::rust(
+        "rust-not-a-vm-plain",
+        |shop| shop.rust(&NOT_A_VM, &PLAIN),
+        REPEAT,
+        DIFFER,
+    ),
+    Program::rust(
+        "rust-unguarded",
+        |shop| shop.rust(&UNGUARDED, &PLAIN),
+        REPEAT,
+        REPEAT,
+    ),
+    Program::new(
+        "c",
+        |shop| shop.c(library("squall-c")?, &[]),
+        DIFFER,
+        DIFFER,
+    ),
+    Program::new(
+        "preload",
+        |shop| shop.preloaded("getrandom"),
+        DIFFER,
+        DIFFER,
+    ),
+    Program::new(
+        "preload-arc4random",
+        |shop| shop.preloaded("arc4random"),
+        DIFFER,
+        DIFFER,
+    ),
+    Program::new(
+        "openssl-provider",
+        Workshop::openssl_with_squall,
+        DIFFER,
+        DIFFER,
+    ),
+    Program::new(
+        "libc",
+        |shop| shop.c("getrandom", &[]),
+        REPEAT_WITH_OLD_CRIU,
+        REPEAT_WITH_OLD_CRIU,
+    ),
+    Program::new(
+        "libc-arc4random",
+        |shop| shop.c("arc4random", &[]),
+        REPEAT_WITH_OLD_CRIU,
+        REPEAT_WITH_OLD_CRIU,
+    ),
+    Program::new("openssl", |shop| shop.c("RAND_bytes", &[]), REPEAT, NOTHING),
+];
+
+/// Failpoints that decide which guard squall has.
+const VMGENID: [&str; 1] = ["PretendVmgenid"];
+const NO_SIGNAL: [&str; 2] = ["HideVmgenid", "PretendVm"];
+const NOT_A_VM: [&str; 2] = ["HideVmgenid", "HideHypervisorAnnouncement"];
+const UNGUARDED: [&str; 5] = [
+    "PretendVmgenid",
+    "FreezeGeneration",
+    "SkipUnnotifiedCloneGuard",
+    "ZeroAdditionalInput",
+    "SkipForkGuard",
+];
+
+/// Failpoints that decide which memory it has. Without them it is droppable, from Linux 6.11 on.
+const WIPE_ON_FORK: [&str; 1] = ["RefuseDroppableMemory"];
+const PLAIN: [&str; 2] = ["RefuseDroppableMemory", "RefuseWipeOnFork"];
+
+/// A command, and its environment beside PATH.
+#[derive(Debug)]
+pub struct CommandLine {
+    pub line: Vec<OsString>,
+    pub environment: Vec<(&'static str, OsString)>,
+}
+
+impl CommandLine {
+    /// Its environment, as env(1) takes it.
+    pub fn assignments(&self) -> impl Iterator<Item = OsString> {
+        let assignment = |(name, value): &(&str, OsString)| {
+            let mut word = OsString::from(format!("{name}="));
+            word.push(value);
+            word
+        };
+        self.environment.iter().map(assignment)
+    }
+}
+
+/// Where programs are built.
+pub struct Workshop {
+    directory: PathBuf,
+    /// Debian's C library and OpenSSL, with which programs in C run: that of the machine may be without getrandom in the
+    /// vDSO. CRIU must not run with the same: no program can be restored into itself.
+    tree: Tree,
+}
+
+impl Workshop {
+    pub fn open(cache: &Cache, directory: &Path) -> Result<Workshop, Failure> {
+        let directory = directory.to_owned();
+        Ok(Workshop {
+            tree: cache.nginx()?,
+            directory,
+        })
+    }
+
+    /// The program in Rust, linked statically.
+    fn rust(&self, guard: &[&str], memory: &[&str]) -> Result<CommandLine, Failure> {
+        let program = emulator::program("squall-probe", "squall-copies")?;
+        let failpoints = guard.iter().chain(memory).map(Into::into);
+        Ok(CommandLine {
+            line: [program.into()].into_iter().chain(failpoints).collect(),
+            environment: Vec::new(),
+        })
+    }
+
+    /// The program in C, which draws from `generator`.
+    fn c(
+        &self,
+        generator: impl Into<OsString>,
+        environment: &[(&'static str, &Path)],
+    ) -> Result<CommandLine, Failure> {
+        let program = self.directory.join("copies");
+        if !program.exists() {
+            c_program("copies", &program)?;
+        }
+        let mut line = self.tree.command_line(&program.to_string_lossy(), "copies");
+        line.push(generator.into());
+        let environment = environment.iter().map(|(name, path)| (*name, path.into()));
+        Ok(CommandLine {
+            line,
+            environment: environment.collect(),
+        })
+    }
+
+    fn preloaded(&self, generator: &str) -> Result<CommandLine, Failure> {
+        self.c(generator, &[("LD_PRELOAD", &library("squall-preload")?)])
+    }
+
+    fn openssl_with_squall(&self) -> Result<CommandLine, Failure> {
+        let provider = library("squall-openssl")?;
+        let path = self.directory.join("openssl.cnf");
+        fs::write(&path, openssl_configuration(&provider.to_string_lossy())).map_err(at(&path))?;
+        self.c("RAND_bytes", &[("OPENSSL_CONF", &path)])
+    }
+}

@@ -1,0 +1,267 @@
+//! What copies share, and whether that is what is claimed: as JSON, and as Markdown.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+use squall_tools::Failure;
+use squall_tools::output::{print, print_json};
+use squall_tools::sink::Sink;
+
+use super::experiment::{Answer, Outcome};
+use super::program::{Claim, Program};
+use super::tool::Tool;
+
+/// The complete report.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    date: String,
+    kernel: String,
+    versions: BTreeMap<String, String>,
+    experiments: Vec<Finding>,
+}
+
+/// What one experiment showed.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    tool: String,
+    program: &'static str,
+    restores: usize,
+    status: Value,
+    sizes: Vec<Size>,
+    copies: Tested,
+    forks: Tested,
+    wrong: Vec<String>,
+}
+
+/// The values of one length.
+#[derive(Debug, Default, Serialize)]
+struct Size {
+    bytes: usize,
+    values: usize,
+    shared_by_copies: usize,
+    shared_with_child: usize,
+}
+
+/// How many there are, how many of them share a value, and what is claimed of that.
+#[derive(Debug, Serialize)]
+struct Tested {
+    claim: Option<Claim>,
+    number: usize,
+    shared: usize,
+}
+
+impl Tested {
+    /// Whether this is a control that did not repeat.
+    fn lacks_a_repeat(&self) -> bool {
+        self.claim == Some(Claim::Repeat) && self.number > 0 && self.shared == 0
+    }
+
+    /// Why the claim does not hold.
+    fn wrong(&self, what: &str) -> Option<String> {
+        if self.lacks_a_repeat() {
+            return Some(format!("the control did not repeat: {what} share nothing"));
+        }
+        let is_wrong = self.claim == Some(Claim::Differ) && self.shared > 0;
+        is_wrong.then(|| format!("{what} share values: {} of {}", self.shared, self.number))
+    }
+}
+
+/// A part of a value that is compared: 8 bytes, or less at the value's end.
+fn words(value: &str) -> impl Iterator<Item = &str> {
+    const DIGITS: usize = 16;
+    (0..value.len())
+        .step_by(DIGITS)
+        .map(move |at| &value[at..value.len().min(at + DIGITS)])
+}
+
+fn words_of(answer: &Answer) -> impl Iterator<Item = &str> {
+    answer.values.iter().flat_map(|value| words(value))
+}
+
+/// The authors of each word; None stands for several.
+struct Authors<'a>(HashMap<&'a str, Option<usize>>);
+
+impl<'a> Authors<'a> {
+    fn new(answers: impl Iterator<Item = (usize, &'a Answer)>) -> Authors<'a> {
+        let mut authors = HashMap::new();
+        for (author, answer) in answers {
+            for word in words_of(answer) {
+                let known = authors.entry(word).or_insert(Some(author));
+                *known = known.filter(|known| *known == author);
+            }
+        }
+        Authors(authors)
+    }
+
+    fn has_several(&self, value: &str) -> bool {
+        words(value).any(|word| self.0[word].is_none())
+    }
+}
+
+impl Finding {
+    pub fn new(tool: &Tool, program: &Program, outcome: &Outcome) -> Finding {
+        let claims = program.claims(tool.name);
+        let all = outcome.copies.iter().enumerate();
+        let all =
+            all.flat_map(|(number, answers)| answers.iter().map(move |answer| (number, answer)));
+        let of_copies = Authors::new(all);
+        let mut sizes = BTreeMap::new();
+        let mut copies = Tested {
+            claim: claims.copies,
+            number: outcome.copies.len(),
+            shared: 0,
+        };
+        let forked = outcome
+            .copies
+            .iter()
+            .filter(|answers| answers.iter().any(|answer| answer.is_childs));
+        let mut forks = Tested {
+            claim: claims.children,
+            number: forked.count(),
+            shared: 0,
+        };
+        for answers in &outcome.copies {
+            let numbered = answers
+                .iter()
+                .map(|answer| (usize::from(answer.is_childs), answer));
+            let of_processes = Authors::new(numbered);
+            let (mut by_copies, mut with_child) = (false, false);
+            for value in answers.iter().flat_map(|answer| &answer.values) {
+                let size: &mut Size = sizes.entry(value.len() / 2).or_default();
+                size.values += 1;
+                let shared = (
+                    of_copies.has_several(value),
+                    of_processes.has_several(value),
+                );
+                size.shared_by_copies += usize::from(shared.0);
+                size.shared_with_child += usize::from(shared.1);
+                by_copies |= shared.0;
+                with_child |= shared.1;
+            }
+            copies.shared += usize::from(by_copies);
+            forks.shared += usize::from(with_child);
+        }
+        let wrong = [copies.wrong("copies"), forks.wrong("parent and child")];
+        Finding {
+            tool: tool.name.to_string(),
+            program: program.name,
+            restores: outcome.copies.len(),
+            status: outcome.status.clone(),
+            sizes: sizes
+                .into_iter()
+                .map(|(bytes, size)| Size { bytes, ..size })
+                .collect(),
+            wrong: wrong.into_iter().flatten().collect(),
+            copies,
+            forks,
+        }
+    }
+
+    pub fn lacks_a_repeat(&self) -> bool {
+        self.copies.lacks_a_repeat() || self.forks.lacks_a_repeat()
+    }
+
+    fn row(&self) -> String {
+        let claim = |tested: &Tested| match tested.claim {
+            Some(Claim::Differ) => "differ",
+            Some(Claim::Repeat) => "repeat",
+            None => "–",
+        };
+        let shared = |tested: &Tested| match tested.number {
+            0 => "–".to_owned(),
+            number => format!("{} of {number}", tested.shared),
+        };
+        let size = |size: &Size| {
+            format!(
+                "{} B: {}/{}",
+                size.bytes, size.shared_by_copies, size.values
+            )
+        };
+        let sizes: Vec<_> = self.sizes.iter().map(size).collect();
+        let verdict = if self.wrong.is_empty() {
+            "holds"
+        } else {
+            "**wrong**"
+        };
+        format!(
+            "| {} | {} | {} | {} | {} | {} | {} | {verdict} |\n",
+            self.tool,
+            self.program,
+            claim(&self.copies),
+            shared(&self.copies),
+            sizes.join(", "),
+            claim(&self.forks),
+            shared(&self.forks),
+        )
+    }
+}
+
+/// The head of the table.
+const HEAD: &str = "\
+| tool | program | copies must | copies that share a value | shared of all values | parent and child must | copies whose child shares a value | |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+";
+
+impl Report {
+    pub fn new(tools: &[Tool]) -> Report {
+        let versions = tools
+            .iter()
+            .map(|tool| (tool.name.to_string(), tool.version()));
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Report {
+            date: jiff::Timestamp::now().strftime("%F").to_string(),
+            kernel: kernel.trim_end().to_owned(),
+            versions: versions
+                .chain([("squall".into(), env!("CARGO_PKG_VERSION").into())])
+                .collect(),
+            experiments: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, finding: Finding) {
+        eprintln!(
+            "{}, {}: {} restores",
+            finding.tool, finding.program, finding.restores
+        );
+        self.experiments.push(finding);
+    }
+
+    /// Prints it, and writes `processes.json` and `processes.md`. Fails if a claim did not hold.
+    pub fn publish(&self, as_json: bool, directory: Option<&Path>) -> Result<(), Failure> {
+        let written = directory.map_or(Ok(()), |directory| self.write(directory));
+        if as_json {
+            print_json(self)?;
+        } else {
+            print(&self.markdown())?;
+        }
+        written?;
+        for finding in &self.experiments {
+            if let Some(wrong) = finding.wrong.first() {
+                let (tool, program) = (&finding.tool, finding.program);
+                return Err(Failure::Runtime(format!("{tool}, {program}: {wrong}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, directory: &Path) -> Result<(), Failure> {
+        let json = serde_json::to_string_pretty(self)
+            .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
+        Sink::open(&directory.join("processes.json"))?.write(&(json + "\n"))?;
+        Sink::open(&directory.join("processes.md"))?.write(&self.markdown())
+    }
+
+    fn markdown(&self) -> String {
+        let mut text = format!("{}, Linux {}", self.date, self.kernel);
+        for (name, version) in &self.versions {
+            let _ = write!(text, ", {name} {version}");
+        }
+        text += "\n\n";
+        text += HEAD;
+        text.extend(self.experiments.iter().map(Finding::row));
+        text
+    }
+}
