@@ -87,7 +87,7 @@ fn copy(
     };
     let copies = (0..restores).map(|number| {
         let plan = plans[number * plans.len() / restores];
-        restored(&checkpoint, number, plan).map_err(|why| checkpoint.failure(why))
+        restored(&checkpoint, number, plan)
     });
     Ok(Outcome {
         status,

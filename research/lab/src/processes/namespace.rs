@@ -2,10 +2,10 @@
 //! in it ends with the value, and with the lab, however the lab ends.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::fs::MetadataExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
 use squall_tools::Failure;
 
@@ -39,24 +39,29 @@ impl Namespace {
     }
 }
 
-/// A process whose standard input and output are pipes of the lab. It is killed when it is dropped.
+/// A process whose standard input, output and errors are pipes of the lab. It is killed when it is dropped.
 #[derive(Debug)]
 pub struct Process {
     name: String,
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
+    errors: BufReader<ChildStderr>,
 }
 
 impl Process {
     pub fn start(command: &mut Command) -> Result<Process, Failure> {
         let name = command.get_program().display().to_string();
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = pipes.spawn().map_err(|error| failure(&name, error))?;
+        let mut child = pipes
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| failure(&name, error))?;
         Ok(Process {
             name,
             input: child.stdin.take(),
             output: BufReader::new(child.stdout.take().expect("a pipe")),
+            errors: BufReader::new(child.stderr.take().expect("a pipe")),
             child,
         })
     }
@@ -75,6 +80,18 @@ impl Process {
             0 => Err(failure(&self.name, "it ended without an answer")),
             _ => Ok(line.trim_end().to_owned()),
         }
+    }
+
+    /// Waits until it writes this line on standard error. Fails with what it wrote if it ends before.
+    pub fn wait_for_error(&mut self, wanted: &str) -> Result<(), Vec<String>> {
+        let mut errors = Vec::new();
+        for line in self.errors.by_ref().lines().map_while(Result::ok) {
+            if line == wanted {
+                return Ok(());
+            }
+            errors.push(line);
+        }
+        Err(errors)
     }
 
     /// The names of the pipes that are its standard input and output, as CRIU knows them.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use squall_guests::debian::{Cache, Tree};
-use squall_guests::emulator::{self, c_program, library};
+use squall_guests::emulator::{self, c_program, go_program, jar, java_program, library};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
@@ -95,6 +95,18 @@ impl Program {
         }
     }
 
+    /// A program that cannot fork.
+    const fn without_forks(
+        name: &'static str,
+        command: fn(&Workshop) -> Result<CommandLine, Failure>,
+        copies: Claims,
+    ) -> Program {
+        Program {
+            forks: false,
+            ..Program::new(name, command, copies, NOTHING)
+        }
+    }
+
     pub fn claims(&self, tool: ToolName) -> ToolClaims {
         let column = tool as usize;
         ToolClaims {
@@ -162,7 +174,7 @@ pub const PROGRAMS: &[Program] = &[
     ),
     Program::rust(
         "rust-unguarded",
-        |shop| shop.rust(&UNGUARDED, &PLAIN),
+        |shop| shop.rust(&UNGUARDED, &[]),
         REPEAT,
         REPEAT,
     ),
@@ -203,18 +215,31 @@ pub const PROGRAMS: &[Program] = &[
         REPEAT_WITH_OLD_CRIU,
     ),
     Program::new("openssl", |shop| shop.c("RAND_bytes", &[]), REPEAT, NOTHING),
+    Program::new("python-preload", Workshop::preloaded_python, DIFFER, DIFFER),
+    Program::new("python-random", |_| Ok(python("random")), REPEAT, NOTHING),
+    Program::without_forks("go", |shop| shop.go("squall"), DIFFER),
+    Program::without_forks(
+        "go-crypto-rand",
+        |shop| shop.go("crypto/rand"),
+        REPEAT_WITH_OLD_CRIU,
+    ),
+    Program::without_forks("node", Workshop::node, DIFFER),
+    Program::without_forks("node-crypto", |_| Ok(node(&[])), REPEAT),
+    Program::without_forks("java", |shop| shop.java(&[agent()?]), DIFFER),
+    Program::without_forks("java-drbg", |shop| shop.java(&[]), REPEAT),
 ];
 
 /// Failpoints that decide which guard squall has.
 const VMGENID: [&str; 1] = ["PretendVmgenid"];
 const NO_SIGNAL: [&str; 2] = ["HideVmgenid", "PretendVm"];
 const NOT_A_VM: [&str; 2] = ["HideVmgenid", "HideHypervisorAnnouncement"];
-const UNGUARDED: [&str; 5] = [
-    "PretendVmgenid",
+const UNGUARDED: [&str; 6] = [
+    "HideVmgenid",
+    "HideHypervisorAnnouncement",
     "FreezeGeneration",
+    "SkipForkGuard",
     "SkipUnnotifiedCloneGuard",
     "ZeroAdditionalInput",
-    "SkipForkGuard",
 ];
 
 /// Failpoints that decide which memory it has. Without them it is droppable, from Linux 6.11 on.
@@ -229,6 +254,13 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
+    fn new(line: impl IntoIterator<Item = OsString>) -> CommandLine {
+        CommandLine {
+            line: line.into_iter().collect(),
+            environment: Vec::new(),
+        }
+    }
+
     /// Its environment, as env(1) takes it.
     pub fn assignments(&self) -> impl Iterator<Item = OsString> {
         let assignment = |(name, value): &(&str, OsString)| {
@@ -261,10 +293,9 @@ impl Workshop {
     fn rust(&self, guard: &[&str], memory: &[&str]) -> Result<CommandLine, Failure> {
         let program = emulator::program("squall-probe", "squall-copies")?;
         let failpoints = guard.iter().chain(memory).map(Into::into);
-        Ok(CommandLine {
-            line: [program.into()].into_iter().chain(failpoints).collect(),
-            environment: Vec::new(),
-        })
+        Ok(CommandLine::new(
+            [program.into()].into_iter().chain(failpoints),
+        ))
     }
 
     /// The program in C, which draws from `generator`.
@@ -296,4 +327,70 @@ impl Workshop {
         fs::write(&path, openssl_configuration(&provider.to_string_lossy())).map_err(at(&path))?;
         self.c("RAND_bytes", &[("OPENSSL_CONF", &path)])
     }
+
+    fn preloaded_python(&self) -> Result<CommandLine, Failure> {
+        let preload = ("LD_PRELOAD", library("squall-preload")?.into());
+        Ok(CommandLine {
+            environment: vec![preload],
+            ..python("urandom")
+        })
+    }
+
+    fn go(&self, generator: &str) -> Result<CommandLine, Failure> {
+        let program = self.directory.join("go-copies");
+        go_program("labcopies", &program)?;
+        Ok(CommandLine::new([program.into(), generator.into()]))
+    }
+
+    /// Node.js with squall's package, whose files are beside its native module.
+    fn node(&self) -> Result<CommandLine, Failure> {
+        let package = self.directory.join("node");
+        fs::create_dir_all(&package).map_err(at(&package))?;
+        let module = (library("squall-node")?, "squall.linux-x64.node");
+        let scripts = ["index.js", "native.js", "package.json", "register.js"];
+        let scripts = scripts.map(|name| (repository("bindings/node").join(name), name));
+        for (from, name) in scripts.into_iter().chain([module]) {
+            fs::copy(&from, package.join(name)).map_err(at(&from))?;
+        }
+        let register = package.join("register.js").into();
+        Ok(node(&["--require".into(), register]))
+    }
+
+    fn java(&self, options: &[OsString]) -> Result<CommandLine, Failure> {
+        java_program("research/lab/programs/Copies.java", &self.directory)?;
+        // Without a file of figures, which it would delete at its end.
+        let mut line: Vec<OsString> = ["java", "-Xmx64m", "-XX:-UsePerfData"]
+            .map(Into::into)
+            .into();
+        line.extend(options.iter().cloned());
+        line.extend(["-cp".into(), self.directory.clone().into(), "Copies".into()]);
+        Ok(CommandLine::new(line))
+    }
+}
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
+}
+
+fn script(name: &str) -> OsString {
+    repository("research/lab/programs").join(name).into()
+}
+
+fn python(generator: &str) -> CommandLine {
+    CommandLine::new(["python3".into(), script("copies.py"), generator.into()])
+}
+
+fn node(options: &[OsString]) -> CommandLine {
+    let name = [OsString::from("node")].into_iter();
+    CommandLine::new(
+        name.chain(options.iter().cloned())
+            .chain([script("copies.js")]),
+    )
+}
+
+/// Java's option for squall's agent.
+fn agent() -> Result<OsString, Failure> {
+    let mut option = OsString::from("-javaagent:");
+    option.push(jar()?);
+    Ok(option)
 }

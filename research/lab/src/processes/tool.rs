@@ -101,6 +101,9 @@ done
 exec "$@" 2> /dev/null
 "#;
 
+/// It says on standard error when CRIU has restored a process.
+const RESUMED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/resumed.sh");
+
 /// gVisor's name of the program that is checkpointed.
 const ORIGINAL: &str = "original";
 
@@ -143,7 +146,8 @@ impl<'a> Original<'a> {
         };
         let output = command.output().map_err(at(Path::new("nsenter")))?;
         if !output.status.success() {
-            return Err(self.failure("checkpoint", &String::from_utf8_lossy(&output.stderr)));
+            let errors = String::from_utf8_lossy(&output.stderr);
+            return Err(failure("checkpoint", errors.lines()));
         }
         self.process().wait()?;
         self.process = None;
@@ -159,7 +163,7 @@ impl<'a> Original<'a> {
 
     fn criu(&self, action: &str, options: &[OsString]) -> Command {
         let mut line = self.tool.tree.command_line("usr/sbin/criu", "criu");
-        line.extend([action, "--log-file", "log", "--images-dir"].map(Into::into));
+        line.extend([action, "--images-dir"].map(Into::into));
         line.push(self.images().into());
         line.extend(options.iter().cloned());
         self.namespace.command(&line)
@@ -202,17 +206,6 @@ impl<'a> Original<'a> {
         let path = self.directory.join("config.json");
         fs::write(&path, bundle.to_string()).map_err(at(&path))
     }
-
-    /// A failure of the tool, which has said why in its log or on standard error.
-    fn failure(&self, what: &str, errors: &str) -> Failure {
-        let log = fs::read_to_string(self.images().join("log")).unwrap_or_default();
-        let is_reason = |line: &&str| line.contains("Error") && !line.contains("rlimit");
-        let reason = log.lines().find(is_reason).or(errors.lines().next_back());
-        Failure::Runtime(format!(
-            "{what}: {}",
-            reason.unwrap_or("no reason was given")
-        ))
-    }
 }
 
 impl Checkpoint<'_> {
@@ -243,14 +236,25 @@ impl Checkpoint<'_> {
                         format!("fd[{descriptor}]:{pipe}").into(),
                     ]
                 });
-                original.criu("restore", &inherited.collect::<Vec<_>>())
+                let script = ["--action-script".into(), RESUMED.into()];
+                original.criu("restore", &inherited.chain(script).collect::<Vec<_>>())
             }
         };
-        Process::start(&mut command)
+        let mut copy = Process::start(&mut command)?;
+        if original.tool.name != ToolName::Gvisor {
+            let resumed = copy.wait_for_error("resumed");
+            resumed.map_err(|errors| failure("restore", errors.iter().map(String::as_str)))?;
+        }
+        Ok(copy)
     }
+}
 
-    /// Why a copy could not be restored, or did not answer.
-    pub fn failure(&self, why: Failure) -> Failure {
-        self.original.failure("restore", &why.into_text())
-    }
+/// A failure of a tool, which has said why in these lines.
+fn failure<'a>(what: &str, errors: impl Iterator<Item = &'a str>) -> Failure {
+    // CRIU complains, but goes on, if it may not change limits.
+    let reason = errors
+        .filter(|line| !line.contains("rlimit"))
+        .find(|line| line.contains("rror"));
+    let reason = reason.unwrap_or("no reason was given");
+    Failure::Runtime(format!("{what}: {reason}"))
 }
