@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -33,6 +34,8 @@ func run(generator string, failpoints []string) error {
 	if generator == "crypto/rand" {
 		draw = cryptorand.Read
 	}
+	// crypto/rand has a state for each thread, which repeats only in the same thread.
+	runtime.LockOSThread()
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		if err := answer(draw, strings.Fields(lines.Text())[1:]); err != nil {

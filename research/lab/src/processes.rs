@@ -53,7 +53,8 @@ pub struct ProcessesArguments {
     pub json: bool,
 }
 
-/// Copies the programs with each tool, and prints and writes the report. Fails if a claim did not hold.
+/// Copies the programs with each tool, and prints and writes the report. Fails if a claim did not hold. If a program
+/// cannot be copied, the report covers those before it.
 pub fn run(options: &ProcessesArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::watch("the processes are ended")?;
     if let Some(directory) = &options.output {
@@ -69,17 +70,18 @@ pub fn run(options: &ProcessesArguments) -> Result<(), Failure> {
     let directory = TempDir::new().map_err(at(&std::env::temp_dir()))?;
     let workshop = Workshop::open(&cache, directory.path())?;
     let mut report = Report::new(&tools);
-    for program in options.programs() {
+    let ran = options.programs().try_for_each(|program| {
         let command = (program.command)(&workshop)?;
-        for tool in &tools {
-            interrupt.check()?;
+        tools.iter().try_for_each(|tool| {
             let found = experiment::run(tool, program, &command, options.restores);
             // The terminal's interrupt ends the copies too.
             interrupt.check()?;
             report.add(found?);
-        }
-    }
-    report.publish(options.json, options.output.as_deref())
+            Ok(())
+        })
+    });
+    report.publish(options.json, options.output.as_deref())?;
+    ran
 }
 
 impl ProcessesArguments {

@@ -175,6 +175,7 @@ impl<'a> Original<'a> {
         let global = [
             "--network=none",
             "--platform=systrap",
+            "--overlay2=root:memory",
             "--ignore-cgroups",
             action,
         ];
@@ -183,7 +184,7 @@ impl<'a> Original<'a> {
         self.namespace.command(&line)
     }
 
-    /// The directory as one that gVisor runs: a program with this machine's files.
+    /// The directory as one that gVisor runs: a program with this machine's files, which it changes only for itself.
     fn write_bundle(&self, program: &CommandLine) -> Result<(), Failure> {
         let text = |word: &OsString| word.to_string_lossy().into_owned();
         let mut environment: Vec<_> = program.assignments().map(|word| text(&word)).collect();
@@ -200,7 +201,7 @@ impl<'a> Original<'a> {
                 "cwd": "/",
                 "env": environment,
             },
-            "root": { "path": "/", "readonly": true },
+            "root": { "path": "/" },
             "linux": { "namespaces": namespaces },
         });
         let path = self.directory.join("config.json");
