@@ -90,6 +90,8 @@ if [ -n "${compiling:-}" ]; then
         echo "make: QEMU and kernels could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
     scripts/lab-deps.sh uml > /dev/null ||
         echo "make: tests with user-mode Linux are skipped, or fail if CI is set" >&2
+    scripts/lab-deps.sh criu-4.1 criu-4.2 gvisor > /dev/null ||
+        echo "make: CRIU and gVisor could not be fetched: tests with copies of processes are skipped" >&2
     wait "$compiling" || true
     trap - EXIT
 fi

@@ -1,4 +1,4 @@
-//! Tests the command `squall-lab`, and other programs in its guests: clones, guests with faulty drives,
+//! Tests the command `squall-lab`, and other programs in its guests: clones, copies of processes, guests with faulty drives,
 //! disk encryption. Each test declares what it needs of the machine.
 
 mod arm64;
@@ -13,6 +13,7 @@ mod kernel_modules;
 mod kvm;
 mod machines;
 mod module;
+mod processes;
 mod programs;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         machines::TESTS,
         clones::TESTS,
         programs::TESTS,
+        processes::TESTS,
         faults::TESTS,
         attack::TESTS,
         #[cfg(target_arch = "x86_64")]

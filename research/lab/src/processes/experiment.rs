@@ -47,7 +47,7 @@ pub fn run(
 ) -> Result<Finding, Failure> {
     let attempt = || {
         Ok(Finding::new(
-            tool,
+            tool.name,
             program,
             &copy(tool, program, command, restores)?,
         ))

@@ -12,7 +12,7 @@ use squall_tools::sink::Sink;
 
 use super::experiment::{Answer, Outcome};
 use super::program::{Claim, Program};
-use super::tool::Tool;
+use super::tool::{Tool, ToolName};
 
 /// The complete report.
 #[derive(Debug, Serialize)]
@@ -102,8 +102,8 @@ impl<'a> Authors<'a> {
 }
 
 impl Finding {
-    pub fn new(tool: &Tool, program: &Program, outcome: &Outcome) -> Finding {
-        let claims = program.claims(tool.name);
+    pub fn new(tool: ToolName, program: &Program, outcome: &Outcome) -> Finding {
+        let claims = program.claims(tool);
         let all = outcome.copies.iter().enumerate();
         let all =
             all.flat_map(|(number, answers)| answers.iter().map(move |answer| (number, answer)));
@@ -146,7 +146,7 @@ impl Finding {
         }
         let wrong = [copies.wrong("copies"), forks.wrong("parent and child")];
         Finding {
-            tool: tool.name.to_string(),
+            tool: tool.to_string(),
             program: program.name,
             restores: outcome.copies.len(),
             status: outcome.status.clone(),
@@ -263,5 +263,63 @@ impl Report {
         text += HEAD;
         text.extend(self.experiments.iter().map(Finding::row));
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::program::PROGRAMS;
+    use super::*;
+
+    fn answer(is_childs: bool, values: &[&str]) -> Answer {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        Answer { is_childs, values }
+    }
+
+    /// What is found in copies by CRIU 4.1, if the program is `name`.
+    fn found(name: &str, copies: Vec<Vec<Answer>>) -> Finding {
+        let program = PROGRAMS.iter().find(|program| program.name == name);
+        let status = Value::Null;
+        let outcome = Outcome { status, copies };
+        Finding::new(ToolName::Criu41, program.expect("a program"), &outcome)
+    }
+
+    /// A word of a long value is the whole value of another copy.
+    #[test]
+    fn copies_that_share_a_word_are_counted() {
+        let long = "00112233445566778899aabbccddeeff";
+        let copies = || {
+            vec![
+                vec![answer(false, &["01234567", long])],
+                vec![answer(false, &["89abcdef", &long[16..]])],
+                vec![answer(false, &["00112233", "0123456701234567"])],
+            ]
+        };
+        let guarded = found("c", copies());
+        assert_eq!(guarded.wrong, ["copies share values: 2 of 3"]);
+        let shared = guarded
+            .sizes
+            .iter()
+            .map(|size| (size.bytes, size.shared_by_copies));
+        assert_eq!(shared.collect::<Vec<_>>(), [(4, 0), (8, 1), (16, 1)]);
+        assert_eq!(found("openssl", copies()).wrong, [""; 0]);
+    }
+
+    #[test]
+    fn a_child_that_shares_is_counted_and_a_control_that_does_not_is_wrong() {
+        let family = |childs, own| vec![answer(true, &[childs]), answer(false, &[own])];
+        let share = vec![
+            family("01234567", "01234567"),
+            family("89abcdef", "fedcba98"),
+        ];
+        let wrong = "parent and child share values: 1 of 2";
+        assert_eq!(found("c", share).wrong, [wrong]);
+        let differ = vec![
+            family("01234567", "12345678"),
+            family("23456789", "3456789a"),
+        ];
+        let control = found("libc", differ);
+        assert!(control.lacks_a_repeat());
+        assert_eq!(control.wrong.len(), 2);
     }
 }
