@@ -46,9 +46,9 @@ pub struct ProcessesArguments {
     /// Print one JSON object with stable snake_case keys; missing values are null
     ///
     /// Keys: date, kernel, versions and experiments. Each of experiments has tool, program, restores, status (squall's,
-    /// where the program reports it), sizes, copies, forks and wrong, which lists the claims that did not hold. Each of
-    /// sizes has bytes, values, shared_by_copies and shared_with_child. copies and forks have claim (differ, repeat or
-    /// null), number, and shared, the number of those that share a value. New keys may be added.
+    /// where the program tells it), sizes, copies, forks and wrong, which lists the claims that did not hold. sizes has,
+    /// for each length in bytes, values, shared_by_copies and shared_with_child. copies and forks have claim (differ,
+    /// repeat or null), number, and shared, the number of those that share a value. New keys may be added.
     #[arg(long)]
     pub json: bool,
 }
@@ -65,7 +65,9 @@ pub fn run(options: &ProcessesArguments) -> Result<(), Failure> {
         [] => &ToolName::ALL,
         chosen => chosen,
     };
-    let tools = tools.iter().map(|&name| tool::Tool::open(name, &cache));
+    let tools = tools
+        .iter()
+        .map(|&name| tool::Tool::open(name, &cache, &interrupt));
     let tools = tools.collect::<Result<Vec<_>, _>>()?;
     let directory = TempDir::new().map_err(at(&std::env::temp_dir()))?;
     let workshop = Workshop::open(&cache, directory.path())?;
@@ -80,6 +82,9 @@ pub fn run(options: &ProcessesArguments) -> Result<(), Failure> {
             Ok(())
         })
     });
+    if report.is_empty() {
+        return ran;
+    }
     report.publish(options.json, options.output.as_deref())?;
     ran
 }

@@ -76,12 +76,12 @@ fn copy(
     let mut original = tool.start(command, directory.path())?;
     // Before it is checkpointed, it has drawn.
     ask(original.process(), PLANS[0][0])?;
-    let status = match program.has_status {
+    let status = match program.has_status() {
         true => status(original.process())?,
         false => Value::Null,
     };
     let checkpoint = original.checkpoint()?;
-    let plans: &[&[&str]] = match program.forks {
+    let plans: &[&[&str]] = match program.can_fork() {
         true => &PLANS,
         false => &PLANS_WITHOUT_FORKS,
     };

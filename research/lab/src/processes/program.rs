@@ -47,186 +47,77 @@ const REPEAT_BUT_WIPED: Claims = [
     Some(Claim::Differ),
 ];
 
-/// A program, how it is started, and what is claimed of its copies, and of parent and child.
+/// A program, how it is started, and what is claimed of its copies, and of parent and child if it can fork.
 pub struct Program {
     pub name: &'static str,
     pub command: fn(&Workshop) -> Result<CommandLine, Failure>,
     copies: Claims,
-    children: Claims,
-    /// Whether it can fork.
-    pub forks: bool,
-    /// Whether it tells squall's status.
-    pub has_status: bool,
-}
-
-/// What is claimed with one tool.
-pub struct ToolClaims {
-    pub copies: Option<Claim>,
-    pub children: Option<Claim>,
+    children: Option<Claims>,
 }
 
 impl Program {
-    const fn new(
-        name: &'static str,
-        command: fn(&Workshop) -> Result<CommandLine, Failure>,
-        copies: Claims,
-        children: Claims,
-    ) -> Program {
-        Program {
-            name,
-            command,
-            copies,
-            children,
-            forks: true,
-            has_status: false,
-        }
+    /// What is claimed of copies by `tool`.
+    pub fn claim_of_copies(&self, tool: ToolName) -> Option<Claim> {
+        self.copies[tool as usize]
     }
 
-    /// The program in Rust.
-    const fn rust(
-        name: &'static str,
-        command: fn(&Workshop) -> Result<CommandLine, Failure>,
-        copies: Claims,
-        children: Claims,
-    ) -> Program {
-        Program {
-            has_status: true,
-            ..Program::new(name, command, copies, children)
-        }
+    /// What is claimed of parent and child in copies by `tool`.
+    pub fn claim_of_children(&self, tool: ToolName) -> Option<Claim> {
+        self.children.and_then(|claims| claims[tool as usize])
     }
 
-    /// A program that cannot fork.
-    const fn without_forks(
-        name: &'static str,
-        command: fn(&Workshop) -> Result<CommandLine, Failure>,
-        copies: Claims,
-    ) -> Program {
-        Program {
-            forks: false,
-            ..Program::new(name, command, copies, NOTHING)
-        }
+    pub fn can_fork(&self) -> bool {
+        self.children.is_some()
     }
 
-    pub fn claims(&self, tool: ToolName) -> ToolClaims {
-        let column = tool as usize;
-        ToolClaims {
-            copies: self.copies[column],
-            children: self.children[column],
-        }
+    /// Whether it tells squall's status.
+    pub fn has_status(&self) -> bool {
+        self.name.starts_with("rust-")
+    }
+}
+
+const fn program(
+    name: &'static str,
+    command: fn(&Workshop) -> Result<CommandLine, Failure>,
+    copies: Claims,
+    children: Option<Claims>,
+) -> Program {
+    Program {
+        name,
+        command,
+        copies,
+        children,
     }
 }
 
 /// All of them. Those in Rust have the guard against clones and the memory of their names.
+#[rustfmt::skip]
 pub const PROGRAMS: &[Program] = &[
-    Program::rust(
-        "rust-vmgenid",
-        |shop| shop.rust(&VMGENID, &[]),
-        DIFFER,
-        DIFFER,
-    ),
-    Program::rust(
-        "rust-vmgenid-wipe-on-fork",
-        |shop| shop.rust(&VMGENID, &WIPE_ON_FORK),
-        DIFFER,
-        DIFFER,
-    ),
-    Program::rust(
-        "rust-vmgenid-plain",
-        |shop| shop.rust(&VMGENID, &PLAIN),
-        DIFFER,
-        DIFFER,
-    ),
-    Program::rust(
-        "rust-no-signal",
-        |shop| shop.rust(&NO_SIGNAL, &[]),
-        DIFFER,
-        DIFFER,
-    ),
-    Program::rust(
-        "rust-no-signal-wipe-on-fork",
-        |shop| shop.rust(&NO_SIGNAL, &WIPE_ON_FORK),
-        DIFFER,
-        DIFFER,
-    ),
-    Program::rust(
-        "rust-no-signal-plain",
-        |shop| shop.rust(&NO_SIGNAL, &PLAIN),
-        DIFFER,
-        DIFFER,
-    ),
-    Program::rust(
-        "rust-not-a-vm",
-        |shop| shop.rust(&NOT_A_VM, &[]),
-        REPEAT_BUT_DROPPED,
-        REPEAT_BUT_WIPED,
-    ),
-    Program::rust(
-        "rust-not-a-vm-wipe-on-fork",
-        |shop| shop.rust(&NOT_A_VM, &WIPE_ON_FORK),
-        REPEAT,
-        REPEAT_BUT_WIPED,
-    ),
-    Program::rust(
-        "rust-not-a-vm-plain",
-        |shop| shop.rust(&NOT_A_VM, &PLAIN),
-        REPEAT,
-        DIFFER,
-    ),
-    Program::rust(
-        "rust-unguarded",
-        |shop| shop.rust(&UNGUARDED, &[]),
-        REPEAT,
-        REPEAT,
-    ),
-    Program::new(
-        "c",
-        |shop| shop.c(library("squall-c")?, &[]),
-        DIFFER,
-        DIFFER,
-    ),
-    Program::new(
-        "preload",
-        |shop| shop.preloaded("getrandom"),
-        DIFFER,
-        DIFFER,
-    ),
-    Program::new(
-        "preload-arc4random",
-        |shop| shop.preloaded("arc4random"),
-        DIFFER,
-        DIFFER,
-    ),
-    Program::new(
-        "openssl-provider",
-        Workshop::openssl_with_squall,
-        DIFFER,
-        DIFFER,
-    ),
-    Program::new(
-        "libc",
-        |shop| shop.c("getrandom", &[]),
-        REPEAT_WITH_OLD_CRIU,
-        REPEAT_WITH_OLD_CRIU,
-    ),
-    Program::new(
-        "libc-arc4random",
-        |shop| shop.c("arc4random", &[]),
-        REPEAT_WITH_OLD_CRIU,
-        REPEAT_WITH_OLD_CRIU,
-    ),
-    Program::new("openssl", |shop| shop.c("RAND_bytes", &[]), REPEAT, NOTHING),
-    Program::new("python-preload", Workshop::preloaded_python, DIFFER, DIFFER),
-    Program::new("python-random", |_| Ok(python("random")), REPEAT, NOTHING),
-    Program::without_forks("go", |shop| shop.go("squall"), DIFFER),
-    Program::without_forks(
-        "go-crypto-rand",
-        |shop| shop.go("crypto/rand"),
-        REPEAT_WITH_OLD_CRIU,
-    ),
-    Program::without_forks("node", Workshop::node, DIFFER),
-    Program::without_forks("node-crypto", |_| Ok(node(&[])), REPEAT),
-    Program::without_forks("java", |shop| shop.java(&[agent()?]), DIFFER),
-    Program::without_forks("java-drbg", |shop| shop.java(&[]), REPEAT),
+    program("rust-vmgenid", |shop| shop.rust(&VMGENID, &[]), DIFFER, Some(DIFFER)),
+    program("rust-vmgenid-wipe-on-fork", |shop| shop.rust(&VMGENID, &WIPE_ON_FORK), DIFFER, Some(DIFFER)),
+    program("rust-vmgenid-plain", |shop| shop.rust(&VMGENID, &PLAIN), DIFFER, Some(DIFFER)),
+    program("rust-no-signal", |shop| shop.rust(&NO_SIGNAL, &[]), DIFFER, Some(DIFFER)),
+    program("rust-no-signal-wipe-on-fork", |shop| shop.rust(&NO_SIGNAL, &WIPE_ON_FORK), DIFFER, Some(DIFFER)),
+    program("rust-no-signal-plain", |shop| shop.rust(&NO_SIGNAL, &PLAIN), DIFFER, Some(DIFFER)),
+    program("rust-not-a-vm", |shop| shop.rust(&NOT_A_VM, &[]), REPEAT_BUT_DROPPED, Some(REPEAT_BUT_WIPED)),
+    program("rust-not-a-vm-wipe-on-fork", |shop| shop.rust(&NOT_A_VM, &WIPE_ON_FORK), REPEAT, Some(REPEAT_BUT_WIPED)),
+    program("rust-not-a-vm-plain", |shop| shop.rust(&NOT_A_VM, &PLAIN), REPEAT, Some(DIFFER)),
+    program("rust-unguarded", |shop| shop.rust(&UNGUARDED, &[]), REPEAT, Some(REPEAT)),
+    program("c", |shop| shop.c(library("squall-c")?, &[]), DIFFER, Some(DIFFER)),
+    program("preload", |shop| shop.preloaded("getrandom"), DIFFER, Some(DIFFER)),
+    program("preload-arc4random", |shop| shop.preloaded("arc4random"), DIFFER, Some(DIFFER)),
+    program("openssl-provider", Workshop::openssl_with_squall, DIFFER, Some(DIFFER)),
+    program("libc", |shop| shop.c("getrandom", &[]), REPEAT_WITH_OLD_CRIU, Some(REPEAT_WITH_OLD_CRIU)),
+    program("libc-arc4random", |shop| shop.c("arc4random", &[]), REPEAT_WITH_OLD_CRIU, Some(REPEAT_WITH_OLD_CRIU)),
+    program("openssl", |shop| shop.c("RAND_bytes", &[]), REPEAT, Some(NOTHING)),
+    program("python-preload", Workshop::preloaded_python, DIFFER, Some(DIFFER)),
+    program("python-random", |_| Ok(python("random")), REPEAT, Some(NOTHING)),
+    program("go", |shop| shop.go("squall"), DIFFER, None),
+    program("go-crypto-rand", |shop| shop.go("crypto/rand"), REPEAT_WITH_OLD_CRIU, None),
+    program("node", Workshop::node, DIFFER, None),
+    program("node-crypto", |_| Ok(node(&[])), REPEAT, None),
+    program("java", |shop| shop.java(&[agent()?]), DIFFER, None),
+    program("java-drbg", |shop| shop.java(&[]), REPEAT, None),
 ];
 
 /// Failpoints that decide which guard squall has.

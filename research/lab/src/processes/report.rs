@@ -30,7 +30,8 @@ pub struct Finding {
     program: &'static str,
     restores: usize,
     status: Value,
-    sizes: Vec<Size>,
+    /// By their length in bytes.
+    sizes: BTreeMap<usize, Size>,
     copies: Tested,
     forks: Tested,
     wrong: Vec<String>,
@@ -39,7 +40,6 @@ pub struct Finding {
 /// The values of one length.
 #[derive(Debug, Default, Serialize)]
 struct Size {
-    bytes: usize,
     values: usize,
     shared_by_copies: usize,
     shared_with_child: usize,
@@ -54,6 +54,14 @@ struct Tested {
 }
 
 impl Tested {
+    fn new(claim: Option<Claim>, number: usize) -> Tested {
+        Tested {
+            claim,
+            number,
+            shared: 0,
+        }
+    }
+
     /// Whether this is a control that did not repeat.
     fn lacks_a_repeat(&self) -> bool {
         self.claim == Some(Claim::Repeat) && self.number > 0 && self.shared == 0
@@ -103,61 +111,55 @@ impl<'a> Authors<'a> {
 
 impl Finding {
     pub fn new(tool: ToolName, program: &Program, outcome: &Outcome) -> Finding {
-        let claims = program.claims(tool);
-        let all = outcome.copies.iter().enumerate();
-        let all =
-            all.flat_map(|(number, answers)| answers.iter().map(move |answer| (number, answer)));
-        let of_copies = Authors::new(all);
-        let mut sizes = BTreeMap::new();
-        let mut copies = Tested {
-            claim: claims.copies,
-            number: outcome.copies.len(),
-            shared: 0,
-        };
-        let forked = outcome
-            .copies
-            .iter()
-            .filter(|answers| answers.iter().any(|answer| answer.is_childs));
-        let mut forks = Tested {
-            claim: claims.children,
-            number: forked.count(),
-            shared: 0,
-        };
-        for answers in &outcome.copies {
-            let numbered = answers
-                .iter()
-                .map(|answer| (usize::from(answer.is_childs), answer));
-            let of_processes = Authors::new(numbered);
-            let (mut by_copies, mut with_child) = (false, false);
-            for value in answers.iter().flat_map(|answer| &answer.values) {
-                let size: &mut Size = sizes.entry(value.len() / 2).or_default();
-                size.values += 1;
-                let shared = (
-                    of_copies.has_several(value),
-                    of_processes.has_several(value),
-                );
-                size.shared_by_copies += usize::from(shared.0);
-                size.shared_with_child += usize::from(shared.1);
-                by_copies |= shared.0;
-                with_child |= shared.1;
-            }
-            copies.shared += usize::from(by_copies);
-            forks.shared += usize::from(with_child);
-        }
-        let wrong = [copies.wrong("copies"), forks.wrong("parent and child")];
-        Finding {
+        let copies = &outcome.copies;
+        let has_forked = |answers: &&Vec<Answer>| answers.iter().any(|answer| answer.is_childs);
+        let forks = copies.iter().filter(has_forked).count();
+        let mut found = Finding {
             tool: tool.to_string(),
             program: program.name,
-            restores: outcome.copies.len(),
+            restores: copies.len(),
             status: outcome.status.clone(),
-            sizes: sizes
-                .into_iter()
-                .map(|(bytes, size)| Size { bytes, ..size })
-                .collect(),
-            wrong: wrong.into_iter().flatten().collect(),
-            copies,
-            forks,
+            sizes: BTreeMap::new(),
+            copies: Tested::new(program.claim_of_copies(tool), copies.len()),
+            forks: Tested::new(program.claim_of_children(tool), forks),
+            wrong: Vec::new(),
+        };
+        let numbered = copies.iter().enumerate();
+        let of_copies = Authors::new(
+            numbered.flat_map(|(copy, answers)| answers.iter().map(move |answer| (copy, answer))),
+        );
+        copies
+            .iter()
+            .for_each(|answers| found.count(answers, &of_copies));
+        let wrong = [
+            found.copies.wrong("copies"),
+            found.forks.wrong("parent and child"),
+        ];
+        found.wrong.extend(wrong.into_iter().flatten());
+        found
+    }
+
+    /// Counts what one copy has drawn, and its child.
+    fn count(&mut self, answers: &[Answer], of_copies: &Authors) {
+        let numbered = answers
+            .iter()
+            .map(|answer| (usize::from(answer.is_childs), answer));
+        let of_processes = Authors::new(numbered);
+        let (mut by_copies, mut with_child) = (false, false);
+        for value in answers.iter().flat_map(|answer| &answer.values) {
+            let size = self.sizes.entry(value.len() / 2).or_default();
+            let (copied, inherited) = (
+                of_copies.has_several(value),
+                of_processes.has_several(value),
+            );
+            size.values += 1;
+            size.shared_by_copies += usize::from(copied);
+            size.shared_with_child += usize::from(inherited);
+            by_copies |= copied;
+            with_child |= inherited;
         }
+        self.copies.shared += usize::from(by_copies);
+        self.forks.shared += usize::from(with_child);
     }
 
     pub fn lacks_a_repeat(&self) -> bool {
@@ -174,11 +176,8 @@ impl Finding {
             0 => "–".to_owned(),
             number => format!("{} of {number}", tested.shared),
         };
-        let size = |size: &Size| {
-            format!(
-                "{} B: {}/{}",
-                size.bytes, size.shared_by_copies, size.values
-            )
+        let size = |(bytes, size): (&usize, &Size)| {
+            format!("{bytes} B: {}/{}", size.shared_by_copies, size.values)
         };
         let sizes: Vec<_> = self.sizes.iter().map(size).collect();
         let verdict = if self.wrong.is_empty() {
@@ -227,6 +226,10 @@ impl Report {
             finding.tool, finding.program, finding.restores
         );
         self.experiments.push(finding);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.experiments.is_empty()
     }
 
     /// Prints it, and writes `processes.json` and `processes.md`. Fails if a claim did not hold.
@@ -297,10 +300,8 @@ mod tests {
         };
         let guarded = found("c", copies());
         assert_eq!(guarded.wrong, ["copies share values: 2 of 3"]);
-        let shared = guarded
-            .sizes
-            .iter()
-            .map(|size| (size.bytes, size.shared_by_copies));
+        let sizes = guarded.sizes.iter();
+        let shared = sizes.map(|(bytes, size)| (*bytes, size.shared_by_copies));
         assert_eq!(shared.collect::<Vec<_>>(), [(4, 0), (8, 1), (16, 1)]);
         assert_eq!(found("openssl", copies()).wrong, [""; 0]);
     }

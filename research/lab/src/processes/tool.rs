@@ -9,8 +9,8 @@ use std::process::Command;
 use clap::ValueEnum;
 use serde_json::json;
 use squall_guests::debian::{Cache, Tree};
-use squall_tools::Failure;
 use squall_tools::failure::at;
+use squall_tools::{Failure, Interrupt};
 
 use super::namespace::{Namespace, Process};
 use super::program::CommandLine;
@@ -44,12 +44,17 @@ impl fmt::Display for ToolName {
 pub struct Tool {
     pub name: ToolName,
     tree: Tree,
+    interrupt: Interrupt,
 }
 
 impl Tool {
-    pub fn open(name: ToolName, cache: &Cache) -> Result<Tool, Failure> {
+    pub fn open(name: ToolName, cache: &Cache, interrupt: &Interrupt) -> Result<Tool, Failure> {
         let tree = cache.checkpointer(&name.to_string())?;
-        Ok(Tool { name, tree })
+        Ok(Tool {
+            name,
+            tree,
+            interrupt: interrupt.clone(),
+        })
     }
 
     /// The version of the Debian package.
@@ -213,6 +218,7 @@ impl Checkpoint<'_> {
     /// Restores a copy, which has the process ID that the original had. The copy before it must have ended.
     pub fn restore(&self, number: usize) -> Result<Process, Failure> {
         let original = &self.original;
+        original.tool.interrupt.check()?;
         let mut command = match original.tool.name {
             ToolName::Gvisor => {
                 let (bundle, images) =
