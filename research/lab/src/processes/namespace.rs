@@ -20,7 +20,8 @@ impl Namespace {
         let mut unshare = Command::new("unshare");
         unshare.args(["--pid", "--fork", "--kill-child", "--mount-proc"]);
         let mut first = Process::start(unshare.args(["sh", "-c", FIRST]))?;
-        first.line()?;
+        let cannot = |_| Failure::Runtime("no namespace of process IDs: run it as root".into());
+        first.line().map_err(cannot)?;
         Ok(Namespace(first))
     }
 
