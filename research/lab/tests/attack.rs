@@ -137,7 +137,7 @@ fn wrong_arguments_are_one_line() {
     } else {
         ""
     };
-    let commands = format!("attack, cost, bench, boot, reset{last}");
+    let commands = format!("attack, cost, bench, boot, reset{last}, processes");
     refused("xyz", &format!("no command \"xyz\": use one of {commands}"));
     refused("--foo", "no argument \"--foo\": see squall-lab --help");
     refused(

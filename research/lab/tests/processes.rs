@@ -86,7 +86,9 @@ fn hold(tools: &[&str], programs: &[&str]) {
 
 fn copies_by_criu_share_only_what_controls_share() {
     let guarded = [
-        "rust-vmgenid",
+        "rust-this-machine",
+        "rust-not-a-vm",
+        "rust-not-a-vm-wipe-on-fork",
         "rust-no-signal-wipe-on-fork",
         "c",
         "preload",
@@ -94,7 +96,7 @@ fn copies_by_criu_share_only_what_controls_share() {
     ];
     let controls = [
         "rust-unguarded",
-        "rust-not-a-vm",
+        "rust-not-a-vm-frozen-tick",
         "libc",
         "libc-arc4random",
         "openssl",
@@ -104,7 +106,7 @@ fn copies_by_criu_share_only_what_controls_share() {
 
 fn copies_by_gvisor_share_only_what_controls_share() {
     let programs = [
-        "rust-vmgenid",
+        "rust-this-machine",
         "rust-unguarded",
         "c",
         "preload",

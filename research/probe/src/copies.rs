@@ -10,8 +10,10 @@ use std::io::{self, Write};
 use rustix::process::{WaitOptions, waitpid};
 use squall::testing::{Failpoint, activate_for_testing, clone_device_for_testing};
 
-const FAILPOINTS: [Failpoint; 10] = [
+const FAILPOINTS: [Failpoint; 12] = [
     Failpoint::FreezeGeneration,
+    Failpoint::FreezeTick,
+    Failpoint::HideKvmClock,
     Failpoint::HideHypervisorAnnouncement,
     Failpoint::HideVmgenid,
     Failpoint::PretendVm,

@@ -41,6 +41,15 @@ pub fn ring(cpu: usize) -> u64 {
 global_asm!(
     ".pushsection .rodata",
     ".code16",
+    // Other parts of the crate may be other object files.
+    ".globl squall_kvm_code",
+    ".globl squall_kvm_looker",
+    ".globl squall_kvm_look",
+    ".globl squall_kvm_line_end",
+    ".globl squall_kvm_reader",
+    ".globl squall_kvm_early_reader",
+    ".globl squall_kvm_early_take",
+    ".globl squall_kvm_end",
     "squall_kvm_code:",
     // Ends a line, and goes on with `again`, after a halt if it was the last one.
     ".macro squall_kvm_next again",

@@ -33,17 +33,10 @@ const NOTHING: Claims = [None; 3];
 /// CRIU 4.1 restores memory that the kernel would empty as plain memory.
 const REPEAT_WITH_OLD_CRIU: Claims = [Some(Claim::Repeat), None, None];
 
-/// CRIU 4.2 restores droppable memory empty, and gVisor has none.
-const REPEAT_BUT_DROPPED: Claims = [
+/// CRIU restores memory that is wiped on fork with its contents. In gVisor the tick is not found, so requests get pads.
+const REPEAT_WITH_CRIU: Claims = [
     Some(Claim::Repeat),
-    Some(Claim::Differ),
     Some(Claim::Repeat),
-];
-
-/// Where memory is wiped on fork, the process ID is not compared, and CRIU 4.1 does not restore the wipe.
-const REPEAT_BUT_WIPED: Claims = [
-    Some(Claim::Repeat),
-    Some(Claim::Differ),
     Some(Claim::Differ),
 ];
 
@@ -99,9 +92,12 @@ pub const PROGRAMS: &[Program] = &[
     program("rust-no-signal", |shop| shop.rust(&NO_SIGNAL, &[]), DIFFER, Some(DIFFER)),
     program("rust-no-signal-wipe-on-fork", |shop| shop.rust(&NO_SIGNAL, &WIPE_ON_FORK), DIFFER, Some(DIFFER)),
     program("rust-no-signal-plain", |shop| shop.rust(&NO_SIGNAL, &PLAIN), DIFFER, Some(DIFFER)),
-    program("rust-not-a-vm", |shop| shop.rust(&NOT_A_VM, &[]), REPEAT_BUT_DROPPED, Some(REPEAT_BUT_WIPED)),
-    program("rust-not-a-vm-wipe-on-fork", |shop| shop.rust(&NOT_A_VM, &WIPE_ON_FORK), REPEAT, Some(REPEAT_BUT_WIPED)),
-    program("rust-not-a-vm-plain", |shop| shop.rust(&NOT_A_VM, &PLAIN), REPEAT, Some(DIFFER)),
+    program("rust-this-machine", |shop| shop.rust(&[], &[]), DIFFER, Some(DIFFER)),
+    program("rust-this-machine-wipe-on-fork", |shop| shop.rust(&[], &WIPE_ON_FORK), DIFFER, Some(DIFFER)),
+    program("rust-not-a-vm", |shop| shop.rust(&NOT_A_VM, &[]), DIFFER, Some(DIFFER)),
+    program("rust-not-a-vm-wipe-on-fork", |shop| shop.rust(&NOT_A_VM, &WIPE_ON_FORK), DIFFER, Some(DIFFER)),
+    program("rust-not-a-vm-plain", |shop| shop.rust(&NOT_A_VM, &PLAIN), DIFFER, Some(DIFFER)),
+    program("rust-not-a-vm-frozen-tick", |shop| shop.rust(&FROZEN_TICK, &WIPE_ON_FORK), REPEAT_WITH_CRIU, Some(DIFFER)),
     program("rust-unguarded", |shop| shop.rust(&UNGUARDED, &[]), REPEAT, Some(REPEAT)),
     program("c", |shop| shop.c(library("squall-c")?, &[]), DIFFER, Some(DIFFER)),
     program("preload", |shop| shop.preloaded("getrandom"), DIFFER, Some(DIFFER)),
@@ -121,10 +117,18 @@ pub const PROGRAMS: &[Program] = &[
 ];
 
 /// Failpoints that decide which guard squall has.
-const VMGENID: [&str; 1] = ["PretendVmgenid"];
-const NO_SIGNAL: [&str; 2] = ["HideVmgenid", "PretendVm"];
-const NOT_A_VM: [&str; 2] = ["HideVmgenid", "HideHypervisorAnnouncement"];
-const UNGUARDED: [&str; 6] = [
+const VMGENID: [&str; 2] = ["PretendVmgenid", "HideKvmClock"];
+const NO_SIGNAL: [&str; 3] = ["HideVmgenid", "PretendVm", "HideKvmClock"];
+const NOT_A_VM: [&str; 3] = ["HideVmgenid", "HideHypervisorAnnouncement", "HideKvmClock"];
+const FROZEN_TICK: [&str; 4] = [
+    "HideVmgenid",
+    "HideHypervisorAnnouncement",
+    "HideKvmClock",
+    "FreezeTick",
+];
+const UNGUARDED: [&str; 8] = [
+    "HideKvmClock",
+    "FreezeTick",
     "HideVmgenid",
     "HideHypervisorAnnouncement",
     "FreezeGeneration",
