@@ -9,6 +9,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, roman};
 use squall_tools::Failure;
 use squall_tools::failure::{at, creating_folder};
+use squall_tools::sink::Sink;
 
 use crate::args::Arguments;
 
@@ -39,7 +40,7 @@ fn write_pages(command: &Command, related: &[String], directory: &Path) -> Resul
     let mut names: Vec<String> = visible(command).map(self::name).collect();
     let related = related.iter().chain(&names).filter(|other| **other != name);
     let page = page(command, &man, related).map_err(at(&path))?;
-    fs::write(&path, page).map_err(at(&path))?;
+    Sink::open(&path)?.write(&page)?;
     names.insert(0, name);
     visible(command).try_for_each(|command| write_pages(command, &names, directory))
 }

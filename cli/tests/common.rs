@@ -54,13 +54,18 @@ pub fn bytes(arguments: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// Runs a script in a shell, in which the command is `$squall`.
-pub fn by_shell(script: &str) -> Output {
+/// A script for a shell, in which the command is `$squall`.
+pub fn in_shell(script: &str) -> Command {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", script])
         .env("squall", env!("CARGO_BIN_EXE_squall"));
-    shell.output().expect("the shell runs")
+    shell
+}
+
+/// Runs such a script.
+pub fn by_shell(script: &str) -> Output {
+    in_shell(script).output().expect("the shell runs")
 }
 
 /// A program's output, which must be UTF-8.

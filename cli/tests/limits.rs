@@ -1,13 +1,18 @@
 //! `squall stream` when the system refuses threads, memory or long files, or when a disk fails late; other commands that
 //! write files, too.
 
-use std::process::{Command, Output};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use squall_testing::refuse::{Refusal, refusing};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{SEED, Scratch, by_shell, bytes, refused, run, squall, text};
+use crate::common::{SEED, Scratch, by_shell, bytes, in_shell, refused, run, squall, text};
 
 /// Runs the command with at most `kib` KiB of address space.
 fn limited(kib: u32, arguments: &str) -> Output {
@@ -58,6 +63,26 @@ fn missing_memory_is_an_error() {
     }
 }
 
+/// What the kernel sends when RLIMIT_CPU is reached, in the midst of a stream that is longer than its pipe.
+fn a_used_up_cpu_time_is_an_error_unless_it_is_ignored() {
+    let line = "squall: the CPU time is used up (see `ulimit -S -t`)\n";
+    for (before, code, message) in [("", 1, line), ("trap '' XCPU; ", 0, "")] {
+        let script = format!("{before}exec $squall stream --size 64MB");
+        let mut child = in_shell(&script)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the shell runs");
+        let mut bytes = [0];
+        let pipe = child.stdout.as_mut().expect("a pipe");
+        pipe.read_exact(&mut bytes).expect("a byte");
+        kill_process(Pid::from_child(&child), Signal::XCPU).expect("it is there");
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(text(&output.stderr), message);
+        assert_eq!(output.status.code(), Some(code));
+    }
+}
+
 /// The limit is half a MiB, in a shell's units. A report of bench is longer than none.
 fn a_file_that_may_not_be_so_long_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -67,8 +92,6 @@ fn a_file_that_may_not_be_so_long_is_an_error() {
         (1024, "stream --size 8MiB >two"),
         (0, &format!("{bench} --export-json three")),
         (0, &format!("{bench} --export-html four")),
-        (0, "man five"),
-        (0, "schemas six"),
     ] {
         let folder = folder.path().display();
         let script = format!("cd {folder}; ulimit -f {limit}; exec $squall {arguments}");
@@ -80,6 +103,33 @@ fn a_file_that_may_not_be_so_long_is_an_error() {
             last.starts_with("squall: ") && last.contains("File too large"),
             "{message}"
         );
+    }
+}
+
+/// At each limit some files are too long, and others are written.
+fn files_of_packages_are_whole_or_not_there() {
+    let files = |folder: &Path| -> BTreeMap<OsString, Vec<u8>> {
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        let entries = entries.map(|entry| entry.expect("an entry"));
+        let read = |path| std::fs::read(path).expect("a file");
+        entries
+            .map(|entry| (entry.file_name(), read(entry.path())))
+            .collect()
+    };
+    for (command, limit) in [("man", 0), ("man", 8), ("schemas", 0), ("schemas", 32)] {
+        let [whole, cut] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        bytes(&format!("{command} {}", whole.path().display()));
+        let folder = cut.path().display();
+        let output = by_shell(&format!(
+            "ulimit -f {limit}; exec $squall {command} {folder}"
+        ));
+        refused(&output, 1, &["File too large (see `ulimit -f`)\n"]);
+        let (whole, cut) = (files(whole.path()), files(cut.path()));
+        assert!(cut.len() < whole.len());
+        assert_eq!(cut.is_empty(), limit == 0, "{command} {limit}");
+        for (name, content) in cut {
+            assert!(whole.get(&name) == Some(&content), "{name:?}");
+        }
     }
 }
 
@@ -156,7 +206,9 @@ pub const TESTS: &[Test] = tests![
     threads_that_cannot_be_made_are_an_error,
     threads_that_nobody_asked_for_are_not_needed,
     missing_memory_is_an_error,
+    a_used_up_cpu_time_is_an_error_unless_it_is_ignored,
     a_file_that_may_not_be_so_long_is_an_error,
+    files_of_packages_are_whole_or_not_there,
     the_seed_file_is_never_the_output,
     a_dash_as_output_is_standard_output,
     a_disk_that_fails_late_is_an_error,

@@ -8,7 +8,8 @@ use squall_bench::args::BenchArguments;
 use squall_dmcrypt::args::DmcryptArguments;
 use squall_drives::list::{DrivesArguments, list};
 use squall_tools::Failure;
-use squall_tools::failure::{at, creating_folder};
+use squall_tools::failure::creating_folder;
+use squall_tools::sink::Sink;
 use squall_wipe::args::{BlankArguments, VerifyArguments, WipeArguments};
 
 use super::{BENCH, BLANK, DMCRYPT, DRIVES, SCHEMAS, VERIFY, WIPE};
@@ -70,7 +71,7 @@ fn write_schemas(SchemasArguments { directory }: &SchemasArguments) -> Result<()
     for (name, schema) in schemas {
         let path = directory.join(format!("{name}.schema.json"));
         let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
-        fs::write(&path, text + "\n").map_err(at(&path))?;
+        Sink::open(&path)?.write(&(text + "\n"))?;
     }
     Ok(())
 }

@@ -1,22 +1,28 @@
 //! Signals from the user: an interrupt of a long run, which then ends between two steps, and a question about its
-//! progress.
+//! progress. Those of the limits that are set for a process, too.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use signal_hook::SigId;
 use signal_hook::consts::{SIGUSR1, SIGXCPU, SIGXFSZ};
+use signal_hook::low_level::unregister;
 
 use crate::failure::cause;
 use crate::inherited::is_ignored;
 use crate::{Failure, in_child};
 
+/// What ends this process at SIGXCPU, unless the run is to end between two steps.
+static END_OF_TIME: OnceLock<SigId> = OnceLock::new();
+
 /// Notes SIGINT, SIGTERM, SIGHUP and SIGQUIT, unless they were ignored before; a second signal ends the process at once.
-/// Work that runs [in_child] notes what the process that waits for it passes on. SIGXCPU is noted too: the kernel repeats
-/// it every second until the limit that nobody survives.
+/// Work that runs [in_child] notes what the process that waits for it passes on. SIGXCPU is noted too, and is no first
+/// signal: the kernel repeats it every second until the limit that nobody survives.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     noted: Arc<AtomicBool>,
+    is_out_of_time: Arc<AtomicBool>,
     consequence: &'static str,
 }
 
@@ -33,12 +39,18 @@ impl Interrupt {
         for signal in in_child::interrupts() {
             register(signal).map_err(|error| cannot(signal, error))?;
         }
-        note(SIGXCPU, &noted).map_err(|error| cannot(SIGXCPU, error))?;
-        Ok(Interrupt { noted, consequence })
+        let is_out_of_time = Arc::new(AtomicBool::new(false));
+        note(SIGXCPU, &is_out_of_time).map_err(|error| cannot(SIGXCPU, error))?;
+        END_OF_TIME.get().copied().map(unregister);
+        Ok(Interrupt {
+            noted,
+            is_out_of_time,
+            consequence,
+        })
     }
 
     pub fn is_noted(&self) -> bool {
-        self.noted.load(Ordering::Relaxed)
+        self.noted.load(Ordering::Relaxed) || self.is_out_of_time.load(Ordering::Relaxed)
     }
 
     /// Fails if a signal was noted.
@@ -75,10 +87,31 @@ impl Inquiry {
 }
 
 /// From now on, a write beyond the longest file that this process may make (RLIMIT_FSIZE) fails, instead of ending the
-/// process (SIGXFSZ). A program that is executed has the usual effect again.
-pub fn outlive_file_limit() {
-    // If that fails, the limit has its usual effect.
+/// process (SIGXFSZ), and a CPU time that is used up (RLIMIT_CPU) ends it with a line in the name of `command`. In a program
+/// that is executed, both limits have their usual effect again.
+pub fn report_limits(command: &str) {
+    // If that fails, the limits have their usual effect.
     let _ = note(SIGXFSZ, &Arc::default());
+    let line = format!("{command}: the CPU time is used up (see `ulimit -S -t`)\n");
+    if !is_ignored(SIGXCPU)
+        && let Ok(end) = end_with(SIGXCPU, line)
+    {
+        let _ = END_OF_TIME.set(end);
+    }
+}
+
+/// Ends this process at `signal`, after this line on standard error.
+#[allow(unsafe_code, reason = "a handler makes system calls")]
+fn end_with(signal: i32, line: String) -> io::Result<SigId> {
+    let end = move || {
+        // SAFETY: the line is readable for its length, and both calls may be made in a handler.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len());
+            libc::_exit(1)
+        }
+    };
+    // SAFETY: the action makes only these two calls.
+    unsafe { signal_hook::low_level::register(signal, end) }
 }
 
 /// Sets `flag` at each `signal`, unless it was ignored before.
@@ -86,5 +119,24 @@ pub(crate) fn note(signal: i32, flag: &Arc<AtomicBool>) -> io::Result<()> {
     match is_ignored(signal) {
         true => Ok(()),
         false => signal_hook::flag::register(signal, flag.clone()).map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use signal_hook::consts::SIGTERM;
+    use signal_hook::low_level::raise;
+
+    use super::*;
+
+    /// A second signal would end the tests.
+    #[test]
+    fn a_used_up_cpu_time_is_no_first_signal() {
+        let interrupt = Interrupt::watch("a test").expect("signals");
+        assert!(interrupt.check().is_ok());
+        raise(SIGXCPU).expect("a signal");
+        assert!(interrupt.is_noted());
+        raise(SIGTERM).expect("a signal");
+        assert!(interrupt.check().is_err());
     }
 }

@@ -53,7 +53,7 @@ pub fn run<A: clap::Parser, C>(
     given: fn(A) -> Option<C>,
     command: impl FnOnce(C) -> Result<(), Failure>,
 ) -> ExitCode {
-    interrupt::outlive_file_limit();
+    interrupt::report_limits(name);
     let run = || match usage::parse(given)? {
         Some(given) => command(given),
         None => Ok(()),
