@@ -1,10 +1,13 @@
 //! Errors for targets that cannot be wiped; nothing is written then.
 
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use rustix::fs::{CWD, Mode};
 use squall_testing::loops::Lab;
-use squall_testing::needs::LOOP_DEVICES;
+use squall_testing::needs::{LOOP_DEVICES, MOUNTS};
+use squall_testing::runs::FinishedRun;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -189,6 +192,41 @@ fn a_dry_run_refuses_names_that_may_change() {
     }
 }
 
+/// A target takes 2 MiB at least, and squall takes three quarters of the 4 MB that are free.
+fn targets_that_need_more_memory_than_is_free_are_refused() {
+    let workspace = Workspace::new();
+    let targets = ["one", "two"].map(|name| workspace.target(name, 4096));
+    let targets = targets.each_ref().map(|path| path.as_path());
+    run_to_end(workspace.wipe("--pass zero", &targets)).succeeded();
+    let reports = workspace.reports();
+    let reports: Vec<_> = reports.iter().map(|path| path.as_path()).collect();
+    let free = workspace.path("meminfo");
+    fs::write(&free, "MemAvailable: 4000 kB\n").expect("room");
+    let with_free_memory = |arguments: &str, paths: &[&Path]| -> FinishedRun {
+        let script = "mount --bind \"$0\" /proc/meminfo && exec \"$@\"";
+        let output = Command::new("unshare")
+            .args(["--mount", "sh", "-c", script])
+            .args([&free, Path::new(env!("CARGO_BIN_EXE_squall"))])
+            .args(arguments.split(' '))
+            .args(paths)
+            .output();
+        output.expect("unshare runs").into()
+    };
+    let report = format!("--report {}", workspace.path("second").display());
+    for (arguments, paths) in [
+        (
+            format!("wipe --yes --json --pass zero {report}"),
+            &targets[..],
+        ),
+        (format!("verify --json {report}"), &reports),
+        ("blank --json".to_owned(), &targets),
+    ] {
+        with_free_memory(&arguments, &paths[..1]).succeeded();
+        let refused = with_free_memory(&arguments, paths);
+        refused.refused("squall: 2 targets need 4.19 MB of memory, and 4.10 MB are free: ");
+    }
+}
+
 pub const TESTS: &[Test] = tests![
     wrong_arguments_are_one_line,
     a_report_is_a_regular_file_that_is_not_too_long,
@@ -199,4 +237,5 @@ pub const TESTS: &[Test] = tests![
     an_erase_that_is_untried_is_not_begun_unless_the_user_agrees,
     a_dry_run_refuses_a_device_that_cannot_erase_itself: [LOOP_DEVICES],
     a_dry_run_refuses_names_that_may_change: [LOOP_DEVICES],
+    targets_that_need_more_memory_than_is_free_are_refused: [MOUNTS],
 ];

@@ -23,6 +23,7 @@ use crate::pipeline::Pipeline;
 use crate::progress::{EventSender, Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{Extent, Outcome};
+use crate::resources;
 use crate::run::supervised;
 use crate::sample::samples;
 use crate::task::{OpenTarget, Stop, Task, changed_size};
@@ -83,8 +84,9 @@ fn work(
     let mut screen = Screen::new(opened.iter().map(|(target, _)| target));
     let (sender, answers) = channel();
     let mut readers = Vec::new();
+    let depth = resources::depth(options.transfer.depth, opened.len());
     for one in opened {
-        let reading = Reading::new(one, &interrupt, options);
+        let reading = Reading::new(one, &interrupt, options, depth);
         readers.push(start(readers.len(), reading, sender.clone())?);
     }
     let mut printed = Ok(());
@@ -150,7 +152,7 @@ impl Count {
 type Opened = (Target, Device);
 
 /// Finds and opens the targets, with an answer about each that is missing or cannot be opened. Fails if that is all of
-/// them.
+/// them, and if there is too little memory to read the others.
 fn open(options: &BlankArguments) -> Result<(Vec<Opened>, Vec<Answer>), Failure> {
     output::check()?;
     let (mut opened, mut missing) = (Vec::new(), Vec::new());
@@ -173,7 +175,7 @@ fn open(options: &BlankArguments) -> Result<(Vec<Opened>, Vec<Answer>), Failure>
     }
     match first {
         Some(why) if opened.is_empty() => Err(Failure::Usage(why)),
-        _ => Ok((opened, missing)),
+        _ => resources::check_memory(opened.len()).map(|()| (opened, missing)),
     }
 }
 
@@ -213,13 +215,22 @@ fn give_up_if_stalled(reader: &mut DriveThread<Reading>) -> Option<Answer> {
 }
 
 impl Reading {
-    fn new((target, device): Opened, interrupt: &Interrupt, options: &BlankArguments) -> Reading {
+    /// The reading of a target with this many transfers in flight.
+    fn new(
+        (target, device): Opened,
+        interrupt: &Interrupt,
+        options: &BlankArguments,
+        depth: u32,
+    ) -> Reading {
         Reading {
             target,
             device,
             progress: Arc::default(),
             control: Arc::new(Control::new(interrupt.clone())),
-            transfer: options.transfer.clone(),
+            transfer: TransferArguments {
+                depth,
+                ..options.transfer.clone()
+            },
             sample: options.sample,
         }
     }
@@ -364,7 +375,7 @@ mod tests {
         let options = blank_arguments(&format!("{options} {}", image.display()));
         let (mut opened, _) = open(&options).expect("a target");
         let interrupt = Interrupt::watch("a test").expect("signals");
-        let reading = Reading::new(opened.remove(0), &interrupt, &options);
+        let reading = Reading::new(opened.remove(0), &interrupt, &options, 1);
         before(&reading.control, &image);
         reading.read()
     }

@@ -1,4 +1,7 @@
-//! Whether a run has the memory that it needs, and may write to the ends of its files: asked before anything is written.
+//! Whether a run has the memory that it needs, and may write to the ends of its files: asked before any target is touched.
+
+use std::fs;
+use std::path::Path;
 
 use rustix::process::{Resource, getrlimit};
 use squall_drives::{Kind, Target, shown};
@@ -20,11 +23,15 @@ pub fn check(targets: &[Target]) -> Result<(), Failure> {
             )));
         }
     }
+    check_memory(targets.len())
+}
+
+/// Fails unless there is memory for the work on this many drives.
+pub fn check_memory(drives: usize) -> Result<(), Failure> {
     match free_memory() {
-        Some(free) if fitting(1, targets.len(), free) == 0 => Err(Failure::Runtime(format!(
-            "{} targets need {} of memory, and {} are free: nothing was written: name fewer at a time",
-            targets.len(),
-            units::volume(needed(1, targets.len())),
+        Some(free) if fitting(1, drives, free) == 0 => Err(Failure::Runtime(format!(
+            "{drives} targets need {} of memory, and {} are free: no target was touched: name fewer at a time",
+            units::volume(needed(1, drives)),
             units::volume(free)
         ))),
         _ => Ok(()),
@@ -48,14 +55,40 @@ fn needed(depth: u32, drives: usize) -> u64 {
     (u64::from(depth) + 1) * drives as u64 * TRANSFER as u64
 }
 
-/// The memory that the kernel can give without swapping; `None` if it does not tell.
+/// The memory that the kernel can give without swapping, as far as this process's control groups allow it; `None` if it
+/// does not tell.
 fn free_memory() -> Option<u64> {
-    let known = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let known = fs::read_to_string("/proc/meminfo").ok()?;
     let line = known
         .lines()
         .find_map(|it| it.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kib.checked_mul(1024)
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let left = left_by_groups(Path::new("/sys/fs/cgroup"), &own);
+    Some(kib.checked_mul(1024)?.min(left.unwrap_or(u64::MAX)))
+}
+
+/// The least that the group in `own`, which is what /proc/self/cgroup says, and those above it leave (cgroup v2).
+fn left_by_groups(root: &Path, own: &str) -> Option<u64> {
+    let group = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let group = root.join(group);
+    let groups = group.ancestors().take_while(|it| it.starts_with(root));
+    groups.filter_map(left_in).min()
+}
+
+/// What the limit of `group` leaves besides the page cache, which the kernel takes back; `None` without a limit.
+fn left_in(group: &Path) -> Option<u64> {
+    let read = |name| fs::read_to_string(group.join(name)).ok();
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let limit = number(&read("memory.max")?)?;
+    let used = number(&read("memory.current")?)?;
+    let uses = read("memory.stat")?;
+    let cached = ["active_file ", "inactive_file "].map(|name| {
+        let size = uses.lines().find_map(|line| line.strip_prefix(name));
+        size.and_then(number).unwrap_or(0)
+    });
+    let kept = used.saturating_sub(cached.iter().sum());
+    Some(limit.saturating_sub(kept))
 }
 
 #[cfg(test)]
@@ -77,5 +110,31 @@ mod tests {
             assert_eq!(fitting(4, drives, mib * MIB), expected, "{drives} {mib}");
         }
         assert!(free_memory().is_some_and(|free| free > MIB));
+    }
+
+    #[test]
+    fn the_least_that_a_control_group_leaves_counts() {
+        let root = tempfile::tempdir().expect("a folder");
+        let set = |group: &str, name: &str, text: &str| {
+            let group = root.path().join(group);
+            fs::create_dir_all(&group).expect("room");
+            fs::write(group.join(name), text).expect("room");
+        };
+        let left = |own: &str| left_by_groups(root.path(), own);
+        for group in ["", "unit", "unit/inner"] {
+            set(group, "memory.max", "max\n");
+            set(group, "memory.current", "700\n");
+            let uses = "anon 400\nfile 300\nactive_file 200\ninactive_file 50\n";
+            set(group, "memory.stat", uses);
+        }
+        let own = "1:name=systemd:/other\n0::/unit/inner\n";
+        assert_eq!(left(own), None);
+        set("unit", "memory.max", "1000\n");
+        assert_eq!(left(own), Some(550));
+        set("unit/inner", "memory.max", "300\n");
+        assert_eq!(left(own), Some(0));
+        set("", "memory.max", "900\n");
+        assert_eq!([left("0::/\n"), left("0::/missing\n")], [Some(450); 2]);
+        assert_eq!([left(""), left("4:memory:/unit\n")], [None; 2]);
     }
 }

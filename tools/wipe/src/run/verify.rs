@@ -16,6 +16,7 @@ use crate::keys::{self, Keys};
 use crate::recognise;
 use crate::record::{Drive, FORMAT, Job, Outcome, Pass, Plan, Wipe};
 use crate::report;
+use crate::resources;
 use crate::show::OutputStyle;
 use crate::workers::Supervision;
 
@@ -45,6 +46,8 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     protect_memory();
     let directory = directory(options).map_err(as_refusal)?;
     let reported = reported(options).map_err(as_refusal)?;
+    let found = reported.iter().filter(|one| one.pending.is_some());
+    resources::check_memory(found.count()).map_err(as_refusal)?;
     let skipped = reported.iter().filter(|one| one.pending.is_none());
     for note in skipped.flat_map(|one| &one.drive.notes) {
         say(&note.text);
