@@ -618,6 +618,7 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("sandbox/not-known-to-be-ready", sandbox::not_known_to_be_ready, &[], Held),
     case("sandbox/no-source", sandbox::no_source, &[], Held),
     case("sandbox/no-source-aborts", sandbox::no_source_aborts, &[], Held),
+    case("sandbox/no-source-aborts/stderr-closed", sandbox::no_source_aborts_without_stderr, &[], Held),
     case("sandbox/no-source-aborts/stderr-locked", sandbox::no_source_aborts_with_stderr_locked, &[], Held).needs(&[Need::ChildsCalls]),
     case("sandbox/no-source-aborts/stderr-locked/control", sandbox::eprintln_with_stderr_locked, &[], Broken).needs(&[Need::ChildsCalls]),
 ]) }

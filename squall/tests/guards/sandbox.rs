@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use nix::sys::resource::{Resource, setrlimit};
 use seccompiler::{
     SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch,
@@ -324,6 +325,21 @@ pub fn no_source_aborts() -> Verdict {
     judge_abort(exit_status_of(pid), &message)
 }
 
+/// Where standard error is closed, nobody gets the message; whoever tried for ever would use up the CPU time.
+pub fn no_source_aborts_without_stderr() -> Verdict {
+    let pid = fork(|| {
+        setrlimit(Resource::RLIMIT_CPU, 5, 5).unwrap();
+        // SAFETY: nothing in this process uses it.
+        unsafe { libc::close(libc::STDERR_FILENO) };
+        refuse_everything();
+        squall::fill(&mut [0; 16]);
+    });
+    match exit_status_of(pid) {
+        status if has_aborted(status) => Verdict::Held,
+        status => Verdict::Broken(format!("status {status:#x}")),
+    }
+}
+
 /// The abort also works in a child forked while another thread held the lock of Rust's standard
 /// error, which nobody in the child releases.
 pub fn no_source_aborts_with_stderr_locked() -> Verdict {
@@ -413,9 +429,15 @@ fn put_at_stderr(pipe: &PipeWriter) {
     unsafe { libc::dup2(pipe.as_raw_fd(), libc::STDERR_FILENO) };
 }
 
+fn has_aborted(status: libc::c_int) -> bool {
+    libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT
+}
+
 fn judge_abort(status: libc::c_int, message: &str) -> Verdict {
-    let aborted = libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT;
-    if aborted && message.contains("no source of randomness") && message.lines().count() == 1 {
+    if has_aborted(status)
+        && message.contains("no source of randomness")
+        && message.lines().count() == 1
+    {
         Verdict::Held
     } else {
         Verdict::Broken(format!("status {status:#x}, message {message:?}"))
