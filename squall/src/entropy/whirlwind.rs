@@ -351,6 +351,25 @@ mod tests {
         assert_eq!(after, ([[0; MAX_SEED_LEN]; 3], [false; 2]));
     }
 
+    #[test]
+    fn a_copy_has_the_seeds_and_counts_and_no_inputs() {
+        let [copy, original] = [(); 2].map(|()| Whirlwind::<WithSha512, ThisMachine, 2>::default());
+        for whirlwind in [&copy, &original] {
+            whirlwind.bootstrap();
+        }
+        original.generate(&mut [0; 64]);
+        let (seeds, _) = secrets(&raw const original);
+        let (other_seeds, waiting) = secrets(&raw const copy);
+        assert!(seeds != other_seeds && waiting.contains(&true));
+        copy.copy_from(&original);
+        assert_eq!(secrets(&raw const copy), (seeds, [false; 2]));
+        let counts = [&copy, &original].map(|it| {
+            let counts = [&it.slow_compressions, &it.inputs, &it.outputs];
+            counts.map(|count| count.load(Ordering::Relaxed))
+        });
+        assert!(counts[0] == counts[1] && !counts[0].contains(&0));
+    }
+
     /// A second bootstrap, because a first one puts it in use with its hundredth input already.
     #[test]
     fn a_bootstrap_puts_the_slow_seed_in_use() {
