@@ -11,7 +11,7 @@ use seccompiler::{
     SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch,
 };
-use squall::{Error, ForkGuard, MemoryKind};
+use squall::{Error, ForkGuard, MemoryKind, NoiseSource};
 
 use crate::Verdict;
 use crate::outputs::{exit_status_of, fork, judge};
@@ -191,12 +191,20 @@ fn draw_often() {
     }
 }
 
+/// Broken if squall says that it uses the cycle counter, or cannot draw.
+fn draws_without_counter() -> Verdict {
+    draw_often();
+    match squall::status().cycle_counter {
+        NoiseSource::Absent => draws(),
+        other => Verdict::Broken(format!("the cycle counter {other}")),
+    }
+}
+
 pub fn counter_off_later() -> Verdict {
     draw_often();
     squall::hazmat::avoid_cycle_counter();
     switch_counter_off();
-    draw_often();
-    draws()
+    draws_without_counter()
 }
 
 /// The control: squall is not told.
@@ -220,8 +228,7 @@ fn ends_by_fault(act: fn()) -> Verdict {
 
 pub fn counter_off_at_first() -> Verdict {
     switch_counter_off();
-    draw_often();
-    draws()
+    draws_without_counter()
 }
 
 /// From now on CPUID ends the thread's process.
