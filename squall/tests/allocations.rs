@@ -1,23 +1,31 @@
-//! No request allocates, from a thread's first draw on; only `bytes` does.
+//! No request allocates, from a thread's first draw on; only `bytes` does. What allocates says so if there is no memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
+use std::ptr;
+
+use squall::hazmat::{Aes256, Keystream};
+use squall::{Engine, Error, Stream};
 
 use crate::suite::{Test, tests};
 
-/// The system's allocator, which counts the allocations of each thread.
+/// The system's allocator, which counts the allocations of each thread, and refuses them if asked to.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static ARE_REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
-// SAFETY: everything is passed on to the system's allocator. Counting does not allocate: the variable is
-// initialised by a constant and needs no drop.
+// SAFETY: everything is passed on to the system's allocator, or refused. Counting does not allocate: the variables are
+// initialised by constants and need no drop.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        if ARE_REFUSED.get() {
+            return ptr::null_mut();
+        }
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
@@ -76,4 +84,22 @@ fn draws_allocate_nothing() {
     assert_eq!(allocations(|| assert_eq!(squall::bytes(16).len(), 16)), 1);
 }
 
-pub const TESTS: &[Test<fn()>] = tests![draws_allocate_nothing];
+fn keystreams_without_memory_for_their_keys_are_errors() {
+    let engine = Engine::best_aes();
+    let make: [fn(Engine) -> Option<Error>; 2] = [
+        |engine| Stream::new_on(engine, &[1; 32]).err(),
+        |engine| Keystream::<Aes256>::new(&[1; 32], engine).err(),
+    ];
+    for make in make {
+        assert_eq!(make(engine), None);
+        ARE_REFUSED.set(true);
+        let error = make(engine);
+        ARE_REFUSED.set(false);
+        assert_eq!(error, Some(Error::OutOfMemory));
+    }
+}
+
+pub const TESTS: &[Test<fn()>] = tests![
+    draws_allocate_nothing,
+    keystreams_without_memory_for_their_keys_are_errors,
+];
