@@ -15,7 +15,9 @@ use nix::sys::stat::Mode;
 use nix::unistd::{Uid, mkfifo, setuid};
 use squall::clones::{Signal, Watch, generation, signal};
 use squall::testing::Failpoint::SkipCloneDeviceCheck;
-use squall::testing::{activate_for_testing, replace_kernel_log_for_testing};
+use squall::testing::{
+    activate_for_testing, advance_clock_for_testing, replace_kernel_log_for_testing,
+};
 
 use crate::Verdict;
 use crate::clones::{Signal as Page, leaked_path, scratch, without_signal};
@@ -161,6 +163,26 @@ pub fn late_message_changes_generation(event: Event) -> Verdict {
     changed(generation() != before)
 }
 
+/// Once no message can come any more, requests leave the log alone until the kernel reseeds again, which it may do by itself
+/// meanwhile.
+pub fn settled_log_is_left_alone() -> Verdict {
+    let log = TestLog::begin();
+    generation();
+    let is_left_alone = |_| {
+        KernelRng::open().reseed();
+        generation();
+        advance_clock_for_testing(2);
+        generation();
+        log.write(Event::Other);
+        generation();
+        !log.is_empty()
+    };
+    match (0..10).any(is_left_alone) {
+        true => Verdict::Held,
+        false => Verdict::Broken("each request reads the log".to_owned()),
+    }
+}
+
 /// A watch's descriptor becomes readable with the message, and is not readable after `take_change`.
 pub fn descriptor_is_readable(event: Event) -> Verdict {
     let log = TestLog::begin();
@@ -291,21 +313,24 @@ pub fn inherited_watch_is_refused() -> Verdict {
     changed(watch.take_change().unwrap())
 }
 
-/// The generation is unknown while a child cannot open the log, and differs afterwards.
+/// The generation is unknown in a child that could not open the log, until the kernel reseeds, which it may do by itself in
+/// the midst of this; then it differs.
 pub fn missing_descriptor_is_for_a_time() -> Verdict {
     let _log = TestLog::begin();
     let before = generation();
-    changed(is_true_in_child(|| {
+    let child = || {
         let rng = KernelRng::open();
         let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
         setrlimit(Resource::RLIMIT_NOFILE, 0, most).unwrap();
         rng.reseed();
-        let without = generation();
+        let without = [generation(), generation()];
         setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
+        let still = generation();
         rng.reseed();
         let after = generation();
-        without.is_none() && after.is_some() && after != before
-    }))
+        (without, still) == ([None; 2], None) && after.is_some() && after != before
+    };
+    changed((0..10).any(|_| is_true_in_child(child)))
 }
 
 /// The generation is unknown in a child that may no longer read the log.

@@ -511,6 +511,8 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("clone/generation/log/unseen-reseeds", || clone_generation::message_changes_generation(Event::Clone), &[PretendVmgenid, HideGenerationAddress], Held).reseeds_kernel().needs(KERNEL_RESEED),
     case("clone/generation/log/late", || clone_generation::late_message_changes_generation(Event::Clone), &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED),
     case("clone/generation/log/late/control", || clone_generation::late_message_changes_generation(Event::Other), &[PretendVmgenid], Broken).reseeds_kernel().needs(KERNEL_RESEED),
+    case("clone/generation/log/settled", clone_generation::settled_log_is_left_alone, &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED_AND_GENERATION),
+    case("clone/generation/log/settled/unseen-reseeds/control", clone_generation::settled_log_is_left_alone, &[PretendVmgenid, HideGenerationAddress], Broken).reseeds_kernel().needs(KERNEL_RESEED_AND_GENERATION),
     case("clone/generation/descriptor", || clone_generation::descriptor_is_readable(Event::Clone), &[PretendVmgenid], Held),
     case("clone/generation/descriptor/control", || clone_generation::descriptor_is_readable(Event::Other), &[PretendVmgenid], Broken),
     case("clone/generation/fork", clone_generation::child_counts_its_parents_message, &[PretendVmgenid], Held).reseeds_kernel().needs(KERNEL_RESEED_AND_GENERATION),

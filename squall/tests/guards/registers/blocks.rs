@@ -145,6 +145,14 @@ fn streams(engine: Engine, report: Report) {
     let mut out = vec![0; 4096 + 7];
     let traces = traces_after(|| stream.fill(&mut out).unwrap());
     report("Stream::fill", &traces, &secrets, &out[..4096]);
+    // Of the block's first word, only the last byte leaves.
+    let mut block = [0; 8];
+    let start = stream.position().unwrap() / 16 * 16;
+    let mut other = make().unwrap();
+    other.seek(start);
+    other.fill(&mut block).unwrap();
+    let words = Secrets::of_bytes(&block).words;
+    let secrets = Secrets { words, ..secrets };
     let traces = traces_after(|| stream.fill(&mut out[..40]).unwrap());
     report("Stream::fill from within a block", &traces, &secrets, &[]);
 }
