@@ -91,9 +91,6 @@ fn read_pending(generation: u64) -> bool {
         let opened = open_for_this_process(generation);
         return matches!(opened, Opened::Now | Opened::Before);
     }
-    if generation == 0 {
-        return true;
-    }
     let now = clock::seconds();
     if AWAITED_GENERATION.load(Ordering::Acquire) != generation {
         // The time is stored first: a thread that reads the generation then reads its time, or a later one.
@@ -307,7 +304,15 @@ fn number_of_clone_message(record: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{newest_of, number_of_clone_message};
+    use super::*;
+
+    #[test]
+    fn a_log_that_a_thread_is_opening_is_not_opened_again() {
+        OPENING_PROCESS.store(fork::process() + 1, Ordering::Release);
+        let opened = open_for_this_process(0);
+        OPENING_PROCESS.store(0, Ordering::Release);
+        assert!(matches!(opened, Opened::AtTheSameTime));
+    }
 
     #[test]
     fn only_the_kernels_message_counts() {

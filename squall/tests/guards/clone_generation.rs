@@ -23,6 +23,7 @@ use crate::Verdict;
 use crate::clones::{Signal as Page, leaked_path, scratch, without_signal};
 use crate::outputs::{fork, is_true_in_child, wait};
 use crate::reseeds::KernelRng;
+use crate::sandbox::refuse;
 
 /// What happens to the machine in a scenario.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,15 +33,16 @@ pub enum Event {
     Other,
 }
 
-/// A signal in memory changes the generation at once, and wakes a watch up.
+/// A signal in memory changes the generation at once, and wakes a watch up. It needs no log, and all of its bits count.
 pub fn page_changes_generation(page: fn() -> Page, event: Event) -> Verdict {
+    replace_kernel_log_for_testing(c"/nonexistent/kmsg");
     let page = page();
     let mut watch = Watch::new().expect("there is a signal");
     let before = generation();
     assert!(before.is_some());
     assert!(!watch.wait(Some(Duration::ZERO)).unwrap());
     if event == Event::Clone {
-        page.set(2);
+        page.set(1 + (1 << 50));
     }
     let after = generation();
     let is_notified = watch.wait(Some(Duration::from_secs(match event {
@@ -48,7 +50,85 @@ pub fn page_changes_generation(page: fn() -> Page, event: Event) -> Verdict {
         Event::Other => 1,
     })));
     assert_eq!(is_notified.unwrap(), before != after);
+    assert!(watch.is_certain());
     changed(before != after)
+}
+
+/// A watch whose device is removed looks often by itself. A pipe cannot be read at an offset, as if it had been removed.
+pub fn watch_outlives_its_device() -> Verdict {
+    let page = Page::vmclock();
+    let path = scratch("page");
+    mkfifo(&path, Mode::S_IRWXU).expect("a FIFO");
+    let device = File::options().read(true).write(true).open(&path);
+    device.as_ref().unwrap().write_all(b"1").expect("room");
+    for call in [libc::SYS_epoll_ctl, libc::SYS_timerfd_settime] {
+        assert!(is_true_in_child(|| is_error_without(&[call])));
+    }
+    let mut watch = Watch::new().expect("there is a signal");
+    fs::remove_file(&path).expect("it is there");
+    assert!(is_readable(&watch, PollTimeout::ZERO), "the device is used");
+    let mut is_quiet = || {
+        assert!(!watch.take_change().unwrap());
+        !is_readable(&watch, PollTimeout::ZERO)
+    };
+    // It may look again at any time.
+    let is_quiet = (0..10).any(|_| is_quiet());
+    let looks_again = is_readable(&watch, PollTimeout::from(60_000u16));
+    page.set(2);
+    changed(is_quiet && looks_again && watch.take_change().unwrap())
+}
+
+/// A watch that cannot be woken up, or cannot read the log, says so.
+pub fn refused_calls_are_errors() -> Verdict {
+    let _log = TestLog::begin();
+    assert!(is_true_in_child(|| is_error_without(&[libc::SYS_read])));
+    refuse(&[libc::SYS_epoll_ctl], libc::EPERM);
+    match Watch::new() {
+        Err(_) => Verdict::Held,
+        Ok(_) => Verdict::Broken("nothing wakes the watch up".to_owned()),
+    }
+}
+
+/// Whether a new watch fails once these system calls are refused.
+fn is_error_without(calls: &[libc::c_long]) -> bool {
+    let mut watch = Watch::new().expect("there is a signal");
+    refuse(calls, libc::EPERM);
+    watch.take_change().is_err()
+}
+
+/// A process that has no descriptor left for the log does not know the signal for a time.
+pub fn missing_descriptor_hides_the_signal_for_a_time() -> Verdict {
+    without_signal();
+    activate_for_testing(SkipCloneDeviceCheck);
+    let log = TestLog::make(scratch("log"));
+    replace_kernel_log_for_testing(leaked_path(&log.path));
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, 0, most).unwrap();
+    let without = generation();
+    setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
+    changed(without.is_none() && generation().is_some())
+}
+
+/// Without a source of randomness, nothing looks for a signal.
+pub fn no_source_shows_no_signal() -> Verdict {
+    let log = TestLog::make(scratch("log"));
+    without_signal();
+    activate_for_testing(SkipCloneDeviceCheck);
+    replace_kernel_log_for_testing(leaked_path(&log.path));
+    let calls = [libc::SYS_getrandom, libc::SYS_ppoll, libc::SYS_read];
+    let is_unknown = is_true_in_child(|| {
+        refuse(&calls, libc::EIO);
+        signal().is_none()
+    });
+    // The control: there is one.
+    assert_eq!(signal(), Some(Signal::KernelLog));
+    changed(is_unknown)
+}
+
+/// Whether a watch's descriptor becomes readable.
+fn is_readable(watch: &Watch, timeout: PollTimeout) -> bool {
+    let mut fds = [PollFd::new(watch.as_fd(), PollFlags::POLLIN)];
+    poll(&mut fds, timeout).unwrap() == 1
 }
 
 fn changed(has_changed: bool) -> Verdict {
@@ -187,10 +267,7 @@ pub fn settled_log_is_left_alone() -> Verdict {
 pub fn descriptor_is_readable(event: Event) -> Verdict {
     let log = TestLog::begin();
     let mut watch = Watch::new().expect("there is a signal");
-    let is_readable = |watch: &Watch| {
-        let mut fds = [PollFd::new(watch.as_fd(), PollFlags::POLLIN)];
-        poll(&mut fds, PollTimeout::ZERO).unwrap() == 1
-    };
+    let is_readable = |watch: &Watch| is_readable(watch, PollTimeout::ZERO);
     assert!(!is_readable(&watch));
     if event == Event::Clone {
         log.write(event);
@@ -238,8 +315,7 @@ pub fn watch_of_a_child_keeps_its_descriptors() -> Verdict {
         KernelRng::open().reseed();
         generation();
         log.write(Event::Clone);
-        let mut fds = [PollFd::new(watch.as_fd(), PollFlags::POLLIN)];
-        poll(&mut fds, PollTimeout::ZERO).unwrap() == 1 && watch.take_change().unwrap()
+        is_readable(&watch, PollTimeout::ZERO) && watch.take_change().unwrap()
     }))
 }
 
@@ -255,6 +331,24 @@ pub fn watch_has_its_own_descriptor() -> Verdict {
         2 => Verdict::Held,
         other => Verdict::Broken(format!("{other} descriptors for a watch and requests")),
     }
+}
+
+/// A program closes the log of requests, which is opened again at the next reseed: a clone may have been missed. The next
+/// message is about one for certain.
+pub fn possible_miss_is_uncertain() -> Verdict {
+    let log = TestLog::begin();
+    generation();
+    let of_requests = log.pipe.as_raw_fd() + 1;
+    let mut watch = Watch::new().expect("there is a signal");
+    // SAFETY: requests find out.
+    assert_eq!(unsafe { libc::close(of_requests) }, 0);
+    KernelRng::open().reseed();
+    generation();
+    assert!(watch.take_change().unwrap());
+    let is_certain = watch.is_certain();
+    log.reseed(Event::Clone);
+    assert!(watch.take_change().unwrap());
+    changed(!is_certain && watch.is_certain())
 }
 
 /// A watch reports a message that only its own descriptor has not read yet.

@@ -17,7 +17,7 @@ use crate::Verdict;
 use crate::outputs::{exit_status_of, fork, judge};
 
 /// Makes these system calls fail with `errno` from now on.
-fn refuse(calls: &[libc::c_long], errno: i32) {
+pub fn refuse(calls: &[libc::c_long], errno: i32) {
     let rules = calls.iter().map(|&call| (call, Vec::new())).collect();
     answer(rules, SeccompAction::Errno(errno as u32));
 }
