@@ -1,7 +1,9 @@
 //! Tests counters: many threads, and processes that die, add their counts to one file.
 
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 
 use squall_bindings::counters::{self, Interface};
 use squall_testing::suite::{self, Test};
@@ -19,8 +21,22 @@ const REQUESTS: u64 = 1000;
 /// If this variable is set, this program counts on two threads and dies.
 const CHILD: &str = "SQUALL_TEST_COUNTS";
 
+/// If it has this value, there is no address space for the counters.
+const WITHOUT_SPACE: &str = "without space";
+
 /// Counts on two threads, then dies.
 fn count_and_die() -> ! {
+    if std::env::var_os(CHILD).is_some_and(|value| value == WITHOUT_SPACE) {
+        let none = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: the limit is readable.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &none) }, 0);
+        counters::attach();
+        counters::forwarded(Interface::Device);
+        std::process::exit(0);
+    }
     counters::attach();
     counters::attach();
     let count = || {
@@ -38,14 +54,19 @@ fn count_and_die() -> ! {
 
 /// Starts a process that counts, in `file` if there is one.
 fn run_counting_child(file: Option<&Path>) {
+    let status = run_child("1", file);
+    assert_eq!(status.signal(), Some(libc::SIGABRT), "it aborts: {status}");
+}
+
+/// Starts one with this value of [`CHILD`], and returns how it ended.
+fn run_child(value: &str, file: Option<&Path>) -> ExitStatus {
     let mut child = Command::new(std::env::current_exe().expect("this program"));
-    child.env(CHILD, "1");
+    child.env(CHILD, value);
     match file {
         Some(file) => child.env(counters::VARIABLE, file),
         None => child.env_remove(counters::VARIABLE),
     };
-    let output = child.output().expect("it runs");
-    assert_eq!(output.status.code(), None, "it aborts: {output:?}");
+    child.output().expect("it runs").status
 }
 
 fn counts_of_killed_processes_stay() {
@@ -108,6 +129,17 @@ fn other_files_are_left_alone() {
     assert_eq!(counters::read(&whole).expect("counters").loads, 0);
 }
 
+fn a_file_that_cannot_be_mapped_counts_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("counters");
+    counters::create(&file).expect("a file");
+    assert!(run_child(WITHOUT_SPACE, Some(&file)).success());
+    assert_eq!(counters::read(&file).expect("counters").loads, 0);
+    let error = counters::read(folder.path()).map(drop);
+    let kind = error.map_err(|error| error.kind());
+    assert_eq!(kind, Err(ErrorKind::IsADirectory));
+}
+
 /// A file that does not exist is made whole, for its owner alone, and only where its name stands.
 fn a_missing_file_is_made() {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -136,5 +168,6 @@ fn a_missing_file_is_made() {
 const TESTS: &[Test] = tests![
     counts_of_killed_processes_stay,
     other_files_are_left_alone,
+    a_file_that_cannot_be_mapped_counts_nothing,
     a_missing_file_is_made
 ];
