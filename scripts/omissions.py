@@ -7,6 +7,10 @@ tried, which takes hours.
     scripts/omissions.py --list
     scripts/omissions.py --check     only that each rule and each survivor's name matches
 
+The rules are for Rust, and SUITES says where: squall-drbg, the library, and the counters that the bindings share. They make
+no mistakes in the command, the tools and the bindings, whose tests install a build, start interpreters or attach drives, which
+would take minutes for each mistake.
+
 A mistake that the tests do not notice is an error, unless SURVIVORS says why nothing can notice it; it is an error too if
 they notice such a one."""
 
@@ -14,8 +18,9 @@ import os
 import pathlib
 import re
 import sys
+import time
 
-from changes import copy_tree, outcome, outcome_of
+from changes import cargo, copy_tree, outcome, outcome_of
 
 WIPE, COMPARISON, LOCK = "a dropped wipe", "a wrong comparison", "a released lock"
 LENGTH, OLD_VALUE, CHECK = "an off-by-one length", "a kept old value", "a check removed"
@@ -35,21 +40,51 @@ RULES = [
     (CHECK, r"^( *)(\w[\w.:]*(?:::<[\w, ]+>)?\([^;\n]*\))\?;\n", r"\1let _ = \2;\n"),
 ]
 
-GUARDS = ["-p", "squall", "--features", "testing", "--test", "guards"]
-# Where mistakes are made, and the tests that must notice them: the targets, and a part of the tests' names.
+
+def of_squall(*targets):
+    return ["-p", "squall", "--features", "testing,whirlwind-alternatives", *targets]
+
+
+UNITS, API, GUARDS = of_squall("--lib"), of_squall("--test", "integration"), of_squall("--test", "guards")
+DRBG = ["-p", "squall-drbg", "--all-features", "--lib", "--test", "integration"]
+COUNTERS = [(["-p", "squall-bindings", "--lib", "--test", "integration"], "")]
+KEYSTREAMS = [(API, "stream"), (GUARDS, "stack/"), (GUARDS, "registers/")]
+NUMBERS = [(UNITS, "uniform"), (API, "rng::"), (GUARDS, "registers/")]
+WHIRLWIND = [(UNITS, "whirlwind"), (API, "whirlwind"), (GUARDS, "stack/no-seeds-left"), (GUARDS, "registers/draws")]
+GENERATION = [(UNITS, "clones"), (GUARDS, "clone/generation")]
+# Where mistakes are made, and the tests that must notice them, the quick ones first: the targets, and a part of the tests'
+# names. A file's tests are those of the first place that has it.
 SUITES = {
-    "drbg/src": [
-        (["-p", "squall-drbg", "--all-features", "--lib", "--test", "integration"], ""),
-        (GUARDS, "stack/"),
-        (GUARDS, "registers/"),
+    "bindings/common/src/counters": COUNTERS,
+    "bindings/common/src/counters.rs": COUNTERS,
+    "drbg/src": [(DRBG, ""), (GUARDS, "stack/"), (GUARDS, "registers/")],
+    "squall/src/arrays.rs": NUMBERS,
+    "squall/src/backoff.rs": [(UNITS, "entropy"), (GUARDS, "health/"), (GUARDS, "sandbox/")],
+    "squall/src/clones": GENERATION,
+    "squall/src/clones.rs": GENERATION,
+    "squall/src/cycle_counter.rs": [(GUARDS, "counter/"), (GUARDS, "sandbox/counter")],
+    "squall/src/entropy/whirlwind": WHIRLWIND,
+    "squall/src/entropy/whirlwind.rs": WHIRLWIND,
+    "squall/src/entropy": [
+        (UNITS, "entropy"),
+        *((GUARDS, group) for group in ("health/", "sandbox/", "seed/", "stack/no-seeds-left")),
     ],
-    "squall/src/clones": [(GUARDS, "clone/generation")],
-    "squall/src": [([*GUARDS, "--lib"], "")],
+    "squall/src/error.rs": [(GUARDS, "sandbox/no-source")],
+    "squall/src/keystream.rs": KEYSTREAMS,
+    "squall/src/rng.rs": NUMBERS,
+    "squall/src/stream.rs": KEYSTREAMS,
+    "squall/src/uniform.rs": NUMBERS,
+    "squall/src": [(UNITS, ""), (GUARDS, "")],
 }
 
 STACK_IS_WIPED = "whoever calls wipes the stack there, too"
+REGISTERS_ARE_CLEARED = "whoever calls clears the registers, too"
+COMPARED_ALONE = "nothing but comparisons uses the alternatives, with no secrets"
 # What nothing can notice, and why.
 SURVIVORS = {
+    "bindings/common/src/counters.rs: a check removed: std::fs::remove_file(path)?;":
+        "a file that is still there is not created, which is an error, too",
+    "bindings/common/src/counters/shared.rs: a check removed: if fd < 0 {": "fstat and close refuse what is no descriptor",
     "drbg/src/ctr_drbg.rs: a dropped wipe: let mut seed_material = Secret::zeroed();": STACK_IS_WIPED,
     "drbg/src/ctr_drbg.rs: a dropped wipe: let mut input = Secret::zeroed();": STACK_IS_WIPED,
     "drbg/src/ctr_drbg.rs: a dropped wipe: let mut temp = Secret::<MAX_SEED_LEN>::zeroed();": STACK_IS_WIPED,
@@ -70,12 +105,29 @@ SURVIVORS = {
     "drbg/src/engine/x86_64/vaes512.rs: an off-by-one length: assert!(place.len() < WIDTH);":
         "the one caller has less than a register left",
     "drbg/src/fast_key_erasure.rs: a dropped wipe: let mut next = Secret::<KEY_LEN>::zeroed();": STACK_IS_WIPED,
+    "squall/src/entropy/cpu.rs: a kept old value: RANDOM.set(NoiseSource::Absent);":
+        "the CPU is asked each time, and gives the same answer",
+    "squall/src/entropy/sha512.rs: a dropped wipe: wipe(&mut block);": STACK_IS_WIPED,
+    "squall/src/entropy/sha512.rs: a dropped wipe: wipe(&mut hash);": STACK_IS_WIPED,
+    "squall/src/entropy/sha512.rs: a dropped wipe: wipe(&mut schedule);": STACK_IS_WIPED,
+    "squall/src/entropy/sha512.rs: a dropped wipe: wipe(&mut state);": STACK_IS_WIPED,
+    "squall/src/entropy/sha512.rs: a dropped wipe: wipe(&mut variables);": STACK_IS_WIPED,
+    "squall/src/entropy/whirlwind.rs: a dropped wipe: let _clear = registers::clear_on_return();": REGISTERS_ARE_CLEARED,
+    "squall/src/entropy/whirlwind.rs: a dropped wipe: let _clear = registers::clear_on_return(); (2)": REGISTERS_ARE_CLEARED,
+    "squall/src/entropy/whirlwind.rs: a dropped wipe: let mut block = Block::zeroed();": STACK_IS_WIPED,
+    "squall/src/entropy/whirlwind.rs: a dropped wipe: let mut seed = SeedBytes::zeroed();": STACK_IS_WIPED,
+    "squall/src/entropy/whirlwind/alternatives.rs: a dropped wipe: wipe(&mut encrypted);": COMPARED_ALONE,
+    "squall/src/entropy/whirlwind/alternatives.rs: a dropped wipe: wipe(&mut hash);": COMPARED_ALONE,
+    "squall/src/entropy/whirlwind/alternatives.rs: a dropped wipe: wipe(&mut state);": COMPARED_ALONE,
+    "squall/src/entropy/whirlwind/functions.rs: a dropped wipe: wipe(&mut state);": STACK_IS_WIPED,
+    "squall/src/entropy/whirlwind/seed.rs: a dropped wipe: let mut bytes = SeedBytes::zeroed();": STACK_IS_WIPED,
+    "squall/src/entropy/whirlwind/seed.rs: a dropped wipe: let mut new = SeedBytes::zeroed();": STACK_IS_WIPED,
 }
 
 
 def code_of(file):
     """The file without its tests, which come last."""
-    return re.split(r"^#\[cfg\(test\)\]\n(?:pub\(crate\) )?mod tests", file.read_text(), maxsplit=1, flags=re.M)[0]
+    return re.split(r"^#\[cfg\(test\)\]\n(?:pub(?:\(\w+\))? )?mod tests", file.read_text(), maxsplit=1, flags=re.M)[0]
 
 
 def places(file):
@@ -97,7 +149,8 @@ def places(file):
 def all_files():
     """What the machine's CPU runs, without what only tests use."""
     unused = {"aarch64", "hwcap.rs", "tests.rs", "testing.rs", "failpoint.rs", "steps.rs"}
-    files = {file for folder in SUITES for file in pathlib.Path(folder).rglob("*.rs")}
+    named = map(pathlib.Path, SUITES)
+    files = {file for path in named for file in ([path] if path.is_file() else path.rglob("*.rs"))}
     return sorted(file for file in files if not unused & set(file.parts))
 
 
@@ -122,9 +175,16 @@ def suites_of(file):
     return next(suites for folder, suites in SUITES.items() if file.is_relative_to(folder))
 
 
-def result_of(file, text):
+def time_of(suite, tests):
+    """What becomes of the tests without a mistake, and how long they take, in seconds."""
+    cargo(suite, "--no-run")
+    began = time.monotonic()
+    return outcome(suite, tests), time.monotonic() - began
+
+
+def result_of(file, text, limits):
     for suite, tests in suites_of(file):
-        result = outcome_of(file, text, suite, tests)
+        result = outcome_of(file, text, suite, tests, limits[str((suite, tests))])
         if result != "not noticed":
             break
     return result
@@ -139,13 +199,16 @@ def main(arguments):
     chosen = [place for place in all_places() if not arguments or any(part in place[1] for part in arguments)]
     copy_tree()
     failures = 0
+    limits = {}
     # Tests notice a mistake only if they pass without it.
-    for suite, tests in {str(suite): suite for file, *_ in chosen for suite in suites_of(file)}.values():
-        if (result := outcome(suite, tests)) != "not noticed":
+    for name, (suite, tests) in {str(suite): suite for file, *_ in chosen for suite in suites_of(file)}.items():
+        result, seconds = time_of(suite, tests)
+        limits[name] = round(60 + 10 * seconds)
+        if result != "not noticed":
             failures += 1
             print(f"without a mistake, {' '.join(suite)} {tests}: {result}", flush=True)
     for file, name, text in chosen:
-        result, reason = result_of(file, text), SURVIVORS.get(name)
+        result, reason = result_of(file, text, limits), SURVIVORS.get(name)
         # A rule knows no types: what does not build is no mistake that anybody could make.
         failures += result not in (["not noticed"] if reason else ["noticed", "does not build"])
         print(f"{result:14}  {name}{f' ({reason})' if reason else ''}", flush=True)
