@@ -174,7 +174,7 @@ func TestGuards(t *testing.T) {
 		{"restored, 1 KiB", noVM, "FreezeTick"},
 		{"restored, small", "HideGenerationAddress", "FreezeTick"},
 		{"restored, 1 KiB", "HideVDSO SkipUnnotifiedCloneGuard", "FreezeTick"},
-		{"restored within", "", "FreezeTick"},
+		{"restored within", "SkipUnnotifiedCloneGuard", "FreezeTick"},
 		{"restored within", noVM, "FreezeTick"},
 		// By pads: in a VM with vmgenid alone, or with no signal at all, and where the tick is not found.
 		{"unnoticed, small", lateSignal, "SkipUnnotifiedCloneGuard"},
