@@ -101,7 +101,10 @@ fn copies_by_criu_share_only_what_controls_share() {
         "libc-arc4random",
         "openssl",
     ];
-    hold(&["criu-4.1", "criu-4.2"], &[&guarded[..], &controls].concat());
+    hold(
+        &["criu-4.1", "criu-4.2"],
+        &[&guarded[..], &controls].concat(),
+    );
 }
 
 fn copies_by_gvisor_share_only_what_controls_share() {

@@ -178,16 +178,17 @@ const GIVEN_UP: u8 = 3;
 /// A thread that has looked for them stores what it has found.
 const BEING_STORED: u8 = 4;
 
-/// The counter and the kernel's clock when the records were found, and the CPUs that had to have one.
-static FIRST: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+/// The [`Moment`] when the records were found, and the CPUs that had to have one.
+static FIRST: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
 /// Several threads may look at once: the first to end decides when, and all go by what they have found.
 fn look() -> Option<NonNull<AtomicU64>> {
-    let found = plausible_records().and_then(|found| Some((found, Moment::now()?)));
+    // The counter is read only if it may be.
+    let found = plausible_records().map(|found| (found, Moment::now()));
     let begin = STATE.compare_exchange(UNKNOWN, BEING_STORED, Ordering::Relaxed, Ordering::Relaxed);
     if begin.is_ok() {
-        if let Some(((records, cpus), Moment { count, time })) = found {
-            for (place, value) in FIRST.iter().zip([count, time, cpus]) {
+        if let Some(((records, cpus), Moment { count, time, width })) = found {
+            for (place, value) in FIRST.iter().zip([count, time, width, cpus]) {
                 place.store(value, Ordering::Relaxed);
             }
             RECORDS.store(records.as_ptr(), Ordering::Relaxed);
@@ -237,27 +238,34 @@ fn is_page_of_records(page: usize, cpus: u64) -> bool {
     first.word(1) <= read_counter() && records.iter().enumerate().all(is_good)
 }
 
-/// The counter, and the kernel's clock in nanoseconds (CLOCK_MONOTONIC_RAW), at the same time.
+/// The counter, and the kernel's clock in nanoseconds (CLOCK_MONOTONIC_RAW), at the same time up to some cycles.
 #[derive(Clone, Copy)]
 struct Moment {
     count: u64,
     time: u64,
+    width: u64,
 }
 
 /// Nanoseconds after which the rate of the records is compared with that of the kernel's clock.
 const INTERVAL: u64 = 10_000_000;
 
 impl Moment {
-    /// `None` if the thread was interrupted between the readings, again and again.
-    fn now() -> Option<Moment> {
-        /// Cycles that the readings take at most, a few microseconds: one in a thousand of the interval.
-        const CYCLES: u64 = 20_000;
-        (0..4).find_map(|_| {
+    /// The most exact of some readings, between which the thread may be interrupted.
+    fn now() -> Moment {
+        let reading = |_| {
             let before = read_counter();
             let time = raw_time();
             let count = read_counter();
-            (count.wrapping_sub(before) < CYCLES).then_some(Moment { count, time })
-        })
+            let width = count.wrapping_sub(before);
+            Moment { count, time, width }
+        };
+        let first = reading(0);
+        (1..4).map(reading).fold(
+            first,
+            |best, now| {
+                if now.width < best.width { now } else { best }
+            },
+        )
     }
 }
 
@@ -295,15 +303,17 @@ fn is_kvm() -> Option<bool> {
     if !cycle_counter::may_be_read() {
         return Some(false);
     }
-    let [count, time, cpus] = FIRST.each_ref().map(|part| part.load(Ordering::Relaxed));
-    let now = Moment::now()?;
-    let passed = now.time.wrapping_sub(time);
-    if passed < INTERVAL {
-        return None;
-    }
+    let [count, time, width, cpus] = FIRST.each_ref().map(|part| part.load(Ordering::Relaxed));
     let page = RECORDS.load(Ordering::Acquire);
     // SAFETY: the page was found readable, and stays mapped.
     let first = unsafe { &*page.cast::<Record>() };
+    let now = Moment::now();
+    let passed = now.time.wrapping_sub(time);
+    // What the readings took is one part in two hundred at most.
+    let uncertain = first.nanoseconds(width.saturating_add(now.width));
+    if passed < INTERVAL.max(uncertain.saturating_mul(200)) {
+        return None;
+    }
     let counted = first.nanoseconds(now.count.wrapping_sub(count));
     Some(is_same_time(counted, passed) && is_page_of_records(page.addr(), cpus) && is_named_kvm())
 }
