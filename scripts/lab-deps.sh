@@ -8,6 +8,8 @@
 #                                               in the cache, a minute
 #     scripts/lab-deps.sh 6.12-arm64 uml        these kernels, and what runs them; uml is user-mode Linux
 #     scripts/lab-deps.sh sandbox               Python, Node.js and Java: a download of 110 MB, 370 MB in the cache
+#     scripts/lab-deps.sh kvm-clock             QEMU that emulates kvm-clock, built from Debian's source: a download of
+#                                               140 MB, 3 GB while it builds, ten minutes on two CPUs
 #     scripts/lab-deps.sh criu-4.1 criu-4.2 gvisor
 #                                               what checkpoints processes: a download of 23 MB, 60 MB in the cache
 set -euo pipefail
@@ -24,6 +26,8 @@ declare -A kernels=(
     [newest-arm64-16k]="trixie-backports linux-image-arm64-16k"
     [uml]="sid user-mode-linux libc6 busybox-static"
     [sandbox]="trixie python3-numpy nodejs openjdk-21-jre-headless"
+    [kvm-clock]="trixie gcc coreutils dash diffutils findutils gawk grep libc6-dev libfdt-dev libglib2.0-dev meson patch \
+pkgconf python3-pip sed xz-utils zlib1g-dev"
     [criu-4.1]="trixie criu"
     [criu-4.2]="sid criu"
     [gvisor]="trixie runsc"
@@ -38,6 +42,7 @@ done
 source scripts/lab-cache.sh
 [ "$(uname -m)" = x86_64 ] || fail "QEMU, the programs and user-mode Linux are those for x86-64"
 mirror=$PWD/scripts/mirror.sh
+patch=$PWD/research/lab/qemu/kvm-clock.patch
 part=$cache/part
 libraries=usr/lib/x86_64-linux-gnu
 # Text encodings, vectors, names of hardware, link-time optimization: half of the size, and used by nothing.
@@ -45,21 +50,22 @@ unused=("$libraries"/{gconv,libmvec.so.1} usr/lib/udev/hwdb.d usr/bin/x86_64-lin
     usr/lib/gcc/x86_64-linux-gnu/12/lto1 usr/libexec/gcc/x86_64-linux-gnu/14/lto1
     usr/lib/jvm/java-21-openjdk-amd64/lib/server/classes_nocoops.jsa)
 
-# archive SUITE CPU: sets `apt`, with the lists of a release and its backports. Releases do not mix: a package's
-# dependencies would come from another.
+# archive SUITE CPU [TYPE]: sets `apt`, with the lists of a release and its backports: of packages, or of sources if
+# TYPE is deb-src. Releases do not mix: a package's dependencies would come from another.
 archive() {
-    local release=${1%-backports} cpu=$2 keys=/usr/share/keyrings/debian-archive-keyring.gpg program address suite
-    local lists=$part/$release-$cpu
+    local release=${1%-backports} cpu=$2 type=${3:-deb} keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    local lists=$part/$release-$cpu-$type target=Packages program address suite
     apt=(apt-get -qq -c "$lists/apt.conf" -t "$1")
     [ ! -e "$lists" ] || return 0
     for program in apt-get:apt dpkg-deb:dpkg; do
         command -v "${program%:*}" > /dev/null || fail "${program%:*} is missing: install ${program#*:}"
     done
     address=$("$mirror") || exit 1
+    [ "$type" = deb ] || target=Sources
     mkdir -p "$lists/lists/partial"
     for suite in "$release" "$release-backports"; do
         [ "$suite" = sid-backports ] ||
-            echo "deb [arch=$cpu signed-by=$keys target=Packages lang=none] $address $suite main"
+            echo "$type [arch=$cpu signed-by=$keys target=$target lang=none] $address $suite main"
     done > "$lists/sources.list"
     # It is read after the machine's configuration, which has its proxies. No package counts as installed.
     cat > "$lists/apt.conf" << CONF
@@ -79,7 +85,7 @@ CONF
 # tree PLACE SUITE CPU LAYOUT FILES PACKAGES [ALONE]: unless the tree at PLACE was made by the same arguments, fetches
 # PACKAGES with their dependencies, and ALONE without, and unpacks them. LAYOUT moves what is kept to the new tree.
 tree() {
-    local place=$cache/$1 layout=$4 release='' only='' package files packages alone
+    local place=$cache/$1 layout=$4 release='' version='' only='' package files packages alone
     if [ "$(sed -n 's/^recipe //p' "$place/record" 2> /dev/null)" != "$*" ]; then
         echo "lab-deps.sh: $1: fetching" >&2
         read -ra files <<< "$5"
@@ -105,7 +111,7 @@ tree() {
         "$layout"
         {
             echo "recipe $*"
-            sed -n "s/^${packages[0]:-${alone[0]}} /version /p" "$part/versions"
+            echo "version ${version:-$(sed -n "s/^${packages[0]:-${alone[0]}} //p" "$part/versions")}"
             echo "release $release"
             cat "$part/versions"
         } > "$part/tree/record"
@@ -121,13 +127,48 @@ programs() {
     cp -al --parents "${files[@]}" "$part/tree"
 }
 
-# A root directory, with the links that installing the packages would make, and places for devices, processes (objtool
-# reads its limits there), headers, and the module that is built.
+# Makes the directory a root directory, with the links that installing the packages would make, and places for devices
+# and processes (objtool reads its limits there).
+root() {
+    ln -s usr/bin usr/lib usr/lib64 "$1"
+    ln -s gawk "$1/usr/bin/awk"
+    mkdir -p "$1"/{dev,proc,tmp}
+}
+
+# A root directory with places for headers, and the module that is built.
 compiler() {
     programs
-    ln -s usr/bin usr/lib usr/lib64 "$part/tree"
-    ln -s gawk "$part/tree/usr/bin/awk"
-    mkdir -p "$part/tree"/{dev,module,proc,tmp,usr/src}
+    root "$part/tree"
+    mkdir -p "$part/tree"/{module,usr/src}
+}
+
+# QEMU for x86-64 from Debian's source, with the lab's patch. None of the packages is kept: it runs with the libraries
+# and the firmware of Debian's own.
+patched_qemu() {
+    local user=()
+    [ "$(id -u)" = 0 ] || user=(--map-root-user)
+    archive trixie amd64 deb-src
+    mkdir qemu
+    cp "$patch" qemu/kvm-clock.patch
+    (cd qemu && logged "$patch" "${apt[@]}" source --download-only qemu)
+    version=$(sed -n 's/^Version: //p' qemu/*.dsc)
+    root .
+    logged "$patch" unshare --mount --propagation private "${user[@]}" -- sh -euc '
+        mount --rbind /dev dev
+        mount --rbind /proc proc
+        exec chroot . /usr/bin/env -i PATH=/usr/bin LC_ALL=C.UTF-8 sh -euc "$1"' sh '
+        cd /qemu
+        tar -xJf *.orig.tar.xz --strip-components 1
+        tar -xJf *.debian.tar.xz
+        sed -n "s,^[^#],debian/patches/&,p" debian/patches/series | xargs cat kvm-clock.patch | patch -p1
+        mkdir build
+        cd build
+        ../configure --cc=gcc --target-list=x86_64-softmmu --without-default-features --enable-system --enable-tcg \
+            --enable-fdt=system --disable-install-blobs --disable-download
+        ninja qemu-system-x86_64
+        strip qemu-system-x86_64' 9>&-
+    mkdir -p "$part/tree/usr/bin"
+    mv qemu/build/qemu-system-x86_64 "$part/tree/usr/bin"
 }
 
 # Older kernels have boot/vmlinuz-RELEASE and lib/modules/RELEASE; newer ones have both in usr/lib/modules/RELEASE.
@@ -198,6 +239,9 @@ for kernel in "$@"; do
     sandbox)
         tree sandbox "$suite" amd64 programs "etc/java-21-openjdk usr/bin/node usr/bin/python3.13 $libraries usr/lib64 \
 usr/lib/jvm usr/lib/python3.13 usr/lib/python3/dist-packages/numpy usr/share/nodejs" "$packages"
+        ;;
+    kvm-clock)
+        tree qemu-kvm-clock "$suite" amd64 patched_qemu "$(sha256sum < "$patch")" "$packages"
         ;;
     criu-*) tree "$kernel" "$suite" amd64 programs "usr/sbin/criu $libraries" "$packages" ;;
     gvisor) tree gvisor "$suite" amd64 programs usr/bin/runsc "" "$packages" ;;

@@ -24,7 +24,9 @@ use squall_tools::{Failure, Interrupt};
 use tempfile::NamedTempFile;
 
 use crate::analysis::{Campaign, Experiment, Setup, Validity, markdown};
-use crate::vm::{self, Accelerator, Contents, Cpu, Page, Platform, Signals, Spec, Userland};
+use crate::vm::{
+    self, Accelerator, Contents, Cpu, KvmClock, Page, Platform, Signals, Spec, Userland,
+};
 
 pub use args::{HostArguments, LabArguments, ResetArguments, Scenario};
 pub use machine::Machine;
@@ -86,10 +88,8 @@ impl<'a> Lab<'a> {
             machines.any(|machine| machine.architecture() == *wanted)
         };
         let needed = Architecture::ALL.into_iter().filter(is_needed);
-        for architecture in needed.clone() {
-            cache.qemu_of(architecture)?;
-        }
         for machine in &machines {
+            machine.qemu(&cache)?;
             cache.kernel(machine.kernel)?;
         }
         let timeout = Duration::from_secs(options.host.timeout);
@@ -128,17 +128,17 @@ impl<'a> Lab<'a> {
 
     fn boots(&self, machine: Machine, runs: usize) -> Result<Experiment, Failure> {
         let host = &self.platform(machine).host;
-        let (spec, kernel) = self.spec(machine, Scenario::Ticks.mode())?;
+        let spec = self.spec(machine, Scenario::Ticks.mode())?;
         let progress = progress(&format!("{machine}: boots"), runs);
         let mut traces = Vec::with_capacity(runs);
         let mut facts = String::new();
         for _ in 0..runs {
-            let (trace, reported) = experiment::boot(host, &spec).map_err(naming(machine))?;
+            let (trace, reported) = experiment::boot(host, &spec.0).map_err(naming(machine))?;
             facts = reported;
             traces.push(trace);
             progress.inc(1);
         }
-        let setup = self.setup(machine, &kernel, Scenario::Ticks, &facts)?;
+        let setup = self.setup(machine, &spec, Scenario::Ticks, &facts)?;
         Ok(finish_progress(
             &progress,
             Experiment::of_boots(setup, &traces),
@@ -152,14 +152,14 @@ impl<'a> Lab<'a> {
         runs: usize,
     ) -> Result<Experiment, Failure> {
         let host = &self.platform(machine).host;
-        let (spec, kernel) = self.spec(machine, scenario.mode())?;
+        let spec = self.spec(machine, scenario.mode())?;
         let progress = progress(&format!("{machine}: resets, {scenario}"), runs);
-        let original = experiment::snapshot(host, &spec).map_err(naming(machine))?;
+        let original = experiment::snapshot(host, &spec.0).map_err(naming(machine))?;
         let advance = |done: usize| progress.set_position(done as u64);
         let order = scenario.order();
-        let resets = experiment::resets(host, &spec, &original, order, runs, advance)
+        let resets = experiment::resets(host, &spec.0, &original, order, runs, advance)
             .map_err(naming(machine))?;
-        let setup = self.setup(machine, &kernel, scenario, &original.facts)?;
+        let setup = self.setup(machine, &spec, scenario, &original.facts)?;
         Ok(finish_progress(
             &progress,
             Experiment::of_resets(setup, &resets),
@@ -189,10 +189,11 @@ impl<'a> Lab<'a> {
         };
         vm::initramfs(&initramfs, &contents)?;
         let spec = Spec {
-            qemu: platform.qemu.clone(),
+            qemu: machine.qemu(&self.cache)?,
             kernel: kernel.image.clone(),
             initramfs,
             cpu: machine.cpu,
+            cpus: self.options.cpus,
             signals: machine.signals,
             mode,
             accelerator: self.options.host.accelerator,
@@ -217,33 +218,23 @@ impl<'a> Lab<'a> {
     fn setup(
         &self,
         machine: Machine,
-        kernel: &Kernel,
+        (spec, kernel): &(Spec, Kernel),
         scenario: Scenario,
         facts: &str,
     ) -> Result<Setup, Failure> {
         let facts: Value = serde_json::from_str(facts).unwrap_or(Value::Null);
-        let found = Signals {
-            vmgenid: facts["vmgenid"] == true,
-            vmclock: facts["vmclock"] == true,
-            ..machine.signals
-        };
-        let shows_page = !facts["vmgenid_page"].is_null();
-        if found != machine.signals || shows_page != (found.page != Page::Hidden) {
-            let reason = "the guest did not find exactly the devices that it was given";
-            return Err(naming(machine)(Failure::Runtime(reason.into())));
-        }
-        if (facts["cpu_flags"]["rng"] == true) != (machine.cpu == Cpu::Arm64Max) {
-            let reason = "the guest's CPU is not the one that it was given";
-            return Err(naming(machine)(Failure::Runtime(reason.into())));
-        }
+        check_facts(machine, spec, &facts).map_err(naming(machine))?;
         Ok(Setup {
-            machine: machine.to_string(),
+            machine: match spec.cpus {
+                Spec::CPUS => machine.to_string(),
+                cpus => format!("{machine} (CPUs: {cpus})"),
+            },
             kernel: kernel.release.clone(),
-            qemu: self.platform(machine).qemu.version.clone(),
+            qemu: spec.qemu.version.clone(),
             accelerator: self.options.host.accelerator.name().into(),
             mode: scenario.to_string(),
             probe: scenario.mode(),
-            page: machine.signals.page,
+            signals: machine.signals,
             facts,
         })
     }
@@ -300,6 +291,30 @@ impl<'a> Lab<'a> {
     }
 }
 
+/// Fails if the guest is not the one of `spec`.
+fn check_facts(machine: Machine, spec: &Spec, facts: &Value) -> Result<(), Failure> {
+    let wrong = |reason: &str| Err(Failure::Runtime(reason.into()));
+    let found = Signals {
+        vmgenid: facts["vmgenid"] == true,
+        vmclock: facts["vmclock"] == true,
+        ..machine.signals
+    };
+    let shows_page = !facts["vmgenid_page"].is_null();
+    if found != machine.signals || shows_page != (found.page != Page::Hidden) {
+        return wrong("the guest did not find exactly the devices that it was given");
+    }
+    let is_emulated = spec.accelerator == Accelerator::Tcg;
+    let has_clock = machine.signals.kvm_clock != KvmClock::Absent;
+    if is_emulated && (facts["kvm_clock"] == true) != has_clock {
+        return wrong("the guest has kvm-clock and should not, or does not have it");
+    }
+    let has_rndr = facts["cpu_flags"]["rng"] == true;
+    if has_rndr != (machine.cpu == Cpu::Arm64Max) || facts["cpus"] != spec.cpus {
+        return wrong("the guest's CPUs are not those that it was given");
+    }
+    Ok(())
+}
+
 /// Adds the machine's name to a failure.
 fn naming(machine: Machine) -> impl Fn(Failure) -> Failure {
     move |failure| emulator::reworded(failure, |message| format!("{machine}: {message}"))
@@ -332,7 +347,8 @@ fn check(
             "{machine} does not run the scenario {scenario}: use ticks, together, threads or forks"
         )));
     }
-    if architecture == Architecture::Arm64 && accelerator == Accelerator::Kvm {
+    let has_clock = machine.signals.kvm_clock != KvmClock::Absent;
+    if (architecture == Architecture::Arm64 || has_clock) && accelerator == Accelerator::Kvm {
         return Err(Failure::Usage(format!(
             "{machine} is always emulated: leave --accelerator out"
         )));

@@ -18,7 +18,7 @@ use squall_tools::{Failure, Interrupt};
 
 pub use guest::{Guest, Snapshot};
 pub use memory::{Counts, Name, Resets, SharedMemory, Trace};
-pub use spec::{Accelerator, Cpu, Page, Signals, Spec};
+pub use spec::{Accelerator, Cpu, KvmClock, Page, Signals, Spec};
 pub use squall_guests::emulator::Host;
 pub use userland::Userland;
 pub(crate) use userland::openssl_configuration;

@@ -2,7 +2,7 @@
 
 use crate::common::{Workspace, source, turn};
 use serde_json::Value;
-use squall_guests::needs::{MACHINES, MODULE};
+use squall_guests::needs::{KVM_CLOCK, MACHINES, MODULE};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -12,6 +12,8 @@ pub const TESTS: &[Test] = tests![
     boots_do_not_repeat: [MACHINES],
     vmgenids_page_alone_prevents_repeats: [MACHINES, MODULE],
     with_a_copy_of_the_page_all_clones_repeat: [MACHINES, MODULE],
+    kvm_clocks_records_are_new_when_a_cpu_first_runs: [MACHINES, KVM_CLOCK],
+    with_kvm_clocks_old_records_all_clones_repeat: [MACHINES, KVM_CLOCK],
 ];
 
 /// How often `name` repeated words, and in how many clones.
@@ -78,6 +80,37 @@ fn with_a_copy_of_the_page_all_clones_repeat() {
     assert!(words > 1000);
     assert_eq!(clones, 4);
     assert_eq!(repeats(&report, "squall_no_signal"), (0, 0));
+}
+
+/// A report on four clones of a machine with kvm-clock and three CPUs.
+fn with_kvm_clock(clock: &str, scenario: &str) -> Value {
+    let machine = format!("6.12+{clock} --cpus 3");
+    let arguments = format!("reset --machine {machine} --scenario {scenario} --runs 4");
+    let (_, report) = Workspace::new().report(&arguments);
+    assert_eq!(report["experiments"][0]["facts"]["cpus"], 3);
+    report
+}
+
+/// Otherwise a CPU would draw before it sees that it is a clone's.
+fn kvm_clocks_records_are_new_when_a_cpu_first_runs() {
+    let _turn = turn();
+    for scenario in ["ticks", "threads"] {
+        let report = with_kvm_clock("kvm-clock", scenario);
+        // Threads without pause leave it few turns, but one on each CPU of each clone.
+        for guarded in ["kvm_clock", "squall_signal_only"] {
+            let repeats = &source(&report, guarded, 12)["repeats"];
+            assert_eq!(repeats["repeated_words"], 0, "{scenario}: {guarded}");
+        }
+    }
+}
+
+/// The control: the records prevent repeats in the test above.
+fn with_kvm_clocks_old_records_all_clones_repeat() {
+    let _turn = turn();
+    let report = with_kvm_clock("stale-kvm-clock", "ticks");
+    let (words, clones) = repeats(&report, "kvm_clock");
+    assert!(words > 1000);
+    assert_eq!(clones, 4);
 }
 
 fn boots_do_not_repeat() {

@@ -46,6 +46,7 @@ impl Workspace {
             kernel: cache.kernel(KernelName::V6_12).unwrap().image,
             initramfs: path,
             cpu: Cpu::X86_64,
+            cpus: Spec::CPUS,
             signals: Signals::default(),
             mode: Mode::Ticks,
             accelerator: Accelerator::Tcg,

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use squall_probe::{Channel, LEN, Mode, RECORDS, Source, WORD};
 
+use crate::kvm_clock;
 use crate::memory::{Memory, Writer};
 use crate::sandbox::INTERPRETERS;
 
@@ -70,7 +71,12 @@ pub struct Channels {
 impl Channels {
     /// Lays out `memory` for `mode`.
     pub fn lay_out(memory: Memory, mode: Mode) -> Channels {
-        let table = table(mode);
+        let cpus = if mode.watches_kvm_clock() {
+            kvm_clock::cpus()
+        } else {
+            0
+        };
+        let table = table(mode, cpus);
         memory.lay_out(&table);
         Channels { memory, table }
     }
@@ -100,9 +106,11 @@ impl Channels {
     }
 }
 
-/// The channels of `mode`, one after the other.
-fn table(mode: Mode) -> Vec<Channel> {
-    let wanted = wanted(mode);
+/// The channels of `mode` with kvm-clock's records of so many CPUs, one after the other.
+fn table(mode: Mode, cpus: u64) -> Vec<Channel> {
+    let mut wanted = wanted(mode);
+    let room = Capacity::Records(BESIDE_THREADS);
+    wanted.extend((0..cpus).map(|cpu| (Source::KvmClock, cpu, room)));
     let words_of_a_share = words_of_a_share(&wanted);
     let mut next = RECORDS;
     let channel = |&(source, instance, room): &(Source, u64, Capacity)| {
@@ -194,7 +202,7 @@ mod tests {
     #[test]
     fn every_mode_fits_and_uses_the_memory_well() {
         for &mode in Mode::ALL {
-            let table = table(mode);
+            let table = table(mode, 8);
             assert!(table.len() <= CHANNELS);
             let mut next = RECORDS;
             for channel in table {

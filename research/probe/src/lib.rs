@@ -132,6 +132,11 @@ impl Mode {
         }
     }
 
+    /// Whether [`Source::KvmClock`] draws on machines with kvm-clock.
+    pub fn watches_kvm_clock(self) -> bool {
+        matches!(self, Mode::Ticks | Mode::Threads)
+    }
+
     /// The sources that must repeat after every reset; otherwise the experiment shows nothing.
     pub fn controls(self) -> &'static [Source] {
         match self {

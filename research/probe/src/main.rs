@@ -18,6 +18,7 @@ mod accumulator;
 mod bar;
 mod generator;
 mod go;
+mod kvm_clock;
 mod layout;
 mod memory;
 mod process;

@@ -13,6 +13,7 @@ use crate::bar;
 use crate::generator::{
     Bits, Drawer, kernel_bytes, squall_bytes, squall_u32s, squall_u64s, unguarded_rng,
 };
+use crate::kvm_clock;
 use crate::layout::{CHILD_EVERY, Channels, THREADS};
 use crate::process;
 use crate::system::VMGENID_PAGE;
@@ -57,10 +58,10 @@ fn switch_guards_off() {
     hide_immediate_signals();
 }
 
-/// Switches off all clone guards except the notification. Where the kernel module shows vmgenid's page,
-/// the page is the only difference to squall without guards.
+/// Switches off all clone guards except the notification. Where the kernel module shows vmgenid's page, or the machine
+/// has kvm-clock, this signal is the only difference to squall without guards.
 fn keep_only_notification() {
-    if Path::new(VMGENID_PAGE).exists() {
+    if Path::new(VMGENID_PAGE).exists() || kvm_clock::is_there() {
         UNGUARDED.into_iter().for_each(activate_for_testing);
     } else {
         activate_for_testing(Failpoint::SkipUnnotifiedCloneGuard);
@@ -188,6 +189,9 @@ pub fn run(channels: &Channels, mode: Mode, whirlwind: Option<RecordedWhirlwind>
         ] {
             start_threads(channels, source);
         }
+    }
+    if mode.watches_kvm_clock() {
+        kvm_clock::start(channels);
     }
     let mut children = (mode == Mode::Forks).then(|| drawer(Source::SquallChildren, squall_bytes));
     for number in 0u64.. {

@@ -126,6 +126,9 @@ named! {
         JavaDrbgSquall = 49 => "java_drbg_squall",
         /// In Java with squall's provider first: four `UUID.randomUUID()`.
         JavaRandomUuidSquall = 50 => "java_random_uuid_squall",
+        /// On one CPU: a generator in user space that is seeded anew when the CPU's record of kvm-clock has changed, and
+        /// has no other guard.
+        KvmClock = 51 => "kvm_clock",
     }
 }
 
@@ -136,7 +139,7 @@ impl Source {
         sources.find(|&source| source as u64 == word)
     }
 
-    /// Whether it is squall with all its guards, which must never repeat.
+    /// Whether it must never repeat: squall with all its guards, and what is guarded by kvm-clock.
     pub fn is_guarded(self) -> bool {
         matches!(
             self,
@@ -163,6 +166,7 @@ impl Source {
                 | Source::JavaSecureRandomSquall
                 | Source::JavaDrbgSquall
                 | Source::JavaRandomUuidSquall
+                | Source::KvmClock
         )
     }
 

@@ -11,7 +11,7 @@ use rustix::system::{RebootCommand, finit_module, reboot};
 use serde_json::{Value, json};
 use squall_probe::Mode;
 
-use crate::Result;
+use crate::{Result, kvm_clock};
 
 /// The directory with modules to load in the order of their names, if the initramfs has any.
 const MODULES: &str = "/modules";
@@ -110,6 +110,7 @@ pub fn gather(mode: Mode, status: Value, served: Value) -> Result<String> {
         "vmgenid": VMGENID.into_iter().any(|path| Path::new(path).exists()),
         "vmgenid_page": vmgenid_page()?,
         "vmclock": Path::new(VMCLOCK).exists(),
+        "kvm_clock": kvm_clock::is_there(),
         "status": status,
         "served": served,
     });

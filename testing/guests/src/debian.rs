@@ -107,6 +107,16 @@ impl Cache {
         self.qemu_of(Architecture::Amd64)
     }
 
+    /// The cached QEMU that emulates kvm-clock, which runs with the libraries and firmware of the other.
+    pub fn qemu_with_kvm_clock(&self) -> Result<Qemu, Failure> {
+        let maker = "scripts/lab-deps.sh kvm-clock";
+        let tree = self.tree("qemu-kvm-clock", "QEMU with kvm-clock", maker)?;
+        let mut qemu = self.qemu()?;
+        qemu.first_arguments[Qemu::PROGRAM] = tree.place.join("usr/bin/qemu-system-x86_64").into();
+        qemu.version = tree.field("version") + " with kvm-clock";
+        Ok(qemu)
+    }
+
     /// The cached QEMU for guests with these CPUs.
     pub fn qemu_of(&self, guest: Architecture) -> Result<Qemu, Failure> {
         let (place, what, maker, program) = match guest {
@@ -317,6 +327,11 @@ pub struct Qemu {
     pub first_arguments: Vec<OsString>,
     /// The version of the Debian package.
     pub version: String,
+}
+
+impl Qemu {
+    /// The place of QEMU's program among the arguments for the loader.
+    const PROGRAM: usize = 2;
 }
 
 /// The directory of a tree's libraries.

@@ -22,6 +22,12 @@ pub const MACHINES: Need = Need {
     required_by: LAB,
 };
 
+/// Machines with kvm-clock.
+pub const KVM_CLOCK: Need = Need {
+    check: || in_cache(|cache| cache.qemu_with_kvm_clock().map(drop)),
+    required_by: NOTHING,
+};
+
 /// Machines with Debian's tools.
 pub const GUESTS: Need = Need {
     check: || in_cache(|cache| machines(cache).and_then(|()| cache.tools().map(drop))),

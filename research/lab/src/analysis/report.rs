@@ -11,7 +11,7 @@ use super::repeats::{Recurrences, Repeats};
 use super::runs::Runs;
 use super::uncertainty::Uncertainty;
 use super::window::Window;
-use crate::vm::{Page, Resets, Trace};
+use crate::vm::{KvmClock, Page, Resets, Signals, Trace};
 
 /// Experiments that were run together.
 #[derive(Clone, Debug, Serialize)]
@@ -49,30 +49,33 @@ pub struct Setup {
     /// What the probe did in this scenario.
     #[serde(skip)]
     pub probe: Mode,
-    /// What its kernel shows of vmgenid's page.
+    /// What notifies it of a clone.
     #[serde(skip)]
-    pub page: Page,
+    pub signals: Signals,
     /// What the probe reported about the machine.
     pub facts: Value,
 }
 
 impl Setup {
-    /// Whether `source` must never repeat on this machine. Where the kernel shows vmgenid's page, that
-    /// suffices without anything else; where it shows a copy, squall believes it, and only squall that
-    /// does not see it is guarded.
+    /// Whether `source` must never repeat on this machine. Where the kernel shows vmgenid's page or kvm-clock, that
+    /// suffices without anything else; where a signal stays the same in a clone, squall believes it, and only
+    /// squall that does not see it is guarded.
     pub fn is_guarded(&self, source: Source) -> bool {
-        match self.page {
-            Page::Hidden => source.is_guarded(),
-            Page::Shown => source.is_guarded() || source == Source::SquallSignalOnly,
-            Page::Copied => source == Source::SquallNoSignal,
+        if self.signals.mislead() {
+            return source == Source::SquallNoSignal;
         }
+        let is_shown =
+            self.signals.page == Page::Shown || self.signals.kvm_clock == KvmClock::Renewed;
+        source.is_guarded() || is_shown && source == Source::SquallSignalOnly
     }
 
     /// The sources that must repeat after every reset; otherwise the experiment shows nothing.
     pub fn controls(&self) -> Vec<Source> {
-        let copied = (self.page == Page::Copied).then_some(Source::SquallSignalOnly);
+        let copied = (self.signals.page == Page::Copied).then_some(Source::SquallSignalOnly);
+        let stale = self.signals.kvm_clock == KvmClock::Stale && self.probe.watches_kvm_clock();
+        let stale = stale.then_some(Source::KvmClock);
         let controls = self.probe.controls().iter().copied();
-        controls.chain(copied).collect()
+        controls.chain(copied).chain(stale).collect()
     }
 }
 
@@ -276,12 +279,20 @@ mod tests {
     use super::*;
 
     fn of(change: impl FnOnce(&mut Resets)) -> Verdict {
-        of_page(Page::Hidden, change)
+        of_signals(Signals::default(), change)
     }
 
     fn of_page(page: Page, change: impl FnOnce(&mut Resets)) -> Verdict {
+        let signals = Signals {
+            page,
+            ..Signals::default()
+        };
+        of_signals(signals, change)
+    }
+
+    fn of_signals(signals: Signals, change: impl FnOnce(&mut Resets)) -> Verdict {
         let mut setup = synthetic::setup();
-        setup.page = page;
+        setup.signals = signals;
         let mut resets = synthetic::resets(8);
         change(&mut resets);
         Experiment::of_resets(setup, &resets).verdict
@@ -316,6 +327,30 @@ mod tests {
         let copied = of_page(Page::Copied, |_| {});
         assert_eq!(copied, Verdict::default());
         let silent = of_page(Page::Copied, without(Source::SquallSignalOnly));
+        assert!(matches!(silent.validity, Validity::Invalid(_)));
+    }
+
+    /// Where a clone keeps kvm-clock's old records, what is guarded by them must repeat, and nothing else is claimed.
+    #[test]
+    fn with_stale_records_what_they_guard_must_repeat() {
+        let of_clock = |kvm_clock, change: fn(&mut Resets)| {
+            let signals = Signals {
+                kvm_clock,
+                ..Signals::default()
+            };
+            of_signals(signals, change)
+        };
+        let recorded: fn(&mut Resets) = |resets| {
+            for clone in &mut resets.clones {
+                let naive = clone.outputs[&(Source::Naive, 0)].clone();
+                clone.outputs.insert((Source::KvmClock, 0), naive);
+            }
+        };
+        let renewed = of_clock(KvmClock::Renewed, recorded).violated;
+        let violated = |name| renewed.iter().any(|claim| claim.starts_with(name));
+        assert!(violated("kvm_clock repeated ") && violated("squall_signal_only repeated "));
+        assert_eq!(of_clock(KvmClock::Stale, recorded), Verdict::default());
+        let silent = of_clock(KvmClock::Stale, |_| {});
         assert!(matches!(silent.validity, Validity::Invalid(_)));
     }
 

@@ -4,8 +4,7 @@ use serde_json::json;
 use squall_probe::{Input, Mode, Output, Source};
 
 use super::report::Setup;
-use crate::vm::Page;
-use crate::vm::{Counts, Name, Resets, Trace};
+use crate::vm::{Counts, Name, Resets, Signals, Trace};
 
 /// A generator for tests (splitmix64).
 pub(super) struct Random(u64);
@@ -209,7 +208,7 @@ pub(super) fn setup() -> Setup {
         accelerator: "kvm".into(),
         mode: "ticks".into(),
         probe: Mode::Ticks,
-        page: Page::Hidden,
+        signals: Signals::default(),
         facts: json!({ "vmgenid": true }),
     }
 }

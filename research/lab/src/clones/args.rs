@@ -11,7 +11,7 @@ use squall_probe::Mode;
 
 use super::experiment::Order;
 use super::machine::Machine;
-use crate::vm::Accelerator;
+use crate::vm::{Accelerator, Spec};
 
 /// Options of `squall-lab reset`.
 #[derive(Debug, Args)]
@@ -57,8 +57,15 @@ pub struct LabArguments {
     /// 6.12-arm64, 6.12-arm64-16k, newest-arm64 and newest-arm64-16k have arm64 with pages of 4 or 16
     /// KiB, and no random instruction; with +rndr they have it. 6.12-arm64+slow has a cycle counter of 20
     /// kHz. They run the scenarios ticks, together, threads and forks.
+    ///
+    /// KERNEL+kvm-clock and KERNEL+vmgenid+kvm-clock are machines with kvm-clock, which QEMU emulates with
+    /// the lab's patch. With +stale-kvm-clock a clone keeps the old records, as a control.
     #[arg(long, value_name = "MACHINE", value_parser = Machine::parser(), hide_possible_values = true)]
     pub machine: Vec<Machine>,
+
+    /// How many CPUs each machine has
+    #[arg(long, default_value_t = Spec::CPUS, value_parser = clap::value_parser!(u16).range(1..=8).map(usize::from))]
+    pub cpus: usize,
 
     /// How machines are run.
     #[command(flatten)]

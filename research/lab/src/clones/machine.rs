@@ -4,12 +4,13 @@ use std::fmt;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::vm::{Cpu, Page, Signals};
-use squall_guests::debian::{Architecture, KernelName};
+use crate::vm::{Cpu, KvmClock, Page, Signals};
+use squall_guests::debian::{Architecture, Cache, KernelName, Qemu};
+use squall_tools::Failure;
 
-/// The names of all machines: those of the campaign, those whose kernel shows vmgenid's page or a copy of it, and those
-/// with arm64, where QEMU has no device that notifies of a clone.
-const NAMES: [&str; 20] = [
+/// The names of all machines: those of the campaign, those whose kernel shows vmgenid's page or a copy of it, those with
+/// kvm-clock, and those with arm64, where QEMU has no device that notifies of a clone.
+const NAMES: [&str; 32] = [
     "6.1",
     "6.1+vmgenid",
     "6.12",
@@ -21,6 +22,18 @@ const NAMES: [&str; 20] = [
     "6.12+vmgenid+copy",
     "newest+vmgenid+module",
     "newest+vmgenid+copy",
+    "6.1+kvm-clock",
+    "6.1+stale-kvm-clock",
+    "6.1+vmgenid+kvm-clock",
+    "6.1+vmgenid+stale-kvm-clock",
+    "6.12+kvm-clock",
+    "6.12+stale-kvm-clock",
+    "6.12+vmgenid+kvm-clock",
+    "6.12+vmgenid+stale-kvm-clock",
+    "newest+kvm-clock",
+    "newest+stale-kvm-clock",
+    "newest+vmgenid+kvm-clock",
+    "newest+vmgenid+stale-kvm-clock",
     "6.12-arm64",
     "6.12-arm64+rndr",
     "6.12-arm64+slow",
@@ -41,7 +54,7 @@ pub struct Machine {
     name: &'static str,
     pub kernel: KernelName,
     pub cpu: Cpu,
-    /// The devices that notify the kernel of a clone.
+    /// What notifies the kernel of a clone.
     pub signals: Signals,
 }
 
@@ -84,7 +97,20 @@ impl Machine {
                     _ => Page::Hidden,
                 },
                 vmclock: has("vmclock"),
+                kvm_clock: match (has("kvm-clock"), has("stale-kvm-clock")) {
+                    (true, _) => KvmClock::Renewed,
+                    (_, true) => KvmClock::Stale,
+                    _ => KvmClock::Absent,
+                },
             },
+        }
+    }
+
+    /// The QEMU that emulates it.
+    pub fn qemu(self, cache: &Cache) -> Result<Qemu, Failure> {
+        match self.signals.kvm_clock {
+            KvmClock::Absent => cache.qemu_of(self.architecture()),
+            _ => cache.qemu_with_kvm_clock(),
         }
     }
 

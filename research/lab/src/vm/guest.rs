@@ -109,9 +109,6 @@ fn not_loaded(failure: Failure) -> Failure {
     })
 }
 
-/// Guest CPUs: one can serve requests while another is notified of a clone.
-const CPUS: usize = 2;
-
 impl Spec {
     /// Boots a machine and waits until its probe is ready.
     pub fn boot<'host>(&self, host: &'host Host) -> Result<Guest<'host>, Failure> {
@@ -158,7 +155,7 @@ fn arguments(spec: &Spec, memory: &Path) -> Arguments {
         accelerator: spec.accelerator.name(),
         architecture: spec.cpu.architecture(),
         cpu: &spec.cpu(),
-        cpus: CPUS,
+        cpus: spec.cpus,
         memory_mib: spec.memory_mib(),
         kernel: &spec.kernel,
         initramfs: &spec.initramfs,

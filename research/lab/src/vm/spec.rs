@@ -69,7 +69,19 @@ pub enum Page {
     Copied,
 }
 
-/// The devices that notify a guest of a clone. Without any, a clone cannot tell that it is one.
+/// The records of kvm-clock, which KVM writes anew before a CPU's first instruction in a clone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KvmClock {
+    /// There are none.
+    #[default]
+    Absent,
+    /// They are written anew, as by KVM.
+    Renewed,
+    /// A clone keeps the old ones: the control.
+    Stale,
+}
+
+/// What notifies a guest of a clone. Without any, a clone cannot tell that it is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signals {
     /// A vmgenid device.
@@ -78,6 +90,15 @@ pub struct Signals {
     pub page: Page,
     /// A vmclock device.
     pub vmclock: bool,
+    /// kvm-clock.
+    pub kvm_clock: KvmClock,
+}
+
+impl Signals {
+    /// Whether one of them does not change in a clone, as a control.
+    pub fn mislead(self) -> bool {
+        self.page == Page::Copied || self.kvm_clock == KvmClock::Stale
+    }
 }
 
 /// A machine.
@@ -91,7 +112,9 @@ pub struct Spec {
     pub initramfs: PathBuf,
     /// The machine's CPU.
     pub cpu: Cpu,
-    /// The devices that notify the guest of a clone.
+    /// The number of CPUs.
+    pub cpus: usize,
+    /// What notifies the guest of a clone.
     pub signals: Signals,
     /// What the probe does.
     pub mode: Mode,
@@ -100,8 +123,19 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// The usual number of CPUs: one can serve requests while another is notified of a clone.
+    pub const CPUS: usize = 2;
+
     /// QEMU's name and options for the CPU.
     pub(super) fn cpu(&self) -> String {
+        let clock = match self.signals.kvm_clock {
+            KvmClock::Stale => ",x-rewrite-kvmclock=off",
+            _ => "",
+        };
+        self.model() + clock
+    }
+
+    fn model(&self) -> String {
         let all_features = self.accelerator.cpu();
         match self.cpu {
             // Only the cycle counter tells clones apart by itself; what holds without the instruction also holds with it.
