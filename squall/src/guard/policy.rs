@@ -116,19 +116,19 @@ impl Policy {
             .map_or(SignalAddress::NONE, CloneSignal::address)
     }
 
-    /// Whether a clone of this VM would be noticed, or this is no VM.
-    pub fn notices_clones(&self) -> bool {
-        !self.is_provisional && self.has_clone_signal()
+    /// Whether this VM has a signal of clones, or this is no VM; false if the program does not rely on
+    /// signals. kvm-clock counts before it is relied on; where it was given up, nothing else is looked for, because that takes
+    /// system calls.
+    pub fn has_clone_signal(&self) -> bool {
+        let has_signal = || match self.signal.and_then(|signal| signal.guard) {
+            Some(_) => self.signal().is_some(),
+            None => self.notices_clones_by_vmgenid(),
+        };
+        !DISTRUSTED.load(Ordering::Relaxed) && (!self.is_vm || has_signal())
     }
 
-    /// Whether this VM has a signal of clones, or this is no VM; false if the program does not rely on
-    /// signals.
-    pub fn has_clone_signal(&self) -> bool {
-        !DISTRUSTED.load(Ordering::Relaxed)
-            && (!self.is_vm
-                || self.has_immediate_signal()
-                || (self.is_provisional && self.signal.is_some())
-                || (has_vmgenid() && self.can_see_generation()))
+    fn notices_clones_by_vmgenid(&self) -> bool {
+        has_vmgenid() && self.can_see_generation()
     }
 
     /// Whether a signal changes before a clone of this VM runs.
@@ -138,15 +138,13 @@ impl Policy {
 
     /// What keeps a clone of this VM from repeating its sibling.
     pub fn clone_guard(&self) -> CloneGuard {
-        match self
-            .signal()
-            .filter(CloneSignal::is_relied_on)
-            .and_then(|signal| signal.guard)
-        {
-            _ if !self.notices_clones() => CloneGuard::NoSignal,
+        let relied_on = self.signal().filter(CloneSignal::is_relied_on);
+        match relied_on.and_then(|signal| signal.guard) {
+            _ if self.is_provisional || DISTRUSTED.load(Ordering::Relaxed) => CloneGuard::NoSignal,
             Some(guard) => guard,
-            None if self.is_vm => CloneGuard::Vmgenid,
-            None => CloneGuard::NotAVm,
+            None if !self.is_vm => CloneGuard::NotAVm,
+            None if self.notices_clones_by_vmgenid() => CloneGuard::Vmgenid,
+            None => CloneGuard::NoSignal,
         }
     }
 
@@ -303,12 +301,13 @@ mod tests {
             (with_signal(VmgenidPage), true),
         ] {
             assert_eq!(policy.has_clone_signal(), notices_clones, "{policy:?}");
-            assert_eq!(policy.notices_clones(), notices_clones, "{policy:?}");
+            let is_shown = policy.clone_guard() != CloneGuard::NoSignal;
+            assert_eq!(is_shown, notices_clones, "{policy:?}");
             let provisional = Policy {
                 is_provisional: true,
                 ..policy
             };
-            assert!(!provisional.notices_clones(), "{policy:?}");
+            assert_eq!(provisional.clone_guard(), CloneGuard::NoSignal);
         }
     }
 
