@@ -7,9 +7,9 @@
 //!
 //! So bytes are this machine's alone if the record of the CPU on which the thread runs is the one that was noted
 //! before the bytes were made. The CPU's number must be read **after** the bytes were taken: then the thread runs,
-//! in a clone, on a CPU that has been rewritten.
+//! in a clone, on a CPU whose record has been rewritten.
 //!
-//! KVM does this, and promises it nowhere; docs/SECURITY.md says what follows. Only KVM does: VirtualBox shows
+//! KVM does this, and promises it nowhere; docs/CLONES.md says what follows. Only KVM does: VirtualBox shows
 //! KVM's name, and restores the records as they were.
 
 use core::ptr::{NonNull, null_mut};
