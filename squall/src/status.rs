@@ -45,13 +45,12 @@ pub struct Status {
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound to a device.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is the kernel's device, readable, and used; squall does not look for it if kvm-clock is a signal. If it has no generation counter, its
-    /// disruption marker is checked in addition to other signals, unless vmgenid's page is readable, which
-    /// is used instead.
+    /// /dev/vmclock0 is the kernel's device, readable, and used; squall does not look for it if kvm-clock is a signal. If it
+    /// has no generation counter, its disruption marker is checked in addition to other signals, unless vmgenid's page is
+    /// readable, which is used instead.
     pub has_vmclock: bool,
-    /// /dev/squall-vmgenid is the device of squall's kernel module, and its page is checked on each
-    /// request. If kvm-clock is a signal, or vmclock has a generation
-    /// counter, squall does not look for this device.
+    /// /dev/squall-vmgenid is the device of squall's kernel module, and its page is checked on each request. If kvm-clock is
+    /// a signal, or vmclock has a generation counter, squall does not look for this device.
     pub has_vmgenid_page: bool,
     /// kvm-clock's records are mapped into this process, and are KVM's: each request compares its CPU's. squall looks for
     /// none of the devices then.
