@@ -27,7 +27,7 @@ func main() {
 }
 
 func run(generator string, failpoints []string) error {
-	if err := failpoint.Activate(failpoints, 0); err != nil {
+	if err := failpoint.Activate(failpoints); err != nil {
 		return err
 	}
 	draw := fromSquall

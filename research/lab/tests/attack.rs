@@ -154,7 +154,7 @@ fn wrong_arguments_are_one_line() {
     );
     refused(
         "reset --scenario ticcks",
-        "--scenario: \"ticcks\" is not known: did you mean ticks?",
+        "--scenario: \"ticcks\" is not known: use one of ticks, together, threads, forks, go, programs, sandbox",
     );
     refused("attack random --json=1", "--json: it takes no value");
     refused("attack random --json --json", "--json: give it only once");
