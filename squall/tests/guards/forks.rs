@@ -4,7 +4,7 @@ use std::io::{PipeWriter, pipe};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::Verdict;
-use crate::outputs::{Draw, fork, judge, judge_sent, receive, send, wait};
+use crate::outputs::{Draw, fork, fork_by_system_call, judge, judge_sent, receive, send, wait};
 use crate::signals::{in_handler, interrupt_while};
 
 const CHILDREN: usize = 500;
@@ -50,6 +50,16 @@ pub fn children_draw<const N: usize>(draw: fn() -> [Draw; N]) -> Verdict {
         for _ in 0..CHILDREN {
             send(writer, &draw());
             wait(fork(|| send(writer, &draw())));
+        }
+    })
+}
+
+/// Children of clone(2), of which the C library does not know.
+pub fn children_of_the_system_call() -> Verdict {
+    judge_sent(|writer| {
+        for _ in 0..CHILDREN {
+            send(writer, &draws());
+            wait(fork_by_system_call(|| send(writer, &draws())));
         }
     })
 }

@@ -52,7 +52,7 @@ mod x86_64 {
     use crate::Verdict;
     use crate::clones::{Signal, undecided_vmclock};
     use crate::drops::{EMPTIED, drop_at, drop_page};
-    use crate::outputs::{Draw, exit_status_of, fork, judge, receive, send};
+    use crate::outputs::{Draw, exit_status_of, fork, judge, raw_fork, receive, send};
     use crate::reseeds::KernelRng;
 
     const TRAP_FLAG: i64 = 1 << 8;
@@ -227,7 +227,7 @@ mod x86_64 {
             return;
         }
         // SAFETY: this program's other threads hold no locks that the child needs.
-        let pid = unsafe { libc::fork() };
+        let pid = unsafe { raw_fork() };
         assert!(pid >= 0, "fork failed");
         if pid == 0 {
             IS_CHILD.store(true, Ordering::Relaxed);
