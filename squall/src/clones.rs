@@ -141,7 +141,7 @@ fn find_signal() -> Option<Signal> {
 /// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
 /// machine was copied, not which copy this is.
 ///
-/// A call takes some nanoseconds, with [`Signal::KvmClock`] some dozens. With [`Signal::KernelLog`], it makes a system call during the second after each
+/// A call takes some nanoseconds, with [`Signal::KvmClock`] about a hundred. With [`Signal::KernelLog`], it makes a system call during the second after each
 /// reseed of the kernel's RNG, which comes once a minute. Linux before 6.11 does not show its reseeds, so there each
 /// call makes one. With this signal the number also changes if the kernel has overwritten messages that squall has not
 /// read.

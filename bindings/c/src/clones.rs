@@ -20,7 +20,7 @@ static LINKED_INITIALISER: &Initialiser = &INITIALISER;
 /// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
 /// machine was copied, not which copy this is. `squall_clone_signal` says how soon it changes.
 ///
-/// A call takes some nanoseconds, with the signal "kvm-clock" some dozens. With "kernel-log", it makes a system call
+/// A call takes some nanoseconds, with the signal "kvm-clock" about a hundred. With "kernel-log", it makes a system call
 /// during the second after each reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
 /// child begins with its parent's number; with "kernel-log", that changes once more at the kernel's next reseed.
 #[unsafe(no_mangle)]
