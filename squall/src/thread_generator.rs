@@ -336,6 +336,8 @@ impl Request<'_> {
                 self.discard();
                 *self.has_seeded = true;
                 self.seed(page)?;
+                // The first seeding finds the generation's address.
+                self.line.update(&self.policy);
             }
             self.has_new_tag = !was_fresh;
             let may_be_served = self.produce(page, kind, out);
@@ -399,7 +401,6 @@ impl Request<'_> {
     /// into a signal handler's stack.
     #[inline(never)]
     fn produce(&mut self, page: Page, kind: RequestKind, out: &mut [u8]) -> bool {
-        self.line.update(&self.policy);
         let needs_pad = kind == RequestKind::Unique && self.line.needs_pads();
         if out.len() > SMALL || (needs_pad && !request_pad::is_available()) {
             self.generate(page, out);

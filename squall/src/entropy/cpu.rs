@@ -172,29 +172,7 @@ pub(crate) fn read_counter() -> u64 {
     if failpoint::is_active(Failpoint::FreezeCycleCounter) || !cycle_counter::may_be_read() {
         return 0;
     }
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: RDTSC exists on every x86-64 CPU; Linux lets processes use it unless they asked
-    // for the opposite by prctl(PR_SET_TSC).
-    return unsafe { core::arch::x86_64::_rdtsc() };
-    #[cfg(target_arch = "aarch64")]
-    {
-        let count: u64;
-        // SAFETY: Linux lets processes read the virtual counter.
-        unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack)) };
-        count
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        let mut now = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: `now` is writable.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-        (now.tv_sec as u64)
-            .wrapping_mul(1_000_000_000)
-            .wrapping_add(now.tv_nsec as u64)
-    }
+    cycle_counter::read()
 }
 
 /// The number of the CPU that runs this thread; 0 if it cannot be known.

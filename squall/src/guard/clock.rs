@@ -1,4 +1,4 @@
-//! The age of a state, needed only where the kernel's generation cannot be seen.
+//! The kernel's clocks, and the age of a state, needed only where the kernel's generation cannot be seen.
 
 use crate::cycle_counter;
 use crate::failpoint::{self, Failpoint};
@@ -16,19 +16,36 @@ pub(crate) fn seconds() -> u64 {
     if let frozen @ 1.. = FROZEN.load(core::sync::atomic::Ordering::Relaxed) {
         return frozen;
     }
+    let now = if cycle_counter::may_be_read() {
+        read(libc::CLOCK_BOOTTIME)
+    } else {
+        // The vDSO reads the counter, the system call does not.
+        read_by(libc::CLOCK_BOOTTIME, |clock, now| {
+            // SAFETY: `now` is writable.
+            unsafe { libc::syscall(libc::SYS_clock_gettime, clock, now) as libc::c_int }
+        })
+    };
+    now.map_or(0, |[seconds, _]| seconds)
+}
+
+/// Seconds and nanoseconds of a clock; `None` if the kernel does not have it. The vDSO may read the cycle counter.
+pub(super) fn read(clock: libc::clockid_t) -> Option<[u64; 2]> {
+    // SAFETY: `now` is writable.
+    read_by(clock, |clock, now| unsafe {
+        libc::clock_gettime(clock, now)
+    })
+}
+
+fn read_by(
+    clock: libc::clockid_t,
+    call: impl FnOnce(libc::clockid_t, *mut libc::timespec) -> libc::c_int,
+) -> Option<[u64; 2]> {
     let mut now = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `now` is writable. The vDSO reads the cycle counter, the system call does not.
-    unsafe {
-        if cycle_counter::may_be_read() {
-            libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut now);
-        } else {
-            libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_BOOTTIME, &raw mut now);
-        }
-    }
-    now.tv_sec as u64
+    let status = call(clock, &mut now);
+    (status == 0).then_some([now.tv_sec as u64, now.tv_nsec as u64])
 }
 
 /// Advances the clock, which stands still from then on.

@@ -15,6 +15,7 @@
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
+use super::clock;
 use super::memory::page_size;
 use super::signal_address::Layout;
 use super::vdso;
@@ -235,7 +236,7 @@ fn is_page_of_records(page: usize, cpus: u64) -> bool {
         let is_needed = cpu == 0 || cpus >> cpu & 1 == 1;
         (record.is_empty() && !is_needed) || (is_plausible(record) && record.has_rate_of(first))
     };
-    first.word(1) <= read_counter() && records.iter().enumerate().all(is_good)
+    first.word(1) <= cycle_counter::read() && records.iter().enumerate().all(is_good)
 }
 
 /// The counter, and the kernel's clock in nanoseconds (CLOCK_MONOTONIC_RAW), at the same time up to some cycles.
@@ -253,9 +254,9 @@ impl Moment {
     /// The most exact of some readings, between which the thread may be interrupted.
     fn now() -> Moment {
         let reading = |_| {
-            let before = read_counter();
+            let before = cycle_counter::read();
             let time = raw_time();
-            let count = read_counter();
+            let count = cycle_counter::read();
             let width = count.wrapping_sub(before);
             Moment { count, time, width }
         };
@@ -270,21 +271,8 @@ impl Moment {
 }
 
 fn raw_time() -> u64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `now` is writable.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-fn read_counter() -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the counter may be read, as `plausible_records` has found out.
-    return unsafe { core::arch::x86_64::_rdtsc() };
-    #[cfg(not(target_arch = "x86_64"))]
-    0
+    let [seconds, nanoseconds] = clock::read(libc::CLOCK_MONOTONIC_RAW).unwrap_or_default();
+    seconds * 1_000_000_000 + nanoseconds
 }
 
 /// Relies on the records, or gives them up, once it can be told whether they are KVM's.

@@ -10,6 +10,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use super::clock;
 use super::freshness;
 use super::memory::page_size;
 use super::vdso;
@@ -111,13 +112,7 @@ fn is_clock_after(header: usize, place: *const AtomicU64, time: [u64; 2]) -> boo
 }
 
 fn coarse_time() -> Option<[u64; 2]> {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `now` is writable.
-    let status = unsafe { libc::clock_gettime(CLOCK, &mut now) };
-    (status == 0).then_some([now.tv_sec as u64, now.tv_nsec as u64])
+    clock::read(CLOCK)
 }
 
 #[cfg(test)]

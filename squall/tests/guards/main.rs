@@ -417,7 +417,7 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[SkipUnnotifiedCloneGuard], Held),
     case("signal/draw-in-a-draw/control", signals::draw_in_a_draw_until_zeros, &[SkipUnnotifiedCloneGuard, SkipReentryLock], Broken).needs(GENERATION),
     case("signal/in-a-small-draw", steps::handler_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
-    case("signal/in-a-small-draw/control", steps::handler_in_a_small_draw, &[SkipUnnotifiedCloneGuard, HideRandomInstruction, FreezeCycleCounter, SkipReentryLock], Broken).needs(STEPS),
+    case("signal/in-a-small-draw/control", steps::handler_in_a_small_draw, &[SkipUnnotifiedCloneGuard, ZeroAdditionalInput, HideRandomInstruction, FreezeCycleCounter, FreezeTick, FreezeKvmClock, SkipReentryLock], Broken).needs(STEPS),
     case("signal/first-draw-on-a-small-stack", signals::first_draw_on_a_small_stack, &[], Held).needs(&[Need::Engine(NATIVE)]),
     case("signal/first-draw-on-a-small-stack/no-root-page", signals::first_draw_on_a_small_stack, &[HideRootPage], Held).needs(&[Need::Engine(NATIVE)]),
     case("signal/first-draw-in-a-handler", signals::first_draw_in_a_handler, &[], Held),
