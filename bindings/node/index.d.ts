@@ -35,15 +35,15 @@ export class Stream {
 export function status(): { version: string; engine: string; clone_guard: string; [key: string]: unknown };
 
 /**
- * Returns a number that changes when this process may be running in a clone of its machine; null if the process cannot
- * notice clones. Compare it with earlier numbers of the same process only.
+ * Returns a number that changes when this process may be running in a clone of its machine, or was itself restored from
+ * a checkpoint by CRIU; null if the process cannot notice clones. Compare it with earlier numbers of the same process only.
  */
 export function cloneGeneration(): bigint | null;
 
 /**
- * Emits 'clone' with the new generation whenever the machine may have been cloned, and 'error' if the watch fails. The
- * first listener of 'clone' starts the watch, and after an error the next one that is added starts it again, for all.
- * Adding it throws an error if the process cannot notice clones (`cloneGeneration()` is null). Listeners do not keep the
- * process alive.
+ * Emits 'clone' with the new generation whenever the machine may have been cloned or the process was restored, and
+ * 'error' if the watch fails. The first listener of 'clone' starts the watch, and after an error the next one that is
+ * added starts it again, for all. Adding it throws an error if the process cannot notice clones (`cloneGeneration()` is
+ * null). Listeners do not keep the process alive.
  */
 export const clones: EventEmitter<{ clone: [generation: bigint | null]; error: [Error] }>;

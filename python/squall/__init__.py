@@ -17,7 +17,7 @@ reproducible bytes, from any offset                         Stream
 arrays on a GPU, for PyTorch, CuPy, Numba and JAX           squall.cuda: fill, default_rng, Stream
 code that calls os.urandom, secrets or uuid                 install()
 code that calls random or numpy.random                      install(random=True, numpy=True)
-noticing that the machine was cloned                        clone_generation, on_clone, CloneWatch
+noticing that the machine or the process was copied         clone_generation, on_clone, CloneWatch
 what protects this process                                  status, or `python -m squall`
 ==========================================================  ==============================================
 

@@ -14,7 +14,8 @@ _LONGEST_POLL = 1_000_000
 
 
 class CloneWatch(_squall.CloneWatch):
-    """Waits for clones of this machine: by `wait`, by ``async for``, or with `fileno` in an event loop of your own.
+    """Waits for clones of this machine and restores of this process: by `wait`, by ``async for``, or with `fileno` in an
+    event loop of your own.
 
     Raises
     ------
@@ -35,7 +36,8 @@ class CloneWatch(_squall.CloneWatch):
     """
 
     def wait(self, timeout=None):
-        """Wait until the machine may have been cloned; return False if `timeout` seconds passed without."""
+        """Wait until the machine may have been cloned, or the process was restored; return False if `timeout` seconds
+        passed without."""
         poll = _select.poll()
         poll.register(self, _select.POLLIN)
         end = None if timeout is None else _time.monotonic() + timeout
@@ -71,7 +73,7 @@ _thread = None
 
 
 def on_clone(function):
-    """Call `function`, without arguments, whenever this machine may have been cloned.
+    """Call `function`, without arguments, whenever this machine may have been cloned, or this process was restored.
 
     Returns
     -------

@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use squall::clones;
 
-/// Return a number that changes when this process may be running in a clone of its machine.
+/// Return a number that changes when this process may be running in a clone of its machine, or was itself restored.
 ///
 /// Returns
 /// -------
 /// int or None
-///     None if nothing on this machine distinguishes a restored snapshot from a pause: then clones go unnoticed. Compare
-///     the number with earlier ones of the same process only; two clones may have the same number.
+///     None if nothing on this machine distinguishes a restored snapshot from a pause: then copies go unnoticed. Compare
+///     the number with earlier ones of the same process only; two copies may have the same number.
 ///
 /// Notes
 /// -----
@@ -30,8 +30,9 @@ pub fn clone_generation() -> Option<NonZeroU64> {
 /// -------
 /// str or None
 ///     ``"kvm-clock"``, ``"vmclock"`` or ``"vmgenid-page"``, which change before a clone runs; ``"kernel-log"``, where the kernel's
-///     message about vmgenid comes milliseconds after the clone begins to run; or None if this process cannot notice
-///     clones. Reading the log takes CAP_SYSLOG, or kernel.dmesg_restrict=0.
+///     message about vmgenid comes milliseconds after the clone begins to run; ``"process"``, where this is no virtual
+///     machine and only the process may be restored (CRIU); or None if this process cannot notice clones. Reading the log
+///     takes CAP_SYSLOG, or kernel.dmesg_restrict=0.
 #[pyfunction]
 pub fn clone_signal() -> Option<String> {
     clones::signal().map(|signal| signal.to_string())
@@ -49,12 +50,13 @@ impl CloneWatch {
     }
 
     /// Return the descriptor, for `select`, `selectors` and event loops. It becomes readable when the machine may have
-    /// been cloned, and sometimes when it was not. `take_change` says which, and resets the descriptor.
+    /// been cloned or the process restored, and every 0.1 seconds. `take_change` says which, and resets the descriptor.
     fn fileno(&self) -> i32 {
         self.watch().as_fd().as_raw_fd()
     }
 
-    /// Return whether the machine may have been cloned since the last call, or since the watch began. Never waits.
+    /// Return whether the machine may have been cloned, or the process was restored, since the last call, or since the
+    /// watch began. Never waits.
     fn take_change(&self) -> PyResult<bool> {
         Ok(self.watch().take_change()?)
     }

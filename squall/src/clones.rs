@@ -1,6 +1,7 @@
-//! Notices clones of this virtual machine, by a number to compare on each request and by a [`Watch`] to wait on.
+//! Notices clones of this virtual machine and restored copies of this process, by a number to compare on each request and
+//! by a [`Watch`] to wait on.
 //!
-//! squall's own bytes need neither: they differ in each clone. These functions are for everything else that clones must
+//! squall's own bytes need neither: they differ in each copy. These functions are for everything else that copies must
 //! not share: connection identifiers, session keys, cached tokens, leases.
 //!
 //! ```no_run
@@ -10,13 +11,13 @@
 //! let before = clones::generation();
 //! // …
 //! if clones::generation() != before {
-//!     // This may be another copy of the machine.
+//!     // This may be another copy of the machine, or of the process.
 //! }
 //!
 //! // Or in a thread:
 //! let mut watch = clones::Watch::new()?;
 //! while watch.wait(None)? {
-//!     println!("cloned: {:?}", clones::generation());
+//!     println!("copied: {:?}", clones::generation());
 //! }
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -27,19 +28,24 @@
 //!
 //! | signal | the generation changes | a [`Watch`] wakes up |
 //! | --- | --- | --- |
-//! | [`Signal::KvmClock`] | before a CPU of the clone runs, if the monitor restores the clock with its time, as all that we know of do | within 0.1 seconds, or with vmgenid's interrupt if the kernel's log reports that |
-//! | [`Signal::VmClock`] | before the clone runs | with the device's interrupt; within 0.1 seconds if the driver does not report that, as before Linux 7.0 |
-//! | [`Signal::VmgenidPage`] | before the clone runs | with vmgenid's interrupt; within 0.1 seconds if neither the kernel module nor the kernel's log reports that |
+//! | [`Signal::KvmClock`] | before a CPU of the clone runs, if the monitor restores the clock with its time, as all that we know of do | within 0.1 seconds |
+//! | [`Signal::VmClock`] | before the clone runs | with the device's interrupt, within 0.1 seconds at the latest |
+//! | [`Signal::VmgenidPage`] | before the clone runs | with vmgenid's interrupt, within 0.1 seconds at the latest |
 //! | [`Signal::KernelLog`] | once the kernel has handled vmgenid's interrupt, milliseconds after the clone begins to run | at the same time |
+//! | [`Signal::Process`] | before the restored process asks for it | within 0.1 seconds |
+//!
+//! Whatever the machine's signal is, the generation also changes when this process is restored from a checkpoint (CRIU).
+//! [`Signal::Process`] is the signal where nothing else can happen, because the machine is no virtual one. A fork
+//! changes nothing; a child by raw clone(2) counts as a copy.
 //!
 //! In emulated machines the kernel took a tenth of a second in the median to handle the interrupt
 //! (docs/records/reset.md).
 //!
-//! A live migration changes none of these signals, except that some hypervisors give a moved VM a new vmgenid. squall
-//! does not notice that a single process was restored (CRIU). docs/guides/clones.md says what programs, machines and
-//! platforms can do about clones.
+//! A live migration changes none of these signals, except that some hypervisors give a moved VM a new vmgenid. gVisor shows
+//! no process that it was restored. docs/guides/clones.md says what programs, machines and platforms can do about copies.
 
 mod kernel_log;
+mod process;
 
 use core::ffi::c_int;
 use core::fmt;
@@ -60,8 +66,9 @@ pub use kernel_log::newest_message;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub use kernel_log::replace_path as replace_kernel_log_for_testing;
+pub(crate) use process::begin_in_child;
 
-/// What shows that this machine was cloned.
+/// What shows that this machine was cloned, or this process restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signal {
@@ -74,6 +81,8 @@ pub enum Signal {
     /// The message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18). Reading the log
     /// takes /dev/kmsg, and CAP_SYSLOG or kernel.dmesg_restrict=0.
     KernelLog,
+    /// The start of this process, which the kernel shows in /proc.
+    Process,
 }
 
 impl fmt::Display for Signal {
@@ -83,6 +92,7 @@ impl fmt::Display for Signal {
             Signal::VmClock => "vmclock",
             Signal::VmgenidPage => "vmgenid-page",
             Signal::KernelLog => "kernel-log",
+            Signal::Process => "process",
         })
     }
 }
@@ -96,9 +106,10 @@ const VMCLOCK: u8 = 2;
 const VMGENID_PAGE: u8 = 3;
 const KERNEL_LOG: u8 = 4;
 const KVM_CLOCK: u8 = 5;
+const PROCESS: u8 = 6;
 
 /// The signal that [`generation`] follows; `None` if nothing on this machine shows clones, or nothing that this process
-/// may read.
+/// may read. [`Signal::Process`] if the machine is no virtual one.
 ///
 /// The first call searches for the signal, which takes some ten microseconds, on guests of KVM ten milliseconds after the
 /// process's first draw, and opens /dev/kmsg if no page shows clones. It allocates nothing and takes no lock.
@@ -109,6 +120,7 @@ pub fn signal() -> Option<Signal> {
         VMCLOCK => Some(Signal::VmClock),
         VMGENID_PAGE => Some(Signal::VmgenidPage),
         KERNEL_LOG => Some(Signal::KernelLog),
+        PROCESS => Some(Signal::Process),
         _ => find_signal(),
     }
 }
@@ -124,6 +136,7 @@ fn find_signal() -> Option<Signal> {
         Some(CloneGuard::KvmClock) => (KVM_CLOCK, Some(Signal::KvmClock)),
         Some(CloneGuard::VmClock) => (VMCLOCK, Some(Signal::VmClock)),
         Some(CloneGuard::VmgenidPage) => (VMGENID_PAGE, Some(Signal::VmgenidPage)),
+        _ if !policy.is_vm && process::is_known() => (PROCESS, Some(Signal::Process)),
         _ if !policy::has_vmgenid() => (NO_SIGNAL, None),
         _ => match kernel_log::open() {
             Ok(()) => (KERNEL_LOG, Some(Signal::KernelLog)),
@@ -136,15 +149,17 @@ fn find_signal() -> Option<Signal> {
     signal
 }
 
-/// A number that changes when this process may be running in a clone of its machine; `None` if nothing shows that.
+/// A number that changes when this process may be running in a clone of its machine, or may itself have been restored;
+/// `None` if nothing shows clones of the machine.
 ///
-/// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
-/// machine was copied, not which copy this is.
+/// Compare it with earlier numbers of the same process only. Two copies may have the same number: it says that the
+/// machine or the process was copied, not which copy this is.
 ///
-/// A call takes some nanoseconds, with [`Signal::KvmClock`] about a hundred. With [`Signal::KernelLog`], it makes a system call during the second after each
-/// reseed of the kernel's RNG, which comes once a minute. Linux before 6.11 does not show its reseeds, so there each
-/// call makes one. With this signal the number also changes if the kernel has overwritten messages that squall has not
-/// read.
+/// A call takes some nanoseconds, with [`Signal::KvmClock`] about a hundred; the first in each tick of the kernel, which are
+/// 1 to 10 milliseconds apart, reads two files in /proc, which takes some microseconds. With [`Signal::KernelLog`], it makes
+/// a system call during the second after each reseed of the kernel's RNG, which comes once a minute. Linux before 6.11 does
+/// not show its reseeds, so there each call makes one. With this signal the number also changes if the kernel has overwritten
+/// messages that squall has not read.
 ///
 /// # Forks
 /// A forked child begins with its parent's number. With [`Signal::KernelLog`], the child's number changes once more at
@@ -154,18 +169,27 @@ fn find_signal() -> Option<Signal> {
 /// Safe in signal handlers.
 #[inline]
 pub fn generation() -> Option<NonZeroU64> {
+    let machine = machine_generation()?;
+    NonZeroU64::new(machine.get().wrapping_add(process::number()))
+}
+
+/// The machine's part of the generation, which a restored process has in common with others. It is `None` for one value of
+/// a signal in 2^64.
+#[doc(hidden)]
+#[inline]
+pub fn machine_generation() -> Option<NonZeroU64> {
     match FOUND_SIGNAL.load(Ordering::Acquire) {
         VMCLOCK | VMGENID_PAGE | KVM_CLOCK => generation_in_memory(),
         KERNEL_LOG => NonZeroU64::new(kernel_log::generation()),
+        PROCESS => Some(NonZeroU64::MIN),
         NO_SIGNAL => None,
         _ => {
             signal()?;
-            generation()
+            machine_generation()
         }
     }
 }
 
-/// The generation by a signal in memory. It is `None` for one value of the signal in 2^64.
 fn generation_in_memory() -> Option<NonZeroU64> {
     let signal = Policy::get().signal()?;
     let value = match signal.guard {
@@ -175,18 +199,21 @@ fn generation_in_memory() -> Option<NonZeroU64> {
     NonZeroU64::new(value)
 }
 
-/// How often a watch reads a signal whose device does not report changes.
+/// How often a watch looks by itself: nothing reports that the process was restored, or that kvm-clock changed.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits for clones of this machine.
+/// Waits for clones of this machine, and for restores of this process.
 ///
 /// Its descriptor ([`AsFd`]) works with poll, epoll and tokio's `AsyncFd`. The descriptor becomes readable when the
-/// machine may have been cloned, and sometimes when it was not. [`Watch::take_change`] says which, and resets it.
+/// machine may have been cloned or the process restored, and every 0.1 seconds. [`Watch::take_change`] says which, and resets it.
 ///
 /// A watch is of no use in a forked child, which would take its parent's messages: make another one there.
 #[derive(Debug)]
 pub struct Watch {
+    /// The machine's signal.
     signal: Signal,
+    /// What showed the last change.
+    changed_by: Signal,
     /// The process that made this watch.
     process: u64,
     /// An epoll instance that has the descriptors of the next three fields.
@@ -194,10 +221,10 @@ pub struct Watch {
     /// The device with the signal, if its driver reports changes.
     device: Option<File>,
     log: Option<KernelLog>,
-    /// Expires every [`POLL_INTERVAL`]; used if there is neither a device nor a log.
-    timer: Option<OwnedFd>,
-    /// [`Watch::number`] at the last call of [`Watch::take_change`].
-    last: u64,
+    /// Expires every [`POLL_INTERVAL`].
+    timer: OwnedFd,
+    /// [`Watch::numbers`] at the last call of [`Watch::take_change`].
+    last: [u64; 2],
     is_certain: bool,
 }
 
@@ -223,26 +250,23 @@ impl Watch {
         } else {
             None
         };
-        let timer = match (&device, &log) {
-            (None, None) => Some(periodic_timer(POLL_INTERVAL)?),
-            _ => None,
-        };
         let mut watch = Watch {
             signal,
+            changed_by: signal,
             process: fork::process(),
             // SAFETY: the call takes a number.
             epoll: new_descriptor(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?,
             device,
             log,
-            timer,
-            last: 0,
+            timer: periodic_timer(POLL_INTERVAL)?,
+            last: [0; 2],
             is_certain: true,
         };
-        watch.last = watch.number();
+        watch.last = watch.numbers();
         let descriptors = [
             watch.device.as_ref().map(File::descriptor),
             watch.log.as_ref().map(KernelLog::descriptor),
-            watch.timer.as_ref().map(OwnedFd::as_raw_fd),
+            Some(watch.timer.as_raw_fd()),
         ];
         for descriptor in descriptors.into_iter().flatten() {
             watch.wake_on(descriptor)?;
@@ -261,24 +285,30 @@ impl Watch {
         result(unsafe { libc::epoll_ctl(this, add, descriptor, &mut event) }).map(drop)
     }
 
-    /// A number that changes with each clone, and when one may have been missed. This watch has its own descriptor of the
-    /// kernel's log, so it knows of clones even if [`generation`] can no longer be told.
-    fn number(&self) -> u64 {
-        match self.signal {
+    /// Two numbers: one that changes with each clone, and when one may have been missed, and the process's. This watch has
+    /// its own descriptor of the kernel's log, so it knows of clones even if [`generation`] can no longer be told.
+    fn numbers(&self) -> [u64; 2] {
+        let of_machine = match self.signal {
             Signal::KernelLog => kernel_log::number(),
-            Signal::KvmClock | Signal::VmClock | Signal::VmgenidPage => {
-                generation_in_memory().map_or(0, u64::from)
-            }
-        }
+            _ => machine_generation().map_or(0, u64::from),
+        };
+        [of_machine, process::number()]
     }
 
-    /// Whether the last change that was reported was a clone for certain. It was not if the kernel had overwritten
+    /// What showed the last change that was reported: the machine's signal, or [`Signal::Process`]. Before the first change it
+    /// is [`signal`].
+    pub fn changed_by(&self) -> Signal {
+        self.changed_by
+    }
+
+    /// Whether the last change that was reported was a copy for certain. It was not if the kernel had overwritten
     /// messages of its log before they were read, because one of those may have been about a clone.
     pub fn is_certain(&self) -> bool {
         self.is_certain
     }
 
-    /// Whether the machine may have been cloned since the last call, or since this watch began. Never waits.
+    /// Whether the machine may have been cloned, or the process was restored, since the last call, or since this watch began.
+    /// Never waits.
     ///
     /// # Errors
     /// Errors of reading the kernel's log; an error in a forked child.
@@ -288,37 +318,39 @@ impl Watch {
                 "a watch belongs to the process that made it: make another one in a forked child",
             ));
         }
-        if let Some(timer) = &self.timer {
-            let mut expirations = [0u8; 8];
-            // SAFETY: the buffer is writable for its length. If nothing has expired, nothing is read.
-            unsafe { libc::read(timer.as_raw_fd(), expirations.as_mut_ptr().cast(), 8) };
-        }
+        let mut expirations = [0u8; 8];
+        // SAFETY: the buffer is writable for its length. If nothing has expired, nothing is read.
+        unsafe { libc::read(self.timer.as_raw_fd(), expirations.as_mut_ptr().cast(), 8) };
         // After a read, the device is readable again only after the next change.
         if let Some(device) = &self.device
             && device.read(&mut [0; 8]).is_none()
         {
             // The device was removed. Its page stays mapped, but no longer changes.
             self.device = None;
-            let timer = periodic_timer(POLL_INTERVAL)?;
-            self.wake_on(timer.as_raw_fd())?;
-            self.timer = Some(timer);
         }
         if let Some(log) = &self.log {
             log.read()?;
             // What all requests read is read too, or it would be overwritten until the next reseed.
             kernel_log::catch_up();
         }
-        let now = self.number();
+        let now = self.numbers();
         let last = std::mem::replace(&mut self.last, now);
-        if now != last {
-            self.is_certain =
-                self.signal != Signal::KernelLog || kernel_log::has_message_between(last, now);
+        let [is_cloned, is_restored] = [0, 1].map(|part| now[part] != last[part]);
+        if is_cloned || is_restored {
+            self.changed_by = if is_cloned {
+                self.signal
+            } else {
+                Signal::Process
+            };
+            self.is_certain = is_restored
+                || self.signal != Signal::KernelLog
+                || kernel_log::has_message_between(last[0], now[0]);
         }
-        Ok(now != last)
+        Ok(is_cloned || is_restored)
     }
 
-    /// Waits until the machine may have been cloned. Returns false if it was not before `timeout` passed; without a
-    /// timeout, waits forever.
+    /// Waits until the machine may have been cloned or the process was restored. Returns false if neither came before
+    /// `timeout` passed; without a timeout, waits forever.
     ///
     /// # Errors
     /// Errors of poll(2) and of reading the kernel's log. An interruption by a signal handler is none.

@@ -41,7 +41,7 @@
 //! | keys that live for years, when a microsecond does not matter | [`fill_fresh`] |
 //! | code that takes a `rand_core` generator | [`Rng`] |
 //! | the same bytes again: wiping and verifying, seeded data | [`Stream`] |
-//! | noticing that the virtual machine was cloned | [`clones`] |
+//! | noticing that the virtual machine was cloned, or the process restored | [`clones`] |
 //! | collecting entropy of your own | [`entropy`] |
 //! | building something of your own | [`hazmat`] |
 
@@ -265,6 +265,7 @@ pub mod hazmat {
 /// What squall's own bindings and command share with the library. It may change in any version.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::clones::machine_generation;
     pub use crate::clones::newest_message as newest_clone_message;
     pub use crate::entropy::kernel::request as getrandom;
     pub use crate::file::stat;

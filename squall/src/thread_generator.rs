@@ -27,6 +27,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
+use crate::clones;
 use crate::entropy;
 use crate::error::abort;
 use crate::failpoint::{self, Failpoint};
@@ -509,6 +510,7 @@ extern "C" fn begin_anew_in_child() {
         return;
     }
     fork::count_one();
+    clones::begin_in_child();
     line().begin_anew_in_child();
     SLOW_PATH_STATE.with(|state| state.left_off_fast_path.set(0));
 }

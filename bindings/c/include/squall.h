@@ -67,7 +67,7 @@
 #define SQUALL_E_LENGTH -4
 
 /**
- * Waits for clones of the virtual machine.
+ * Waits for clones of the virtual machine, and for restores of the process.
  *
  * Only one thread at a time may use a watch. A forked child must not use its parent's, but can make its own.
  */
@@ -199,14 +199,16 @@ int squall_stream_seek(squall_stream *stream, uint64_t offset) SQUALL_NOTHROW;
 SQUALL_MUST_USE int squall_stream_position(const squall_stream *stream, uint64_t *offset) SQUALL_NOTHROW;
 
 /**
- * A number that changes when this process may be running in a clone of its virtual machine. It is 0 if nothing on this
- * machine distinguishes a restored snapshot from a pause: then clones go unnoticed.
+ * A number that changes when this process may be running in a clone of its virtual machine, or was itself restored from
+ * a checkpoint (CRIU). It is 0 if nothing on this machine distinguishes a restored snapshot from a pause: then copies go
+ * unnoticed.
  *
- * Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
- * machine was copied, not which copy this is. `squall_clone_signal` says how soon it changes.
+ * Compare it with earlier numbers of the same process only. Two copies may have the same number: it says that the
+ * machine or the process was copied, not which copy this is. `squall_clone_signal` says how soon it changes.
  *
- * A call takes some nanoseconds, with the signal "kvm-clock" about a hundred. With "kernel-log", it makes a system call
- * during the second after each reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
+ * A call takes some nanoseconds, with the signal "kvm-clock" about a hundred. The first in each tick of the kernel, 1 to
+ * 10 milliseconds apart, reads two files in /proc. With "kernel-log", a call makes a system call during the second after
+ * each reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
  * child begins with its parent's number; with "kernel-log", that changes once more at the kernel's next reseed.
  */
 uint64_t squall_clone_generation(void)
@@ -214,8 +216,9 @@ SQUALL_NOTHROW;
 
 /**
  * The name of the signal that `squall_clone_generation` follows: "kvm-clock", "vmclock" or "vmgenid-page", which change
- * before a clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to run.
- * Null if this process cannot notice clones.
+ * before a clone runs, "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to
+ * run, or "process", where this is no virtual machine and only the process may be restored. Null if this process cannot
+ * notice clones.
  *
  * The string never changes and is never freed.
  */
@@ -223,7 +226,7 @@ const char *squall_clone_signal(void)
 SQUALL_NOTHROW;
 
 /**
- * Returns a new watch, which reports clones from now on. Free it with `squall_clone_watch_free`.
+ * Returns a new watch, which reports clones and restores from now on. Free it with `squall_clone_watch_free`.
  *
  * Returns null after an error, with the cause in errno: ENOTSUP if this process cannot notice clones. Signal handlers
  * must not call it, because it allocates memory.
@@ -238,8 +241,8 @@ SQUALL_NOTHROW;
 void squall_clone_watch_free(squall_clone_watch *watch) SQUALL_NOTHROW;
 
 /**
- * A descriptor for poll, select and epoll. It becomes readable when the machine may have been cloned, and sometimes when
- * it was not. Then call `squall_clone_wait` with a timeout of 0, which says which, and resets the descriptor. Do not read
+ * A descriptor for poll, select and epoll. It becomes readable when the machine may have been cloned or the process
+ * restored, and every 0.1 seconds. Then call `squall_clone_wait` with a timeout of 0, which says which, and resets the descriptor. Do not read
  * from it, and do not close it.
  *
  * Returns -1 if `watch` is null.
@@ -248,8 +251,8 @@ int squall_clone_fd(const squall_clone_watch *watch)
 SQUALL_NOTHROW;
 
 /**
- * Waits until the machine may have been cloned since the last call, or since the watch was made: up to `timeout`
- * milliseconds, or forever if that is negative.
+ * Waits until the machine may have been cloned, or the process was restored, since the last call, or since the watch was
+ * made: up to `timeout` milliseconds, or forever if that is negative.
  *
  * A signal handler that runs meanwhile does not end the wait: to be interrupted, poll the descriptor of `squall_clone_fd`.
  *

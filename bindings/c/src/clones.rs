@@ -1,4 +1,4 @@
-//! The clone generation, and watches that wait for clones of the virtual machine.
+//! The clone generation, and watches that wait for clones of the virtual machine and restores of the process.
 
 use core::ffi::{c_char, c_int};
 use core::ptr;
@@ -14,14 +14,16 @@ use crate::start::{INITIALISER, Initialiser};
 #[used]
 static LINKED_INITIALISER: &Initialiser = &INITIALISER;
 
-/// A number that changes when this process may be running in a clone of its virtual machine. It is 0 if nothing on this
-/// machine distinguishes a restored snapshot from a pause: then clones go unnoticed.
+/// A number that changes when this process may be running in a clone of its virtual machine, or was itself restored from
+/// a checkpoint (CRIU). It is 0 if nothing on this machine distinguishes a restored snapshot from a pause: then copies go
+/// unnoticed.
 ///
-/// Compare it with earlier numbers of the same process only. Two clones may have the same number: it says that the
-/// machine was copied, not which copy this is. `squall_clone_signal` says how soon it changes.
+/// Compare it with earlier numbers of the same process only. Two copies may have the same number: it says that the
+/// machine or the process was copied, not which copy this is. `squall_clone_signal` says how soon it changes.
 ///
-/// A call takes some nanoseconds, with the signal "kvm-clock" about a hundred. With "kernel-log", it makes a system call
-/// during the second after each reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
+/// A call takes some nanoseconds, with the signal "kvm-clock" about a hundred. The first in each tick of the kernel, 1 to
+/// 10 milliseconds apart, reads two files in /proc. With "kernel-log", a call makes a system call during the second after
+/// each reseed of the kernel's generator, and before Linux 6.11 always. Any thread and signal handlers may call it. A forked
 /// child begins with its parent's number; with "kernel-log", that changes once more at the kernel's next reseed.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_clone_generation() -> u64 {
@@ -29,8 +31,9 @@ pub extern "C" fn squall_clone_generation() -> u64 {
 }
 
 /// The name of the signal that `squall_clone_generation` follows: "kvm-clock", "vmclock" or "vmgenid-page", which change
-/// before a clone runs, or "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to run.
-/// Null if this process cannot notice clones.
+/// before a clone runs, "kernel-log", where the kernel's message about vmgenid comes milliseconds after the clone begins to
+/// run, or "process", where this is no virtual machine and only the process may be restored. Null if this process cannot
+/// notice clones.
 ///
 /// The string never changes and is never freed.
 #[unsafe(no_mangle)]
@@ -40,17 +43,18 @@ pub extern "C" fn squall_clone_signal() -> *const c_char {
         Some(Signal::KvmClock) => c"kvm-clock".as_ptr(),
         Some(Signal::VmClock) => c"vmclock".as_ptr(),
         Some(Signal::VmgenidPage) => c"vmgenid-page".as_ptr(),
+        Some(Signal::Process) => c"process".as_ptr(),
         Some(_) => c"kernel-log".as_ptr(),
     }
 }
 
-/// Waits for clones of the virtual machine.
+/// Waits for clones of the virtual machine, and for restores of the process.
 ///
 /// Only one thread at a time may use a watch. A forked child must not use its parent's, but can make its own.
 #[allow(non_camel_case_types)]
 pub struct squall_clone_watch(Watch);
 
-/// Returns a new watch, which reports clones from now on. Free it with `squall_clone_watch_free`.
+/// Returns a new watch, which reports clones and restores from now on. Free it with `squall_clone_watch_free`.
 ///
 /// Returns null after an error, with the cause in errno: ENOTSUP if this process cannot notice clones. Signal handlers
 /// must not call it, because it allocates memory.
@@ -75,8 +79,8 @@ pub unsafe extern "C" fn squall_clone_watch_free(watch: *mut squall_clone_watch)
     }
 }
 
-/// A descriptor for poll, select and epoll. It becomes readable when the machine may have been cloned, and sometimes when
-/// it was not. Then call `squall_clone_wait` with a timeout of 0, which says which, and resets the descriptor. Do not read
+/// A descriptor for poll, select and epoll. It becomes readable when the machine may have been cloned or the process
+/// restored, and every 0.1 seconds. Then call `squall_clone_wait` with a timeout of 0, which says which, and resets the descriptor. Do not read
 /// from it, and do not close it.
 ///
 /// Returns -1 if `watch` is null.
@@ -89,8 +93,8 @@ pub unsafe extern "C" fn squall_clone_fd(watch: *const squall_clone_watch) -> c_
     }
 }
 
-/// Waits until the machine may have been cloned since the last call, or since the watch was made: up to `timeout`
-/// milliseconds, or forever if that is negative.
+/// Waits until the machine may have been cloned, or the process was restored, since the last call, or since the watch was
+/// made: up to `timeout` milliseconds, or forever if that is negative.
 ///
 /// A signal handler that runs meanwhile does not end the wait: to be interrupted, poll the descriptor of `squall_clone_fd`.
 ///

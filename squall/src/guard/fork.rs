@@ -60,7 +60,7 @@ pub(crate) fn mark() -> u64 {
 
 /// Whether gVisor serves system calls, by what it says of its kernel (uname(2)). Asking it for the process id takes ten
 /// microseconds, and its children by raw clone(2) are told apart by their pads alone.
-fn is_gvisor() -> bool {
+pub(crate) fn is_gvisor() -> bool {
     const UNKNOWN: u8 = 0;
     const YES: u8 = 1;
     const NO: u8 = 2;

@@ -128,6 +128,12 @@ pub(crate) fn follows_tick() -> bool {
     tick_address().is_some()
 }
 
+/// The tick, if it is followed.
+#[inline]
+pub(crate) fn tick() -> Option<u64> {
+    follows_tick().then(|| TagAddresses::now(SignalAddress::NONE).tick())
+}
+
 fn unless_unmapped(place: &AtomicPtr<AtomicU64>) -> Option<*const AtomicU64> {
     let address = place.load(Ordering::Relaxed).cast_const();
     (!core::ptr::eq(address, &UNMAPPED)).then_some(address)

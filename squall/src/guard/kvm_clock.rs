@@ -411,6 +411,12 @@ impl Record {
     pub fn rewrite(&self) {
         self.0[0].fetch_add(2, Ordering::Relaxed);
     }
+
+    /// The same with the time of the restored clock, which the records of all CPUs have in common.
+    pub fn count_from(&self, time: u64) {
+        self.rewrite();
+        self.0[2].store(time, Ordering::Relaxed);
+    }
 }
 
 /// Relies on the records at this address, whatever they are.

@@ -61,8 +61,9 @@ public final class Squall {
     }
 
     /**
-     * Returns a number that changes when this process may be running in a clone of its machine; empty if this process
-     * cannot notice clones. Compare it with earlier numbers of the same process only.
+     * Returns a number that changes when this process may be running in a clone of its machine, or was itself restored
+     * from a checkpoint by CRIU; empty if this process cannot notice clones. Compare it with earlier numbers of the same
+     * process only.
      */
     public static OptionalLong cloneGeneration() {
         Native.check();
@@ -71,7 +72,7 @@ public final class Squall {
     }
 
     /**
-     * Calls the listener, in a daemon thread, whenever the machine may have been cloned. What a listener throws goes to
+     * Calls the listener, in a daemon thread, whenever the machine may have been cloned or the process was restored. What a listener throws goes to
      * that thread's uncaught exception handler, and the others are called nevertheless. So does an IllegalStateException
      * if the watch for clones fails. Then listeners are called again after the next call of this method.
      *
