@@ -431,7 +431,10 @@ impl Request<'_> {
         if page.is_fresh(self.tag(page)) {
             return false;
         }
-        tick::follow();
+        // The policy of a first request does without.
+        if !self.policy.is_provisional() {
+            tick::follow();
+        }
         self.line.update(&self.policy);
         self.discard();
         self.state.refill.set(FIRST_REFILL);

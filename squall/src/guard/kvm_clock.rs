@@ -151,15 +151,16 @@ fn word_of(version: u64, time: u64) -> u64 {
     version.rotate_left(32) ^ (time & 0xffff_ffff)
 }
 
-/// Where the records are, if this process can read them and they look like KVM's. The first call looks.
+/// Where the records are, if this process can read them and the first looks like KVM's. The first call looks.
 ///
-/// It asks the kernel for nothing that a sandbox refuses: whether memory can be read (rt_sigprocmask), and whether
-/// the CPUs fit into a mask of 64 (sched_getaffinity).
+/// It asks the kernel for nothing that a sandbox refuses: whether memory can be read (rt_sigprocmask).
 pub(super) fn records() -> Option<NonNull<AtomicU64>> {
+    if STATE.load(Ordering::Acquire) == UNKNOWN {
+        look();
+    }
     match STATE.load(Ordering::Acquire) {
-        UNKNOWN | BEING_STORED => look(),
-        PLAUSIBLE | RELIED_ON => NonNull::new(RECORDS.load(Ordering::Relaxed)),
-        _ => None,
+        GIVEN_UP => None,
+        _ => NonNull::new(RECORDS.load(Ordering::Relaxed)),
     }
 }
 
@@ -172,47 +173,45 @@ static RECORDS: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 0;
-/// They look like KVM's; whether they count at its rate shows only after [`INTERVAL`].
+/// The first looks like KVM's. A process's first request looks no further, because many processes make no other.
 const PLAUSIBLE: u8 = 1;
-const RELIED_ON: u8 = 2;
-const GIVEN_UP: u8 = 3;
-/// A thread that has looked for them stores what it has found.
-const BEING_STORED: u8 = 4;
+/// A thread stores what the rate is measured from.
+const BEING_STORED: u8 = 2;
+/// All look like KVM's; whether they count at its rate shows only after [`INTERVAL`].
+const BEING_MEASURED: u8 = 3;
+const RELIED_ON: u8 = 4;
+const GIVEN_UP: u8 = 5;
 
-/// The [`Moment`] when the records were found, and the CPUs that had to have one.
+/// The [`Moment`] since which the rate is measured, and the CPUs that had to have a record then.
 static FIRST: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
-/// Several threads may look at once: the first to end decides when, and all go by what they have found.
-fn look() -> Option<NonNull<AtomicU64>> {
-    // The counter is read only if it may be.
-    let found = plausible_records().map(|found| (found, Moment::now()));
-    let begin = STATE.compare_exchange(UNKNOWN, BEING_STORED, Ordering::Relaxed, Ordering::Relaxed);
-    if begin.is_ok() {
-        if let Some(((records, cpus), Moment { count, time, width })) = found {
-            for (place, value) in FIRST.iter().zip([count, time, width, cpus]) {
-                place.store(value, Ordering::Relaxed);
-            }
-            RECORDS.store(records.as_ptr(), Ordering::Relaxed);
-        }
-        let state = if found.is_some() { PLAUSIBLE } else { GIVEN_UP };
-        STATE.store(state, Ordering::Release);
-    }
-    found.map(|((records, _), _)| records)
+/// Changes the state, if it is still `from`. Several threads may want to: the first decides.
+fn advance(from: u8, to: u8) -> bool {
+    STATE
+        .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
+        .is_ok()
 }
 
-/// Records, and the CPUs that have one.
-fn plausible_records() -> Option<(NonNull<AtomicU64>, u64)> {
+fn look() {
+    let page = plausible_page();
+    if let Some(page) = page {
+        RECORDS.store(page as *mut AtomicU64, Ordering::Relaxed);
+    }
+    advance(UNKNOWN, page.map_or(GIVEN_UP, |_| PLAUSIBLE));
+}
+
+/// The address of a page that begins with a record.
+fn plausible_page() -> Option<usize> {
     /// Distances of the page from the vDSO, in pages: from Linux 6.13 on, and before.
     const BELOW: [usize; 2] = [2, 3];
     let may_look = cfg!(target_arch = "x86_64")
         && !failpoint::is_active(Failpoint::HideKvmClock)
         && cycle_counter::may_be_read();
     let base = vdso::base().filter(|_| may_look)?;
-    let cpus = own_cpus()?;
     let mut pages = BELOW.iter().map(|below| base - below * page_size());
-    let page = pages
-        .find(|&page| vdso::is_readable(page as *const u8) && is_page_of_records(page, cpus))?;
-    NonNull::new(page as *mut AtomicU64).map(|records| (records, cpus))
+    // SAFETY: the page can be read, and the vDSO's data stays mapped.
+    let begins_with_record = |page| is_record_of_past(unsafe { &*(page as *const Record) });
+    pages.find(|&page| vdso::is_readable(page as *const u8) && begins_with_record(page))
 }
 
 /// The CPUs on which this thread may run, one bit each; `None` if the machine may ever have more than 64: the kernel refuses
@@ -229,14 +228,22 @@ fn own_cpus() -> Option<u64> {
 fn is_page_of_records(page: usize, cpus: u64) -> bool {
     // SAFETY: the page can be read, and the vDSO's data stays mapped.
     let records = unsafe { &*(page as *const [Record; CPUS]) };
-    // KVM may be writing a record.
-    let is_plausible = |record: &Record| (0..4).any(|_| record.is_plausible());
     let first = &records[0];
     let is_good = |(cpu, record): (usize, &Record)| {
-        let is_needed = cpu == 0 || cpus >> cpu & 1 == 1;
+        let is_needed = cpus >> cpu & 1 == 1;
         (record.is_empty() && !is_needed) || (is_plausible(record) && record.has_rate_of(first))
     };
-    first.word(1) <= cycle_counter::read() && records.iter().enumerate().all(is_good)
+    is_record_of_past(first) && records.iter().enumerate().all(is_good)
+}
+
+/// Whether the record counts on from a time that is past.
+fn is_record_of_past(record: &Record) -> bool {
+    is_plausible(record) && record.word(1) <= cycle_counter::read()
+}
+
+/// Whether the record is plausible, unless KVM happens to be writing it.
+fn is_plausible(record: &Record) -> bool {
+    (0..4).any(|_| record.is_plausible())
 }
 
 /// The counter, and the kernel's clock in nanoseconds (CLOCK_MONOTONIC_RAW), at the same time up to some cycles.
@@ -275,14 +282,32 @@ fn raw_time() -> u64 {
     seconds * 1_000_000_000 + nanoseconds
 }
 
-/// Relies on the records, or gives them up, once it can be told whether they are KVM's.
+/// Begins to measure the records' rate, and relies on them or gives them up once it can be told whether they are KVM's.
 pub(super) fn settle() {
-    if !is_undecided() {
-        return;
+    match STATE.load(Ordering::Acquire) {
+        PLAUSIBLE => begin_to_measure(),
+        BEING_MEASURED => {
+            if let Some(is_kvm) = is_kvm() {
+                advance(BEING_MEASURED, if is_kvm { RELIED_ON } else { GIVEN_UP });
+            }
+        }
+        _ => {}
     }
-    if let Some(is_kvm) = is_kvm() {
-        let state = if is_kvm { RELIED_ON } else { GIVEN_UP };
-        let _ = STATE.compare_exchange(PLAUSIBLE, state, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+fn begin_to_measure() {
+    let page = RECORDS.load(Ordering::Relaxed).addr();
+    let cpus = own_cpus().filter(|&cpus| is_page_of_records(page, cpus));
+    let Some(cpus) = cpus.filter(|_| cycle_counter::may_be_read()) else {
+        advance(PLAUSIBLE, GIVEN_UP);
+        return;
+    };
+    let Moment { count, time, width } = Moment::now();
+    if advance(PLAUSIBLE, BEING_STORED) {
+        for (place, value) in FIRST.iter().zip([count, time, width, cpus]) {
+            place.store(value, Ordering::Relaxed);
+        }
+        STATE.store(BEING_MEASURED, Ordering::Release);
     }
 }
 
@@ -292,7 +317,7 @@ fn is_kvm() -> Option<bool> {
         return Some(false);
     }
     let [count, time, width, cpus] = FIRST.each_ref().map(|part| part.load(Ordering::Relaxed));
-    let page = RECORDS.load(Ordering::Acquire);
+    let page = RECORDS.load(Ordering::Relaxed);
     // SAFETY: the page was found readable, and stays mapped.
     let first = unsafe { &*page.cast::<Record>() };
     let now = Moment::now();
@@ -321,7 +346,7 @@ fn is_named_kvm() -> bool {
 
 /// Whether it cannot be told yet.
 pub(crate) fn is_undecided() -> bool {
-    STATE.load(Ordering::Acquire) == PLAUSIBLE
+    (PLAUSIBLE..=BEING_MEASURED).contains(&STATE.load(Ordering::Acquire))
 }
 
 /// When KVM last began to count anew: the newest time that a record counts on from. A restore changes it once, with the first
@@ -361,7 +386,7 @@ pub(crate) fn note_change(value: u64, second: u64) {
 
 /// Gives the records up, if they are those that requests compare.
 pub(crate) fn give_up() {
-    let _ = STATE.compare_exchange(RELIED_ON, GIVEN_UP, Ordering::Relaxed, Ordering::Relaxed);
+    advance(RELIED_ON, GIVEN_UP);
 }
 
 /// How often the records have changed within a second.

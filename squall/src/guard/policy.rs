@@ -12,7 +12,7 @@ use super::memory::{self, MemoryKind};
 use super::page::Page;
 use super::signal_address::SignalAddress;
 use super::vdso::{self, Vdso, Watch};
-use super::{Epoch, fork, freshness, kvm_clock, vmgenid};
+use super::{Epoch, fork, freshness, kvm_clock, tick, vmgenid};
 use crate::failpoint::{self, Failpoint};
 
 /// The protections of this process.
@@ -56,6 +56,8 @@ impl Policy {
                 return first;
             }
         }
+        tick::follow();
+        kvm_clock::settle();
         let policy = Self::decide();
         // Another thread came first, and may have found a device that this one could not open.
         if !advance(UNDECIDED, BEING_PUBLISHED) {
