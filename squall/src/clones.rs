@@ -66,7 +66,7 @@ pub use kernel_log::newest_message;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub use kernel_log::replace_path as replace_kernel_log_for_testing;
-pub(crate) use process::begin_in_child;
+pub(crate) use process::{before_fork, begin_in_child};
 
 /// What shows that this machine was cloned, or this process restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

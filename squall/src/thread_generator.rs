@@ -505,7 +505,7 @@ impl Request<'_> {
 
 /// Notices forks that the C library makes.
 pub fn watch_forks() -> std::io::Result<()> {
-    fork::watch(begin_anew_in_child)
+    fork::watch(clones::before_fork, begin_anew_in_child)
 }
 
 extern "C" fn begin_anew_in_child() {

@@ -46,9 +46,10 @@ pub struct ProcessesArguments {
     /// Print one JSON object with stable snake_case keys; missing values are null
     ///
     /// Keys: date, kernel, versions and experiments. Each of experiments has tool, program, restores, status (squall's,
-    /// where the program tells it), sizes, copies, forks and wrong, which lists the claims that did not hold. sizes has,
-    /// for each length in bytes, values, shared_by_copies and shared_with_child. copies and forks have claim (differ,
-    /// repeat or null), number, and shared, the number of those that share a value. New keys may be added.
+    /// where the program tells it), sizes, copies, forks, generations and wrong, which lists the claims that did not hold.
+    /// sizes has, for each length in bytes, values, shared_by_copies and shared_with_child. copies, forks and generations have
+    /// claim (differ, repeat or null), number, and shared, the number of those that share a value, or of copies with the
+    /// original's clone generation. New keys may be added.
     #[arg(long)]
     pub json: bool,
 }

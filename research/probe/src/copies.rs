@@ -1,6 +1,6 @@
 //! Draws from squall what each line of its input asks for, until there are no more: a program of which copies are made by
 //! restoring a checkpoint. `testing/guests/programs/copies.c` says what the lines are, and is the same in C. The line
-//! `status ` asks for squall's status.
+//! `status ` asks for squall's status, and `generation ` for the clone generation, first of a child and then of the process.
 //!
 //! The arguments are names of failpoints, which are activated before the first request. Devices with a signal of clones
 //! are hidden, so that the failpoints alone decide which guard squall has.
@@ -42,11 +42,22 @@ fn main() -> Result<()> {
             println!("{}", serde_json::to_string(&squall::status())?);
             continue;
         }
+        if order == "generation" {
+            in_child(print_generation)?;
+            print_generation()?;
+            continue;
+        }
         if order == "fork" {
-            answer_in_child(lengths)?;
+            in_child(|| answer(lengths))?;
         }
         answer(lengths)?;
     }
+    Ok(())
+}
+
+fn print_generation() -> Result<()> {
+    let generation = squall::clones::generation().map_or(0, u64::from);
+    writeln!(io::stdout(), "{generation}")?;
     Ok(())
 }
 
@@ -74,11 +85,11 @@ fn draw(length: usize) -> Vec<u8> {
     }
 }
 
-fn answer_in_child(lengths: &str) -> Result<()> {
+fn in_child(act: impl FnOnce() -> Result<()>) -> Result<()> {
     // SAFETY: this process has one thread, so no other thread's half-finished change is copied to the child.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        std::process::exit(answer(lengths).is_err().into());
+        std::process::exit(act().is_err().into());
     }
     let child = rustix::process::Pid::from_raw(child).ok_or_else(io::Error::last_os_error)?;
     let ended = waitpid(Some(child), WaitOptions::empty())?;

@@ -1,8 +1,8 @@
 //! The process's part of the clone generation, which changes when the process was restored from a checkpoint (CRIU).
 //!
 //! A restored process is a new one to the kernel: it has another start time, or runs in another boot. So does a forked
-//! child, which is no copy of this kind: a handler of `pthread_atfork` notes the child's own start there. A child by raw
-//! clone(2) counts as a copy.
+//! child, which is no copy of this kind: handlers of `pthread_atfork` ask before the fork, and note the child's own start in
+//! the child. A child by raw clone(2) counts as a copy.
 //!
 //! No process is checkpointed and restored within one [tick](crate::guard::tick), so the kernel is asked once in each.
 
@@ -52,7 +52,14 @@ fn ask(tick: u64) {
     ASKED_IN.store(tick, Ordering::Release);
 }
 
-/// Keeps the number that the parent had, in a child that the C library has forked. Async-signal-safe.
+/// Asks, so that a child has the number of a parent that was restored and has not asked since. Async-signal-safe.
+pub extern "C" fn before_fork() {
+    if LAST.load(Ordering::Relaxed) != NOT_ASKED {
+        number();
+    }
+}
+
+/// Keeps the parent's number in a child that the C library has forked. Async-signal-safe.
 pub fn begin_in_child() {
     let parent = LAST.load(Ordering::Relaxed);
     if parent != NOT_ASKED

@@ -13,18 +13,19 @@ use crate::failpoint::{self, Failpoint};
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Has `in_child` called in each child that the C library forks from now on; it must be async-signal-safe, and call
-/// [`count_one`]. Two threads that begin at once have it called twice, which is harmless.
+/// Has `before` called before each fork that the C library makes from now on, and `in_child` in the child; both must be
+/// async-signal-safe, and `in_child` must call [`count_one`]. Two threads that begin at once have them called twice, which is
+/// harmless.
 ///
 /// # Errors
 /// There is no memory for it.
-pub(crate) fn watch(in_child: extern "C" fn()) -> io::Result<()> {
+pub(crate) fn watch(before: extern "C" fn(), in_child: extern "C" fn()) -> io::Result<()> {
     static IS_WATCHING: AtomicBool = AtomicBool::new(false);
     if IS_WATCHING.load(Ordering::Relaxed) {
         return Ok(());
     }
-    // SAFETY: the handler is async-signal-safe, and lives as long as the program or library that registers it.
-    match unsafe { libc::pthread_atfork(None, None, Some(in_child)) } {
+    // SAFETY: the handlers are async-signal-safe, and live as long as the program or library that registers them.
+    match unsafe { libc::pthread_atfork(Some(before), None, Some(in_child)) } {
         0 => {
             IS_WATCHING.store(true, Ordering::Relaxed);
             Ok(())

@@ -21,7 +21,7 @@ use squall::testing::{
 
 use crate::Verdict;
 use crate::clones::{Signal as Page, leaked_path, scratch, without_signal};
-use crate::copies::{RECORDS, use_records};
+use crate::copies::{RECORDS, use_records, wait_for_tick};
 use crate::outputs::{fork, fork_by_system_call, is_true_in_child, wait};
 use crate::reseeds::KernelRng;
 use crate::sandbox::refuse;
@@ -85,11 +85,13 @@ pub const FORK: Fork = |child| fork(child);
 /// By the system call, of which no handler knows.
 pub const RAW_FORK: Fork = |child| fork_by_system_call(child);
 
-/// What `child` says in a new process that starts some hundredths of a second later.
+/// What `child` says in a new process that starts some hundredths of a second later, in another tick than that of the fork, as
+/// a restored process does.
 fn in_later_process(fork: Fork, child: &mut dyn FnMut() -> bool) -> bool {
     std::thread::sleep(Duration::from_millis(50));
     let (mut reader, mut writer) = std::io::pipe().expect("a pipe");
     wait(fork(&mut || {
+        wait_for_tick();
         writer.write_all(&[child().into()]).expect("a reader");
     }));
     let mut answer = [0];
@@ -114,12 +116,13 @@ pub fn restored_process_changes_generation(fork: Fork) -> Verdict {
     }))
 }
 
-/// A child of a restored process has the generation of its parent.
+/// A child of a restored process has the generation of its parent, whether the parent has asked for it before the fork or not.
 pub fn child_of_restored_process_keeps_generation() -> Verdict {
-    generation();
+    let of_original = generation();
     let keeps = in_later_process(RAW_FORK, &mut || {
+        let is_restored = in_later_process(FORK, &mut || generation() != of_original);
         let before = generation();
-        in_later_process(FORK, &mut || generation() == before)
+        is_restored && in_later_process(FORK, &mut || generation() == before)
     });
     match keeps {
         true => Verdict::Held,

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::namespace::Process;
 use super::program::{CommandLine, Program};
 use super::report::Finding;
-use super::tool::{Checkpoint, Tool};
+use super::tool::Tool;
 
 /// What copies are asked, a third of them each: short values first, long ones first, and a fork before anything else.
 const PLANS: [&[&str]; 3] = [
@@ -36,6 +36,14 @@ pub struct Answer {
 pub struct Outcome {
     pub status: Value,
     pub copies: Vec<Vec<Answer>>,
+    pub generations: Generations,
+}
+
+/// The clone generations of a process and its child: before the checkpoint, and in copies. Nothing if nothing is claimed.
+#[derive(Debug, Default)]
+pub struct Generations {
+    pub before: Option<[String; 2]>,
+    pub of_copies: Vec<[String; 2]>,
 }
 
 /// Restores the program so often, and finds what is shared.
@@ -80,36 +88,45 @@ fn copy(
         true => status(original.process())?,
         false => Value::Null,
     };
+    let has_generation = program.claim_of_generations(tool.name).is_some();
+    let mut generations = Generations::default();
+    if has_generation {
+        generations.before = Some(generation(original.process())?);
+    }
     let checkpoint = original.checkpoint()?;
     let plans: &[&[&str]] = match program.can_fork() {
         true => &PLANS,
         false => &PLANS_WITHOUT_FORKS,
     };
-    let copies = (0..restores).map(|number| {
-        let plan = plans[number * plans.len() / restores];
-        restored(&checkpoint, number, plan)
-    });
+    let mut copies = Vec::new();
+    for number in 0..restores {
+        let mut copy = checkpoint.restore(number)?;
+        let mut answers = Vec::new();
+        for line in plans[number * plans.len() / restores] {
+            answers.extend(ask(&mut copy, line)?);
+        }
+        copies.push(answers);
+        if has_generation {
+            generations.of_copies.push(generation(&mut copy)?);
+        }
+        copy.end()?;
+    }
     Ok(Outcome {
         status,
-        copies: copies.collect::<Result<_, _>>()?,
+        copies,
+        generations,
     })
+}
+
+fn generation(process: &mut Process) -> Result<[String; 2], Failure> {
+    process.send("generation ")?;
+    Ok([process.line()?, process.line()?])
 }
 
 fn status(process: &mut Process) -> Result<Value, Failure> {
     process.send("status ")?;
     let line = process.line()?;
     serde_json::from_str(&line).map_err(|_| Failure::Runtime(format!("{line} is no status")))
-}
-
-/// The answers of one copy, which has ended then.
-fn restored(checkpoint: &Checkpoint, number: usize, plan: &[&str]) -> Result<Vec<Answer>, Failure> {
-    let mut copy = checkpoint.restore(number)?;
-    let mut answers = Vec::new();
-    for line in plan {
-        answers.extend(ask(&mut copy, line)?);
-    }
-    copy.end()?;
-    Ok(answers)
 }
 
 /// The answers to a line: of the child, if it asks for a fork, and of the process.

@@ -59,6 +59,17 @@ impl Program {
         self.children.and_then(|claims| claims[tool as usize])
     }
 
+    /// What is claimed of the clone generations of the original and of copies by `tool`, which shows a copy nothing if it is
+    /// gVisor.
+    pub fn claim_of_generations(&self, tool: ToolName) -> Option<Claim> {
+        let claim = match self.name {
+            "rust-this-machine" | "rust-not-a-vm" | "rust-not-a-vm-wipe-on-fork" => Claim::Differ,
+            "rust-not-a-vm-frozen-tick" => Claim::Repeat,
+            _ => return None,
+        };
+        (tool != ToolName::Gvisor).then_some(claim)
+    }
+
     pub fn can_fork(&self) -> bool {
         self.children.is_some()
     }

@@ -34,6 +34,8 @@ pub struct Finding {
     sizes: BTreeMap<usize, Size>,
     copies: Tested,
     forks: Tested,
+    /// Copies whose clone generation is the original's.
+    generations: Tested,
     wrong: Vec<String>,
 }
 
@@ -111,7 +113,10 @@ impl<'a> Authors<'a> {
 
 impl Finding {
     pub fn new(tool: ToolName, program: &Program, outcome: &Outcome) -> Finding {
-        let copies = &outcome.copies;
+        let (copies, generations) = (&outcome.copies, &outcome.generations);
+        let of_copies = &generations.of_copies;
+        let is_originals = |of_copy: &&[String; 2]| generations.before.as_ref() == Some(of_copy);
+        let stayed = of_copies.iter().filter(is_originals).count();
         let has_forked = |answers: &&Vec<Answer>| answers.iter().any(|answer| answer.is_childs);
         let forks = copies.iter().filter(has_forked).count();
         let mut found = Finding {
@@ -122,6 +127,10 @@ impl Finding {
             sizes: BTreeMap::new(),
             copies: Tested::new(program.claim_of_copies(tool), copies.len()),
             forks: Tested::new(program.claim_of_children(tool), forks),
+            generations: Tested {
+                shared: stayed,
+                ..Tested::new(program.claim_of_generations(tool), of_copies.len())
+            },
             wrong: Vec::new(),
         };
         let numbered = copies.iter().enumerate();
@@ -134,8 +143,14 @@ impl Finding {
         let wrong = [
             found.copies.wrong("copies"),
             found.forks.wrong("parent and child"),
+            found.generations.wrong("clone generations"),
         ];
         found.wrong.extend(wrong.into_iter().flatten());
+        let mut all = generations.before.iter().chain(&generations.of_copies);
+        if let Some([child, parent]) = all.find(|[child, parent]| child != parent) {
+            let text = format!("a child has the clone generation {child}, and its parent {parent}");
+            found.wrong.push(text);
+        }
         found
     }
 
@@ -163,7 +178,9 @@ impl Finding {
     }
 
     pub fn lacks_a_repeat(&self) -> bool {
-        self.copies.lacks_a_repeat() || self.forks.lacks_a_repeat()
+        [&self.copies, &self.forks, &self.generations]
+            .iter()
+            .any(|tested| tested.lacks_a_repeat())
     }
 
     fn row(&self) -> String {
@@ -186,7 +203,7 @@ impl Finding {
             "**wrong**"
         };
         format!(
-            "| {} | {} | {} | {} | {} | {} | {} | {verdict} |\n",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {verdict} |\n",
             self.tool,
             self.program,
             claim(&self.copies),
@@ -194,14 +211,15 @@ impl Finding {
             sizes.join(", "),
             claim(&self.forks),
             shared(&self.forks),
+            shared(&self.generations),
         )
     }
 }
 
 /// The head of the table.
 const HEAD: &str = "\
-| tool | program | copies must | copies that share a value | shared of all values | parent and child must | copies whose child shares a value | |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| tool | program | copies must | copies that share a value | shared of all values | parent and child must | copies whose child shares a value | copies with the original's clone generation | |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 impl Report {
@@ -271,6 +289,7 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use super::super::experiment::Generations;
     use super::super::program::PROGRAMS;
     use super::*;
 
@@ -281,10 +300,37 @@ mod tests {
 
     /// What is found in copies by CRIU 4.1, if the program is `name`.
     fn found(name: &str, copies: Vec<Vec<Answer>>) -> Finding {
+        found_with_generations(name, copies, Generations::default())
+    }
+
+    fn found_with_generations(
+        name: &str,
+        copies: Vec<Vec<Answer>>,
+        generations: Generations,
+    ) -> Finding {
         let program = PROGRAMS.iter().find(|program| program.name == name);
-        let status = Value::Null;
-        let outcome = Outcome { status, copies };
+        let outcome = Outcome {
+            status: Value::Null,
+            copies,
+            generations,
+        };
         Finding::new(ToolName::Criu41, program.expect("a program"), &outcome)
+    }
+
+    #[test]
+    fn a_copy_needs_another_generation_and_a_child_its_parents() {
+        let wrong = |of_copies: &[[&str; 2]]| {
+            let generations = Generations {
+                before: Some(["7", "7"].map(str::to_owned)),
+                of_copies: of_copies.iter().map(|of| of.map(str::to_owned)).collect(),
+            };
+            found_with_generations("rust-not-a-vm", Vec::new(), generations).wrong
+        };
+        assert_eq!(wrong(&[["8", "8"], ["9", "9"]]), [""; 0]);
+        let stayed = "clone generations share values: 1 of 2";
+        assert_eq!(wrong(&[["8", "8"], ["7", "7"]]), [stayed]);
+        let other = "a child has the clone generation 9, and its parent 8";
+        assert_eq!(wrong(&[["9", "8"]]), [other]);
     }
 
     /// A word of a long value is the whole value of another copy.
