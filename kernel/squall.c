@@ -13,25 +13,23 @@
  * kernel's RNG reaches a read with its next key. A short read has words of the
  * kernel's RNG itself.
  *
- * Two clones of a virtual machine have the same kernel RNG until the kernel
- * handles vmgenid's interrupt, milliseconds later. Then it reseeds, and
- * notifies this module; a read that is being served starts anew, with its
- * first byte. Until then, the random instruction and the cycle counter, which
- * is in the nonce, keep the keys and nonces of clones apart:
+ * Two clones of a virtual machine have the same kernel RNG until it reseeds.
+ * The kernel learns of a clone from vmgenid's interrupt, milliseconds late, or
+ * not at all. But two things change before a CPU of a clone runs: kvm-clock's
+ * record of this CPU, which KVM rewrites, and vmgenid's ID, if squall_vmgenid
+ * is there. Each read compares them after its bytes were taken. If they have
+ * changed, it discards the bytes, has the kernel's RNG reseeded, and starts
+ * anew, with its first byte. So no bytes are the same in two clones, but those
+ * of a read that was past its last comparison when the machine was cloned. KVM
+ * also rewrites records at other times, which costs a reseed each.
  *
- * - With squall_vmgenid, the nonce also has vmgenid's ID, which the hypervisor
- *   changes before a clone runs. If it changes during a read, the read starts
- *   anew; and short reads are made like long ones. So no bytes are the same in
- *   two clones, but those of a read that was past its last comparison when the
- *   machine was cloned.
- * - Without it, a read that is being served may go on with its key, for up to
- *   64 KiB, and short reads may be the same, as those of /dev/urandom. Without
- *   the random instruction, two clones that read the same count, of a counter
- *   that may move only every 40 ns on arm64, have the same key and nonce.
- *
- * Without the random instruction, clones have keys in common until the kernel
- * reseeds: who has got the same bytes of the kernel's RNG in one clone can try
- * the nonces of another.
+ * Where neither is there, short reads are the same in clones as long as those
+ * of /dev/urandom are. Keys of long reads differ by the random instruction and
+ * by the cycle counter, which is in the nonce. Without the random instruction,
+ * two clones that read the same count, of a counter that may move only every
+ * 40 ns on arm64, have the same key and nonce; and who has got the same bytes
+ * of the kernel's RNG in one clone can try the nonces of another. A read that
+ * is being served may go on with its key, for up to 64 KiB.
  *
  * Vector registers are used for at most 4 KiB at a time. Then come the copy,
  * signals, and rescheduling. If the caller's memory faults, or a signal comes,
@@ -43,10 +41,13 @@
 
 #include <linux/bitops.h>
 #include <linux/device.h>
+#include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/major.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <linux/percpu.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -55,7 +56,12 @@
 #include <linux/timex.h>
 #include <linux/uio.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 #include <asm/archrandom.h>
+#ifdef CONFIG_KVM_GUEST
+#include <asm/pvclock.h>
+#include <asm/kvmclock.h>
+#endif
 
 #include "squall_aes.h"
 #include "squall_vmgenid.h"
@@ -69,62 +75,144 @@
 /* Up to here the kernel's RNG is as fast. */
 #define SHORT 64
 
+/* Attempts at a read. Then it is cut to a piece, which takes a microsecond. */
+#define ATTEMPTS 8
+
 /*
- * Controls of experiments: the nonce has vmgenid's ID alone; or key and nonce
+ * Controls of experiments: keys have the kernel's bytes alone; or key and nonce
  * are always 0.
  */
-static const bool nonce_is_id = IS_ENABLED(CONFIG_SQUALL_NONCE_IS_ID);
+static const bool key_is_kernels = IS_ENABLED(CONFIG_SQUALL_KEY_IS_KERNELS);
 static const bool key_is_zero = IS_ENABLED(CONFIG_SQUALL_KEY_IS_ZERO);
 
 /* vmgenid's ID, or NULL. */
 static const u64 *vmgenid;
 
-/* Clones that the kernel was notified of. */
-static atomic_long_t clones;
+/* Whether the CPUs have records of kvm-clock. */
+static bool has_records;
 
-/* What changes when the machine is cloned, and when the kernel notices. */
-struct epoch {
-	u64 id[2];
-	long clones;
-};
+#ifdef CONFIG_KVM_GUEST
+/* Each CPU's pointer to its record. */
+static typeof(&hv_clock_per_cpu) records;
 
-static struct epoch current_epoch(void)
+/* Hosts before Linux 4 may begin the version anew in a clone. */
+static u64 record_here(void)
 {
-	struct epoch epoch = { .clones = atomic_long_read(&clones) };
+	const struct pvclock_vcpu_time_info *record;
 
-	if (vmgenid) {
-		epoch.id[0] = READ_ONCE(vmgenid[0]);
-		epoch.id[1] = READ_ONCE(vmgenid[1]);
-	}
-	return epoch;
+	if (!has_records)
+		return 0;
+	record = &raw_cpu_read(*records)->pvti;
+	return READ_ONCE(record->version) | READ_ONCE(record->tsc_timestamp) << 32;
 }
 
-/*
- * Comes after what was done in the epoch, also in a clone: a CPU stops between
- * two instructions.
- */
-static bool is_over(struct epoch epoch)
+static void find_records(void)
 {
-	struct epoch now;
+	/* symbol_get() has a cast that the compiler warns of. */
+	records = (typeof(records))(unsigned long)
+		  __symbol_get("hv_clock_per_cpu");
+	has_records = records && raw_cpu_read(*records);
+}
+#else
+static u64 record_here(void)
+{
+	return 0;
+}
+
+static void find_records(void)
+{
+}
+#endif
+
+/*
+ * What changes before this CPU runs in a clone. The CPU stays the same
+ * meanwhile.
+ */
+static u64 signal_here(void)
+{
+	u64 signal = record_here();
+
+	if (vmgenid)
+		signal ^= READ_ONCE(vmgenid[0]) ^ READ_ONCE(vmgenid[1]);
+	return signal;
+}
+
+/* A CPU's signal, for which the kernel's RNG has reseeded. */
+static DEFINE_PER_CPU(u64, noted);
+
+/* How often the kernel's RNG has reseeded because of a signal or a clone. */
+static atomic_long_t reseeds;
+
+/*
+ * Whether bytes that were taken after this number was read may be a clone's
+ * too. The CPU may be another than then: if its signal was noted in the
+ * clone, the number has changed. A CPU stops between two instructions, so all
+ * that counts is that the bytes come before.
+ */
+static bool is_over(long number)
+{
+	u64 signal;
+	bool is_noted;
 
 	barrier();
-	now = current_epoch();
-	return memcmp(&now, &epoch, sizeof(now));
+	preempt_disable();
+	signal = signal_here();
+	/* The number is read after this: see catch_up(). */
+	is_noted = smp_load_acquire(this_cpu_ptr(&noted)) == signal;
+	preempt_enable();
+	return !is_noted || atomic_long_read(&reseeds) != number;
+}
+
+/* /dev/urandom, if there is a signal. */
+static struct file *urandom;
+
+/* By the kernel's own thread, because the ioctl is for root. */
+static void reseed(struct work_struct *work)
+{
+	long error = urandom->f_op->unlocked_ioctl(urandom, RNDRESEEDCRNG, 0);
+
+	WARN_ON_ONCE(error);
+}
+
+static DECLARE_WORK(reseeding, reseed);
+
+/*
+ * Has the kernel's RNG reseeded if this CPU's signal has changed, and notes it.
+ * If the machine is cloned meanwhile, what is noted here is old there. Returns
+ * false if this must not wait.
+ */
+static bool catch_up(bool waits)
+{
+	u64 *place = get_cpu_ptr(&noted);
+	u64 signal = signal_here();
+	bool is_noted = *place == signal;
+
+	put_cpu_ptr(&noted);
+	if (is_noted)
+		return true;
+	if (!waits)
+		return false;
+	add_device_randomness(&signal, sizeof(signal));
+	schedule_work(&reseeding);
+	flush_work(&reseeding);
+	atomic_long_inc(&reseeds);
+	/* Who sees this sees the new number. */
+	smp_store_release(place, signal);
+	return true;
 }
 
 /* The kernel calls this when it has reseeded. */
 static int notice_clone(struct notifier_block *block, unsigned long action,
 			void *data)
 {
-	atomic_long_inc(&clones);
+	atomic_long_inc(&reseeds);
 	return NOTIFY_DONE;
 }
 
 static struct notifier_block notifier = { .notifier_call = notice_clone };
 
-static void take_key(struct aes_ctr *state, struct epoch epoch)
+static void take_key(struct aes_ctr *state)
 {
-	u64 id = epoch.id[0] ^ epoch.id[1];
 	unsigned long word;
 	size_t i;
 
@@ -132,8 +220,7 @@ static void take_key(struct aes_ctr *state, struct epoch epoch)
 	if (key_is_zero)
 		return;
 	get_random_bytes(state->keys, 32);
-	memcpy(state->block, &id, sizeof(id));
-	if (nonce_is_id)
+	if (key_is_kernels)
 		return;
 	state->block[2] = random_get_entropy();
 	/* User-mode Linux does not export what the instruction needs there. */
@@ -156,7 +243,7 @@ static void make(struct aes_ctr *state, bool has_new_key, u8 *out, size_t len)
 }
 
 /* Both return how many bytes were copied, or an error. */
-static noinline ssize_t read_long(struct iov_iter *to, gfp_t flags, struct epoch epoch)
+static noinline ssize_t read_long(struct iov_iter *to, gfp_t flags, long number)
 {
 	size_t size = min_t(size_t, iov_iter_count(to), PIECE);
 	u8 *bytes = kmalloc(round_up(size, AES_STRIDE), flags);
@@ -170,11 +257,11 @@ static noinline ssize_t read_long(struct iov_iter *to, gfp_t flags, struct epoch
 		bool needs_key = done % KEY_LIFE == 0;
 
 		if (needs_key)
-			take_key(&state, epoch);
+			take_key(&state);
 		make(&state, needs_key, bytes, len);
 		copied = copy_to_iter(bytes, len, to);
 		done += copied;
-		if (copied < len || is_over(epoch) || signal_pending(current))
+		if (copied < len || is_over(number) || signal_pending(current))
 			break;
 		cond_resched();
 	}
@@ -199,8 +286,9 @@ static ssize_t read_short(struct iov_iter *to)
 static ssize_t read_random(struct kiocb *kiocb, struct iov_iter *to)
 {
 	bool waits = !(kiocb->ki_flags & IOCB_NOWAIT);
-	struct epoch epoch;
+	int attempt;
 	ssize_t done;
+	long number;
 
 	if (!iov_iter_count(to))
 		return 0;
@@ -211,17 +299,21 @@ static ssize_t read_random(struct kiocb *kiocb, struct iov_iter *to)
 		if (done)
 			return done;
 	}
-	for (;;) {
-		epoch = current_epoch();
-		if (iov_iter_count(to) <= SHORT && !key_is_zero && !vmgenid)
+	for (attempt = 1;; attempt++) {
+		number = atomic_long_read_acquire(&reseeds);
+		if (iov_iter_count(to) <= SHORT && !key_is_zero)
 			done = read_short(to);
 		else
 			done = read_long(to, waits ? GFP_KERNEL :
 					 GFP_NOWAIT | __GFP_NOWARN,
-					 epoch);
-		if (done <= 0 || !is_over(epoch))
+					 number);
+		if (done <= 0 || !is_over(number))
 			return done;
 		iov_iter_revert(to, done);
+		if (!catch_up(waits))
+			return -EAGAIN;
+		if (attempt == ATTEMPTS)
+			iov_iter_truncate(to, PIECE);
 	}
 }
 
@@ -246,7 +338,7 @@ static const struct file_operations operations = {
 	.llseek = noop_llseek,
 };
 
-/* Whether vmgenid's page is used: 1 or 0. */
+/* Whether these are used: 1 or 0. */
 static ssize_t vmgenid_page_show(struct device *dev,
 				 struct device_attribute *attribute, char *to)
 {
@@ -254,8 +346,16 @@ static ssize_t vmgenid_page_show(struct device *dev,
 }
 static DEVICE_ATTR_RO(vmgenid_page);
 
+static ssize_t kvm_clock_show(struct device *dev,
+			      struct device_attribute *attribute, char *to)
+{
+	return sysfs_emit(to, "%d\n", has_records);
+}
+static DEVICE_ATTR_RO(kvm_clock);
+
 static struct attribute *squall_attrs[] = {
 	&dev_attr_vmgenid_page.attr,
+	&dev_attr_kvm_clock.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(squall);
@@ -267,6 +367,20 @@ static struct miscdevice device = {
 	.mode = 0444,
 	.groups = squall_groups,
 };
+
+static int open_urandom(void)
+{
+	struct file *file = filp_open("/dev/urandom", O_RDONLY, 0);
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	if (file_inode(file)->i_rdev != MKDEV(MEM_MAJOR, 9)) {
+		fput(file);
+		return -ENXIO;
+	}
+	urandom = file;
+	return 0;
+}
 
 static int __init squall_init(void)
 {
@@ -281,20 +395,32 @@ static int __init squall_init(void)
 	id = symbol_get(squall_vmgenid_id);
 	if (id)
 		vmgenid = id();
+	find_records();
+	if (vmgenid || has_records) {
+		error = open_urandom();
+		if (error) {
+			pr_err("refused: /dev/urandom is not the kernel's\n");
+			goto put;
+		}
+	}
 	error = register_random_vmfork_notifier(&notifier);
 	if (error)
-		goto put;
+		goto close;
 	error = misc_register(&device);
 	if (error)
 		goto unregister;
-	pr_info("/dev/squall by %s, %s vmgenid's page%s\n", aes_name(),
-		vmgenid ? "with" : "without",
+	pr_info("/dev/squall by %s, %s vmgenid's page, %s kvm-clock%s\n",
+		aes_name(), vmgenid ? "with" : "without",
+		has_records ? "with" : "without",
 		key_is_zero ? ", keystream of the key 0" :
-		nonce_is_id ? ", its ID alone as the nonce" : "");
+		key_is_kernels ? ", keys of the kernel's bytes alone" : "");
 	return 0;
 
 unregister:
 	unregister_random_vmfork_notifier(&notifier);
+close:
+	if (urandom)
+		fput(urandom);
 put:
 	if (vmgenid)
 		symbol_put(squall_vmgenid_id);
@@ -306,6 +432,8 @@ static void __exit squall_exit(void)
 {
 	misc_deregister(&device);
 	unregister_random_vmfork_notifier(&notifier);
+	if (urandom)
+		fput(urandom);
 	if (vmgenid)
 		symbol_put(squall_vmgenid_id);
 }

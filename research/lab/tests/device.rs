@@ -10,7 +10,7 @@ use serde_json::Value;
 use squall_guests::commands::contains;
 use squall_guests::debian::KernelName;
 use squall_guests::fixture::{TIMEOUT, fails, ok, wait_until_ok};
-use squall_guests::needs::{C_COMPILER, GUESTS, MODULE};
+use squall_guests::needs::{C_COMPILER, GUESTS, KVM_CLOCK, MODULE};
 use squall_guests::{Guest, Setup};
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -28,14 +28,18 @@ pub const TESTS: &[Test] = tests![
     readers_of_a_known_key_get_the_same: [GUESTS, MODULE, C_COMPILER],
     with_vmgenids_page_no_clone_repeats_a_read: [GUESTS, MODULE, C_COMPILER],
     with_a_copy_of_the_page_clones_repeat_reads: [GUESTS, MODULE, C_COMPILER],
+    with_kvm_clock_no_clone_repeats_a_read: [GUESTS, MODULE, C_COMPILER, KVM_CLOCK],
+    with_old_records_clones_repeat_reads: [GUESTS, MODULE, C_COMPILER, KVM_CLOCK],
+    a_read_that_always_starts_anew_is_cut: [GUESTS, MODULE, C_COMPILER, KVM_CLOCK],
     without_the_page_no_clone_repeats_a_long_read: [GUESTS, MODULE, C_COMPILER],
     without_the_page_and_the_cpus_part_clones_repeat_reads: [GUESTS, MODULE, C_COMPILER],
     open_files_keep_the_module_loaded: [GUESTS, MODULE, C_COMPILER],
     the_device_is_loaded_and_unloaded_under_load: [GUESTS, MODULE, C_COMPILER],
 ];
 
-/// Whether the device uses vmgenid's page.
+/// Whether the device uses vmgenid's page, and kvm-clock.
 const PAGE_ATTRIBUTE: &str = "/sys/class/misc/squall/vmgenid_page";
+const CLOCK_ATTRIBUTE: &str = "/sys/class/misc/squall/kvm_clock";
 
 /// The identities of a guest's clones.
 const OTHERS: [&str; 2] = [OTHER, "5d1c0b1e-7654-4210-8edc-0a9876543212"];
@@ -75,12 +79,14 @@ fn serves_the_device(kernel: KernelName) {
     let mut guest = workspace.boot_and_load(&workspace.setup(None));
     assert_eq!(
         log(&mut guest),
-        "/dev/squall by VAES, without vmgenid's page\n"
+        "/dev/squall by VAES, without vmgenid's page, without kvm-clock\n"
     );
     let node = ok(&mut guest, "stat -c '%a %F' /dev/squall");
     assert_eq!(node, "444 character special file\n");
-    let attribute = format!("stat -c %a {PAGE_ATTRIBUTE}; cat {PAGE_ATTRIBUTE}");
-    assert_eq!(ok(&mut guest, &attribute), "444\n0\n");
+    for attribute in [PAGE_ATTRIBUTE, CLOCK_ATTRIBUTE] {
+        let show = format!("stat -c %a {attribute}; cat {attribute}");
+        assert_eq!(ok(&mut guest, &show), "444\n0\n");
+    }
     let ways = |device| format!("device ways /dev/{device}");
     let expected = ok(&mut guest, &ways("urandom"));
     assert_eq!(ok(&mut guest, &ways("squall")), expected);
@@ -297,9 +303,9 @@ fn since_the_snapshot([one, other]: [Vec<Draw>; 2]) -> [Vec<Draw>; 2] {
     })
 }
 
-/// vmgenid's page, or a copy of it, and a device whose nonce has nothing else.
+/// vmgenid's page, or a copy of it, and a device whose keys have nothing of the CPU.
 fn clones_with_page(variable: &str) -> Clones {
-    let modules = [(PAGE, variable), (DEVICE, "NONCE=id")];
+    let modules = [(PAGE, variable), (DEVICE, "KEY=kernel")];
     Clones::of(&workspace(&modules), true)
 }
 
@@ -314,6 +320,50 @@ fn with_a_copy_of_the_page_clones_repeat_reads() {
     assert_ne!(clones_with_page("COPY=1").repeats(&LENS), 0);
 }
 
+/// Linux 6.12 with kvm-clock, a CPU with these additions, and a device built with this variable of make.
+fn workspace_with_clock(cpu: &'static str, variable: &str) -> Workspace {
+    let modules = [(DEVICE, variable)];
+    Workspace::with_kvm_clock(cpu, "device", KernelName::V6_12, &modules)
+}
+
+/// Without vmgenid, and a device whose keys have nothing of the CPU.
+fn clones_with_clock(cpu: &'static str) -> Clones {
+    Clones::of(&workspace_with_clock(cpu, "KEY=kernel"), false)
+}
+
+fn with_kvm_clock_no_clone_repeats_a_read() {
+    let clones = clones_with_clock("");
+    assert_eq!(clones.repeats(&LENS), 0);
+    assert!(!clones.share_a_beginning());
+}
+
+/// The control: it is the new records that keep clones apart.
+fn with_old_records_clones_repeat_reads() {
+    let clones = clones_with_clock(",x-rewrite-kvmclock=off");
+    assert_ne!(clones.repeats(&LENS), 0);
+}
+
+/// A CPU that comes back has a new record, which a read there notices. So the long read on the other CPU starts anew,
+/// again and again.
+fn a_read_that_always_starts_anew_is_cut() {
+    let workspace = workspace_with_clock("", "");
+    let mut guest = workspace.boot_and_load(&workspace.setup(None));
+    contains(&log(&mut guest), &[", with kvm-clock"]);
+    assert_eq!(ok(&mut guest, &format!("cat {CLOCK_ATTRIBUTE}")), "1\n");
+    let come_and_go = "cd /sys/devices/system/cpu/cpu1
+        while [ ! -e /tmp/end ]; do
+            echo 0 > online; echo 1 > online; taskset 2 head -c 16 /dev/squall > /tmp/read; done";
+    let job = guest.start(come_and_go).expect("a job");
+    wait_until_ok(&mut guest, "[ -s /tmp/read ]");
+    let huge = "taskset 1 device huge /dev/squall";
+    assert_eq!(ok(&mut guest, huge), "2 GiB: 4096\n");
+    ok(&mut guest, "touch /tmp/end");
+    let end = guest.finish(job, TIMEOUT).expect("an answer");
+    end.expect("an end");
+    assert_eq!(ok(&mut guest, huge), "2 GiB: 2147479552\n");
+    is_sound(&mut guest);
+}
+
 fn without_the_page_no_clone_repeats_a_long_read() {
     let clones = Clones::of(&workspace(&[(DEVICE, "")]), false);
     assert_eq!(clones.repeats(&LENS[1..]), 0);
@@ -321,7 +371,7 @@ fn without_the_page_no_clone_repeats_a_long_read() {
 
 /// The control: it is the cycle counter and the random instruction that keep them apart.
 fn without_the_page_and_the_cpus_part_clones_repeat_reads() {
-    let workspace = workspace(&[(DEVICE, "NONCE=id")]);
+    let workspace = workspace(&[(DEVICE, "KEY=kernel")]);
     assert_ne!(Clones::of(&workspace, false).repeats(&LENS[1..]), 0);
 }
 

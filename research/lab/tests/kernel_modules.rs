@@ -19,6 +19,8 @@ pub const OTHER: &str = "fedcba98-7654-3210-fedc-ba9876543211";
 /// A kernel, its modules, and a program that uses their devices.
 pub struct Workspace {
     guests: fixture::Workspace,
+    /// Additions to a guest's CPU.
+    cpu: &'static str,
     /// The modules, by their path in a guest, in the order in which they are loaded.
     modules: Vec<(&'static str, Vec<u8>)>,
     programs: &'static [&'static Path],
@@ -28,6 +30,27 @@ impl Workspace {
     /// With the C program of this name, and these modules, each built with a variable of make.
     pub fn new(program: &str, kernel: KernelName, modules: &[(&'static str, &str)]) -> Workspace {
         let guests = fixture::Workspace::with_kernel(kernel);
+        Workspace::with(guests, "", program, kernel, modules)
+    }
+
+    /// The same for guests with kvm-clock, whose CPU has these additions.
+    pub fn with_kvm_clock(
+        cpu: &'static str,
+        program: &str,
+        kernel: KernelName,
+        modules: &[(&'static str, &str)],
+    ) -> Workspace {
+        let guests = fixture::Workspace::with_kvm_clock(kernel);
+        Workspace::with(guests, cpu, program, kernel, modules)
+    }
+
+    fn with(
+        guests: fixture::Workspace,
+        cpu: &'static str,
+        program: &str,
+        kernel: KernelName,
+        modules: &[(&'static str, &str)],
+    ) -> Workspace {
         let path = guests.path(program);
         required(squall_guests::c_program(program, &path));
         let cache = required(Cache::open(None));
@@ -41,6 +64,7 @@ impl Workspace {
         let programs = vec![&*path.leak(), fixture::squall()].leak();
         Workspace {
             guests,
+            cpu,
             modules,
             programs,
         }
@@ -53,6 +77,7 @@ impl Workspace {
             vmgenid,
             // Programs use a module while it is loaded and unloaded.
             cpus: 2,
+            cpu: self.cpu,
             ..Setup::default()
         }
     }

@@ -49,7 +49,15 @@ impl Workspace {
     /// Its guests run in QEMU, with this kernel.
     pub fn with_kernel(kernel: KernelName) -> Workspace {
         Workspace::with(|cache, interrupt, timeout| {
-            GuestFactory::with_kernel(cache, kernel, interrupt, timeout)
+            GuestFactory::with_kernel(cache, cache.qemu()?, kernel, interrupt, timeout)
+        })
+    }
+
+    /// Its guests have kvm-clock, and this kernel.
+    pub fn with_kvm_clock(kernel: KernelName) -> Workspace {
+        Workspace::with(|cache, interrupt, timeout| {
+            let qemu = cache.qemu_with_kvm_clock()?;
+            GuestFactory::with_kernel(cache, qemu, kernel, interrupt, timeout)
         })
     }
 

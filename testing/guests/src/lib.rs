@@ -78,14 +78,16 @@ pub struct GuestFactory {
 }
 
 impl GuestFactory {
-    /// A factory of guests with this kernel. It gives up on a guest that makes no progress within `timeout`.
+    /// A factory of guests that this QEMU runs with this kernel. It gives up on a guest that makes no progress within
+    /// `timeout`.
     pub fn with_kernel(
         cache: &Cache,
+        qemu: Qemu,
         kernel: KernelName,
         interrupt: Interrupt,
         timeout: Duration,
     ) -> Result<GuestFactory, Failure> {
-        let (qemu, kernel) = (cache.qemu()?, cache.kernel(kernel)?);
+        let kernel = cache.kernel(kernel)?;
         let start = Start::Qemu(qemu, kernel_image::unpacked(&kernel.image)?);
         let host = Host::new(interrupt, timeout)?;
         GuestFactory::with(cache, host, start, &kernel.release, &kernel.modules)
@@ -188,7 +190,7 @@ impl GuestFactory {
         Arguments::new(&Hardware {
             accelerator: "tcg",
             architecture: Architecture::Amd64,
-            cpu: CPU,
+            cpu: &format!("{CPU}{}", setup.cpu),
             cpus: setup.cpus,
             memory_mib: setup.memory_mib,
             kernel,

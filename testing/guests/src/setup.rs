@@ -99,6 +99,8 @@ pub struct Setup<'a> {
     pub memory_mib: usize,
     /// Number of CPUs. An emulated machine with two takes half again as much time of the host's CPUs.
     pub cpus: usize,
+    /// Additions to QEMU's CPU, such as `,-vaes`.
+    pub cpu: &'a str,
     /// Additions to the kernel's command line.
     pub command_line: &'a str,
     /// The identity that a vmgenid device shows, or `auto`. None if the guest has no such device.
@@ -116,6 +118,7 @@ impl Default for Setup<'_> {
             programs: &[],
             memory_mib: 512,
             cpus: 1,
+            cpu: "",
             command_line: "",
             vmgenid: None,
             acpi_tables: Vec::new(),
