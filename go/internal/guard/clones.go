@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CloneDetector notices clones of this machine, by an immediate signal or else by the kernel's log. Without either, it
-// must say that clones are unknown, never that there was none.
+// CloneDetector notices clones of this machine, by an immediate signal or else by the kernel's log, and restores of this
+// process. Where nothing shows clones of the machine, it must say that they are unknown, never that there was none.
 type CloneDetector struct {
-	policy *Policy
+	policy  *Policy
+	process restores
 	// messages is nil if there is an immediate signal, or if this process may not read the kernel's log.
 	messages *cloneMessages
 }
@@ -44,22 +45,28 @@ func (d *CloneDetector) Signal() string {
 		return d.policy.CloneGuard()
 	case d.messages != nil:
 		return "kernel-log"
+	case !d.policy.IsVM && d.process.isKnown():
+		return "process"
 	default:
 		return ""
 	}
 }
 
-// Generation returns a number that changes when this process may be running in a clone of its machine; false if that
-// is unknown.
+// Generation returns a number that changes when this process may be running in a clone of its machine, or was itself
+// restored; false if that is unknown.
 func (d *CloneDetector) Generation() (generation uint64, known bool) {
 	switch {
 	case d.policy.HasImmediateSignal():
-		return d.policy.cloneGeneration(), true
+		generation, known = d.policy.cloneGeneration(), true
 	case d.messages != nil:
-		return d.messages.number()
+		generation, known = d.messages.number()
 	default:
-		return 0, false
+		known = d.Signal() != ""
 	}
+	if known {
+		generation += d.process.number()
+	}
+	return generation, known
 }
 
 // newest returns the generation for a channel, which has a descriptor of the kernel's log of its own. So it knows of
@@ -68,12 +75,13 @@ func (d *CloneDetector) newest() uint64 {
 	generation, _ := d.Generation()
 	if d.messages != nil {
 		d.messages.catchUp()
-		generation = d.messages.count()
+		generation = d.messages.count() + d.process.number()
 	}
 	return generation
 }
 
-// pollInterval is how often a signal is read whose device does not report changes.
+// pollInterval is how often a channel's goroutine looks by itself: nothing reports that the process was restored, or that
+// kvm-clock changed.
 const pollInterval = 100 * time.Millisecond
 
 // Notify returns a channel that gets the new generation after each clone from now on, the latest only, until the
@@ -94,27 +102,37 @@ func (d *CloneDetector) Notify(ctx context.Context) <-chan uint64 {
 		}
 		generations <- now // nobody else sends, so there is room
 	}
+	reported := make(chan struct{})
+	if file != nil {
+		context.AfterFunc(ctx, func() { file.Close() })
+		go func() {
+			connection, err := file.SyscallConn()
+			if err != nil {
+				return
+			}
+			// Returns after an error: the context has ended, or the device was removed.
+			_ = connection.Read(func(descriptor uintptr) (isDone bool) {
+				err := receive(int(descriptor))
+				select {
+				case reported <- struct{}{}:
+				case <-ctx.Done():
+				}
+				return err != nil
+			})
+		}()
+	}
 	go func() {
 		defer close(generations)
-		if file != nil {
-			defer file.Close()
-			defer context.AfterFunc(ctx, func() { file.Close() })()
-			if connection, err := file.SyscallConn(); err == nil {
-				// Returns after an error: the context has ended, or the device was removed.
-				_ = connection.Read(func(descriptor uintptr) (isDone bool) {
-					err := receive(int(descriptor))
-					send()
-					return err != nil
-				})
-			}
-		}
-		for ticker := time.NewTicker(pollInterval); ; {
+		ticker := time.NewTicker(pollInterval)
+		defer ticker.Stop()
+		for {
 			select {
 			case <-ctx.Done():
 				return
+			case <-reported:
 			case <-ticker.C:
-				send()
 			}
+			send()
 		}
 	}()
 	return generations

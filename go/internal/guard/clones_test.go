@@ -69,8 +69,8 @@ func TestAChangedPageChangesTheGeneration(t *testing.T) {
 	}
 }
 
-// A new time in kvm-clock's records changes the generation, and the channel receives it. The control is a new version
-// alone, as KVM writes it at intervals.
+// A new time in kvm-clock's records changes the generation, and the channel receives it: once for each clone, with the
+// first CPU that runs. The control is a new version alone, as KVM writes it at intervals.
 func TestANewTimeChangesTheGeneration(t *testing.T) {
 	useTestDevices(t)
 	records := plausibleRecords()
@@ -83,8 +83,11 @@ func TestANewTimeChangesTheGeneration(t *testing.T) {
 	generations := notify(t, clones)
 	atomic.AddUint64(&records[1][0], 2)
 	checkChange(t, clones, before, false, "a new version")
-	atomic.AddUint64(&records[1][1], 5)
+	run := func(cpu int) { atomic.StoreUint64(&records[cpu][2], 1<<40) }
+	run(1)
 	after := checkChange(t, clones, before, true, "a new time")
+	run(0)
+	checkChange(t, clones, after, false, "the same time of another CPU")
 	if received := <-generations; received != after {
 		t.Errorf("the channel received %d, and not %d", received, after)
 	}
@@ -281,6 +284,7 @@ func TestAChildOpensTheLogItself(t *testing.T) {
 // with a signal.
 func TestWithoutASignalClonesAreUnknown(t *testing.T) {
 	useTestDevices(t)
+	hypervisorAnnounced = func() bool { return true }
 	checkUnknown(t, cloneDetectorFor(detectPolicy()))
 	// A vmgenid, but another device in the place of the kernel's log.
 	vmgenidDrivers[1] = t.TempDir()

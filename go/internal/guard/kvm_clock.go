@@ -87,6 +87,19 @@ func (r *records) all() uint64 {
 	return wordOf(sumRecords(r))
 }
 
+// newestTime returns when KVM last began to count anew: the newest time that a record counts on from. A restore changes it
+// once, with the first CPU that runs, because a monitor restores the clock with its time; the step that hosts before
+// Linux 6.19 make every five minutes does not.
+func (r *records) newestTime() uint64 {
+	var count, time uint64
+	for i := range r {
+		if c, t := r[i].word(1), r[i].word(2); t > time || t == time && c > count {
+			count, time = c, t
+		}
+	}
+	return bits.RotateLeft64(count, 32) ^ time
+}
+
 // wordOf combines a version and a time. A restore changes the version by two or more, which the upper half shows. The
 // lower half shows the time of the update too, because old hosts counted the versions from 0 again.
 func wordOf(version, time uint64) uint64 { return bits.RotateLeft64(version, 32) ^ time&(1<<32-1) }

@@ -179,11 +179,10 @@ func (p *Policy) VM() uint64 {
 	return p.signal.value()
 }
 
-// cloneGeneration returns VM, without the changes that KVM makes at intervals: those have no new time.
+// cloneGeneration returns a number that changes once with each clone of the machine.
 func (p *Policy) cloneGeneration() uint64 {
 	if p.HasKVMClock() {
-		_, times := sumRecords(p.kvmClock.records)
-		return times
+		return p.kvmClock.records.newestTime()
 	}
 	return p.signal.value()
 }
