@@ -2,7 +2,7 @@
 
 // Command labcopies draws what each line of its input asks for, until there are no more: a program of which the lab
 // makes copies by restoring a checkpoint. A line "draw 4 16" asks for a line with a value of 4 bytes and one of 16, in
-// hexadecimal. The first argument is the generator, squall or crypto/rand; the others are failpoints.
+// hexadecimal. "generation " asks for the clone generation, twice, as other programs have a child say it too. The first argument is the generator, squall or crypto/rand; the others are failpoints.
 package main
 
 import (
@@ -38,7 +38,13 @@ func run(generator string, failpoints []string) error {
 	runtime.LockOSThread()
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		if err := answer(draw, strings.Fields(lines.Text())[1:]); err != nil {
+		fields := strings.Fields(lines.Text())
+		if fields[0] == "generation" {
+			generation, _ := squall.CloneGeneration()
+			fmt.Printf("%d\n%d\n", generation, generation)
+			continue
+		}
+		if err := answer(draw, fields[1:]); err != nil {
 			return err
 		}
 	}

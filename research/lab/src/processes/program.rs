@@ -63,7 +63,9 @@ impl Program {
     /// gVisor.
     pub fn claim_of_generations(&self, tool: ToolName) -> Option<Claim> {
         let claim = match self.name {
-            "rust-this-machine" | "rust-not-a-vm" | "rust-not-a-vm-wipe-on-fork" => Claim::Differ,
+            "rust-this-machine" | "rust-not-a-vm" | "rust-not-a-vm-wipe-on-fork" | "go" => {
+                Claim::Differ
+            }
             "rust-not-a-vm-frozen-tick" => Claim::Repeat,
             _ => return None,
         };
