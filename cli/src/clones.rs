@@ -1,6 +1,8 @@
-//! `squall clones`: prints the signal of clones of this virtual machine, and waits for clones. After each one it reseeds
-//! the kernel's generator (`--seed`), runs a command (`--exec`) and the programs in a folder (`--hooks`).
+//! `squall clones`: prints the signal of clones of this virtual machine, and waits for clones, or for restores of a process
+//! (`--pid`). After each one it reseeds the kernel's generator (`--seed`), runs a command (`--exec`) and the programs in a
+//! folder (`--hooks`).
 
+mod process;
 mod programs;
 mod state;
 
@@ -21,19 +23,25 @@ use squall_tools::output;
 
 use crate::args::parse_interval;
 use crate::seed::Seeder;
+use process::Process;
 use programs::{Programs, hooks_in};
 use state::Mark;
 
 #[derive(Args)]
 #[command(
     after_help = "Prints the signal of clones on this machine and the clone generation, a number that changes when this \
-machine may have become a clone. Then prints a line after each clone.
+machine may have become a clone, or `squall clones` itself was restored by CRIU, as in a container. Then prints a line \
+after each clone.
 
   kvm-clock      records of KVM, which change before a CPU of the clone runs
   vmclock        its counter changes before the clone runs
   vmgenid-page   vmgenid's page, shown by squall's kernel module, changes before the clone runs
   kernel-log     the kernel's message about vmgenid (Linux 5.18), milliseconds after the clone begins to run
+  process        the start of the process itself: in the line of a restore, and where this is no virtual machine
   unknown        nothing on this machine distinguishes a restored snapshot from a pause
+
+With --pid, the generation is the start time of that process, in hundredths of a second since boot. squall recognises a \
+process that was restored with the same ID by where its memory is, and waits until nobody traces it.
 
 squall runs the command of --exec and then the programs of --hooks, one after the other, with these \
 variables set: SQUALL_CLONE_GENERATION, SQUALL_CLONE_SIGNAL, and SQUALL_CLONE_CERTAIN, which is 1, or \
@@ -51,10 +59,12 @@ Examples:
   squall clones --once
       wait for the first clone
   squall clones --exec 'systemctl restart my-agent'
+  squall clones --pid 4711 --exec 'kill -HUP 4711'
+      after each restore of that process by CRIU
   squall clones --json
       one JSON object in each line: event (start, clone), signal, generation
 
-Exit codes: 0 for success, also if this is no virtual machine; 1 for a failure while running, if \
+Exit codes: 0 for success, also if this is no virtual machine and nothing shows restores; 1 for a failure while running, if \
 squall cannot notice clones of this virtual machine, and with --once also if seeding, the command \
 or a hook failed; 2 for a wrong argument."
 )]
@@ -62,6 +72,10 @@ pub struct ClonesArguments {
     /// Exit after the first clone
     #[arg(long)]
     once: bool,
+
+    /// Wait for restores of this process by CRIU, in place of clones of the machine
+    #[arg(long, value_name = "PID", conflicts_with = "state", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Option<u32>,
 
     /// Print one JSON object for each event
     #[arg(long)]
@@ -149,6 +163,14 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
     if let Some(path) = &options.state {
         Mark::check(path).map_err(opening(path))?;
     }
+    let programs = Programs {
+        command: options.exec.as_deref(),
+        folder: options.hooks.as_deref(),
+        limit: options.hook_timeout,
+    };
+    if let Some(id) = options.pid {
+        return run_for_process(id, options, &programs);
+    }
     squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(format!("clones: {error}")))?;
     // The watch begins before the first seeding, so that no clone is missed in between.
     let watch = Watch::new();
@@ -165,11 +187,6 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
         }
         Err(error) => return Err(runtime_failure(&error)),
     };
-    let programs = Programs {
-        command: options.exec.as_deref(),
-        folder: options.hooks.as_deref(),
-        limit: options.hook_timeout,
-    };
     let state = options.state.as_deref();
     let mut was_cloned = state.is_some_and(|path| {
         was_cloned_before_start(path).unwrap_or_else(|error| {
@@ -184,13 +201,32 @@ pub fn run(options: &ClonesArguments) -> Result<(), Failure> {
                 return Ok(Noticed::now(true));
             }
             match watch.wait(None) {
-                Ok(_) => Ok(Noticed::now(watch.is_certain())),
+                Ok(_) => Ok(Noticed {
+                    signal: Some(watch.changed_by()),
+                    ..Noticed::now(watch.is_certain())
+                }),
                 Err(error) => Err(runtime_failure(&error)),
             }
         },
         seed,
         |noticed, seeding| print_event(options, "clone", noticed, seeding),
         |noticed| run_and_record(&programs, state, noticed),
+    )
+}
+
+/// Does the same with restores of a process, for which the kernel's generator need not be reseeded.
+fn run_for_process(id: u32, options: &ClonesArguments, programs: &Programs) -> Result<(), Failure> {
+    let wrong = |error: io::Error| Failure::Usage(format!("--pid {id}: {}", cause(&error)));
+    let mut process = Process::find(id).map_err(wrong)?;
+    let seeder = options.seed.then(|| Seeder::open(0)).transpose()?;
+    let seed = || seeder.as_ref().map(Seeder::seed_and_describe).transpose();
+    print_event(options, "start", process.noticed(), seed()?)?;
+    follow(
+        options.once,
+        || Ok(process.wait()),
+        seed,
+        |noticed, seeding| print_event(options, "clone", noticed, seeding),
+        |noticed| programs.run(noticed),
     )
 }
 

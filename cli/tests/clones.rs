@@ -12,8 +12,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use squall_guests::debian::KernelName;
 use squall_guests::fixture::{self, Workspace, ok, wait_until_ok};
-use squall_guests::needs::GUESTS;
+use squall_guests::needs::{GUESTS, KVM_CLOCK};
 use squall_guests::{Guest, Setup, Snapshot};
 use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::{NOTHING, Need, Test};
@@ -174,6 +175,87 @@ fn programs_run_after_a_seeding_where_it_is_permitted() {
         line.starts_with("start: ") && !line.contains("seeded"),
         "{line}"
     );
+}
+
+/// In a namespace of process IDs, programs get the same ID: the original; another one, whose memory is elsewhere; and one
+/// whose memory is where the original's was, as in a restored process.
+const RESTORE: &str = "
+    start() { echo 100 > /proc/sys/kernel/ns_last_pid; \"$@\" sleep 1000 & }
+    end() { kill 101; wait 101; }
+    start setarch -R
+    until [ \"$(cat /proc/101/comm)\" = sleep ]; do :; done
+    \"$SQUALL\" clones --once --pid 101 --exec 'echo $SQUALL_CLONE_SIGNAL' > log 2>&1 & squall=$!
+    until grep -q start log; do :; done
+    end; start env; sleep 1
+    end; start setarch -R
+    wait $squall; cut -d ' ' -f 22 /proc/101/stat; cat log; end";
+
+fn a_restored_process_runs_the_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new("unshare")
+        .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
+        .args(["timeout", "100", "sh", "-c", RESTORE])
+        .current_dir(folder.path())
+        .env("SQUALL", env!("CARGO_BIN_EXE_squall"))
+        .output()
+        .expect("the command runs");
+    let log = text(&output.stdout);
+    let lines: Vec<_> = log.lines().collect();
+    let [generation, start, clone, "process"] = lines[..] else {
+        panic!("{output:?}");
+    };
+    assert!(
+        start.starts_with("start: signal process, generation "),
+        "{log}"
+    );
+    let expected = format!("clone: signal process, generation {generation}");
+    assert_eq!(clone, expected);
+}
+
+const RESTORABLE: Need = Need {
+    check: || match Path::new("/proc/sys/kernel/ns_last_pid").exists() {
+        true => Ok(()),
+        false => Err("this kernel cannot restore processes".into()),
+    },
+    required_by: NOTHING,
+};
+
+fn a_process_that_cannot_be_watched_is_refused() {
+    let expected = "squall: --pid 4194305: there is no such process\n";
+    refused(&run("clones --pid 4194305"), 2, &[expected]);
+    refused(
+        &run("clones --pid 1 --state /x"),
+        2,
+        &["cannot be used with"],
+    );
+}
+
+/// On KVM, hooks run after a clone without vmgenid too.
+fn each_clone_runs_its_programs_by_kvm_clock() {
+    let workspace = Workspace::with_kvm_clock(KernelName::V6_12);
+    let setup = |programs| Setup {
+        programs,
+        ..Setup::default()
+    };
+    let programs = [fixture::squall()];
+    let mut guest = workspace.factory.boot(&setup(&programs)).expect("a guest");
+    let command = "squall clones --exec 'echo $SQUALL_CLONE_SIGNAL $SQUALL_CLONE_GENERATION >> /tmp/ran' > /tmp/log";
+    guest.start(command).expect("a job");
+    wait_until_ok(&mut guest, "grep -q '^start: signal kvm-clock' /tmp/log");
+    let snapshot = guest.snapshot(workspace.path("snapshot"));
+    let snapshot = snapshot.expect("a snapshot");
+    let resumed = workspace.factory.resume(&setup(&[]), &snapshot);
+    let mut guest = resumed.expect("a guest");
+    wait_until_ok(&mut guest, "grep -q ^kvm-clock /tmp/ran");
+    let log = ok(&mut guest, "cat /tmp/log");
+    let [start, clone] = log.lines().collect::<Vec<_>>()[..] else {
+        panic!("{log}");
+    };
+    let generation = |line: &str| line.split([' ', ';']).nth(4).map(str::to_owned);
+    assert_ne!(generation(start), generation(clone), "{log}");
+    let ran = ok(&mut guest, "cat /tmp/ran");
+    let expected = format!("kvm-clock {}\n", generation(clone).expect("a number"));
+    assert_eq!(ran, expected, "{log}");
 }
 
 fn help_says_which_files_are_hooks() {
@@ -431,6 +513,9 @@ fn each_clone_runs_its_programs() {
 
 pub const TESTS: &[Test] = tests![
     each_clone_runs_its_programs: [TEST_ALL, GUESTS],
+    each_clone_runs_its_programs_by_kvm_clock: [TEST_ALL, GUESTS, KVM_CLOCK],
+    a_restored_process_runs_the_command: [PRIVILEGE, RESTORABLE],
+    a_process_that_cannot_be_watched_is_refused,
     a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_MEMORY_SIGNAL],
     a_missing_folder_is_refused,
     a_state_file_that_cannot_be_kept_is_refused,

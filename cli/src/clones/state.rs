@@ -11,8 +11,8 @@ use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use squall::clones::{Signal, generation, signal};
-use squall::internal::newest_clone_message;
+use squall::clones::{Signal, signal};
+use squall::internal::{machine_generation, newest_clone_message};
 use tempfile::NamedTempFile;
 
 /// The length of the kernel's identifier of a boot, a UUID.
@@ -25,7 +25,7 @@ pub struct Mark {
     boot: String,
     /// The signal's name.
     signal: String,
-    /// The clone generation; with the kernel's log, whose generation is of a process, the number of the newest message.
+    /// The machine's part of the clone generation, which no process has alone; with the kernel's log, whose generation is of a process, the number of the newest message.
     number: u64,
 }
 
@@ -34,7 +34,7 @@ impl Mark {
         let signal = signal().ok_or(io::ErrorKind::Unsupported)?;
         let number = match signal {
             Signal::KernelLog => newest_clone_message()?,
-            _ => generation().map_or(0, u64::from),
+            _ => machine_generation().map_or(0, u64::from),
         };
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
         Ok(Mark {
