@@ -73,7 +73,7 @@ pub enum Command {
     Status(StatusArguments),
     /// Add entropy to the kernel's pool and make its generator reseed
     Seed(SeedArguments),
-    /// Wait for clones of this virtual machine, and run programs after each
+    /// Wait for clones of this virtual machine or restores of a process, and run programs after each
     Clones(ClonesArguments),
     #[command(flatten)]
     Tool(Tool),
@@ -197,7 +197,8 @@ pub struct StatusArguments {
     /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
     /// kernel_release, cpu_model, hypervisor, has_squall_device, squall_device_uses_page, is_vm, has_vmgenid,
     /// has_vmclock, has_vmgenid_page, has_kvm_clock, follows_tick, has_vdso_getrandom, cpu_random, cycle_counter,
-    /// kernel_generation, reseeds, bootstraps, bytes_discarded, and warnings and notes: lists of objects with code,
+    /// kernel_generation, reseeds, bootstraps, bytes_discarded, copy_signals, and warnings and notes: lists of objects, the
+    /// first with signal, copy (machine, process or fork), delay (none or milliseconds) and when, the others with code,
     /// problem and advice. New keys may be added. With --counters: loads, and interfaces, a list of objects with interface,
     /// requests, bytes and forwarded.
     #[arg(long)]

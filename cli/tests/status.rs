@@ -65,7 +65,13 @@ fn people_see_one_aligned_fact_a_line() {
         .take_while(|line| !["Warnings", "Notes"].contains(line))
         .filter(|line| line.starts_with("  "))
         .collect();
-    assert_eq!(facts.len(), 22, "{shown}");
+    let signals = object["copy_signals"].as_array().expect("a list");
+    assert_eq!(facts.len(), 22 + signals.len(), "{shown}");
+    for signal in signals {
+        let [name, copy] = ["signal", "copy"].map(|key| signal[key].as_str().expect("a name"));
+        let line = format!("  {name:18}{copy}: ");
+        assert!(facts.iter().any(|fact| fact.starts_with(&line)), "{line}");
+    }
     for fact in facts {
         let (name, value) = fact[2..].split_at(18);
         assert!(name.ends_with(' ') && !value.starts_with(' '), "{fact}");

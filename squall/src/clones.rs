@@ -66,6 +66,8 @@ pub use kernel_log::newest_message;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub use kernel_log::replace_path as replace_kernel_log_for_testing;
+#[doc(hidden)]
+pub use process::is_known as notices_restores;
 pub(crate) use process::{before_fork, begin_in_child};
 
 /// What shows that this machine was cloned, or this process restored.

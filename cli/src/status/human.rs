@@ -14,6 +14,7 @@ pub fn write(report: &Report) -> String {
     let mut text = format!("squall {}\n", report.facts.version);
     section(&mut text, "Machine", &machine(report));
     section(&mut text, "Protection", &protection(report));
+    section(&mut text, "Signals of copies", &copy_signals(report));
     section(&mut text, "Generator", &generator(report));
     list(&mut text, "Warnings", &report.warnings);
     if report.warnings.is_empty() {
@@ -94,6 +95,13 @@ fn protection(report: &Report) -> [Fact; 4] {
         ("Clone of the VM", explain(&status.clone_guard, clone)),
         ("Kernel reseed", explain(&status.reseed_guard, reseed)),
     ]
+}
+
+fn copy_signals(report: &Report) -> Vec<Fact> {
+    let signals = report.copy_signals.iter();
+    signals
+        .map(|signal| (signal.signal, format!("{}: {}", signal.copy, signal.when)))
+        .collect()
 }
 
 fn generator(report: &Report) -> [Fact; 6] {

@@ -6,6 +6,7 @@
 mod counters;
 mod human;
 mod report;
+mod signals;
 mod warnings;
 
 use crate::args::StatusArguments;

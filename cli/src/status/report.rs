@@ -12,6 +12,7 @@ use squall_bindings::facts::Facts;
 use squall_tools::Failure;
 use squall_tools::measure::machine;
 
+use super::signals::{CopySignal, signals};
 use super::warnings::{self, DeviceVisibility, Warning};
 
 /// Everything that is known about this machine and the generator on it.
@@ -28,6 +29,7 @@ pub struct Report {
     pub has_squall_device: bool,
     /// It uses vmgenid's page.
     pub squall_device_uses_page: bool,
+    pub copy_signals: Vec<CopySignal>,
     pub warnings: Vec<Warning>,
     /// Things worth knowing where no protection is missing.
     pub notes: Vec<Warning>,
@@ -58,6 +60,7 @@ impl Report {
             hypervisor,
             has_squall_device,
             squall_device_uses_page: has_squall_device && squall_device_uses_page(),
+            copy_signals: signals(&status, squall::internal::notices_restores()),
             warnings,
             notes: warnings::notes(&status, visibility),
             facts: Facts::from(status),
