@@ -265,8 +265,8 @@ pub mod hazmat {
 /// What squall's own bindings and command share with the library. It may change in any version.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::clones::{machine_generation, notices_restores};
     pub use crate::clones::newest_message as newest_clone_message;
+    pub use crate::clones::{machine_generation, notices_restores};
     pub use crate::entropy::kernel::request as getrandom;
     pub use crate::file::stat;
     pub use crate::guard::clone_signal::device_paths as clone_device_paths;

@@ -11,7 +11,8 @@ use crate::Verdict;
 use crate::outputs::{Draw, fork, judge_sent, send, wait};
 
 /// kvm-clock's records, for as many CPUs as Linux shows.
-pub static RECORDS: [KvmClockRecordForTesting; 64] = [const { KvmClockRecordForTesting::empty() }; 64];
+pub static RECORDS: [KvmClockRecordForTesting; 64] =
+    [const { KvmClockRecordForTesting::empty() }; 64];
 
 /// Puts records in the place of the machine's, which squall relies on from then on.
 pub fn use_records() {
