@@ -45,7 +45,6 @@
 //! no process that it was restored. docs/guides/clones.md says what programs, machines and platforms can do about copies.
 
 mod kernel_log;
-mod process;
 
 use core::ffi::c_int;
 use core::fmt;
@@ -59,16 +58,13 @@ use std::time::Instant;
 use crate::file::File;
 use crate::guard::clone_signal::CloneGuard;
 use crate::guard::policy::{self, Policy};
-use crate::guard::{fork, kvm_clock};
+use crate::guard::{fork, kvm_clock, process_start};
 use kernel_log::KernelLog;
 #[doc(hidden)]
 pub use kernel_log::newest_message;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub use kernel_log::replace_path as replace_kernel_log_for_testing;
-#[doc(hidden)]
-pub use process::is_known as notices_restores;
-pub(crate) use process::{before_fork, begin_in_child};
 
 /// What shows that this machine was cloned, or this process restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +134,7 @@ fn find_signal() -> Option<Signal> {
         Some(CloneGuard::KvmClock) => (KVM_CLOCK, Some(Signal::KvmClock)),
         Some(CloneGuard::VmClock) => (VMCLOCK, Some(Signal::VmClock)),
         Some(CloneGuard::VmgenidPage) => (VMGENID_PAGE, Some(Signal::VmgenidPage)),
-        _ if !policy.is_vm && process::is_known() => (PROCESS, Some(Signal::Process)),
+        _ if !policy.is_vm && process_start::is_known() => (PROCESS, Some(Signal::Process)),
         _ if !policy::has_vmgenid() => (NO_SIGNAL, None),
         _ => match kernel_log::open() {
             Ok(()) => (KERNEL_LOG, Some(Signal::KernelLog)),
@@ -172,7 +168,7 @@ fn find_signal() -> Option<Signal> {
 #[inline]
 pub fn generation() -> Option<NonZeroU64> {
     let machine = machine_generation()?;
-    NonZeroU64::new(machine.get().wrapping_add(process::number()))
+    NonZeroU64::new(machine.get().wrapping_add(process_start::number()))
 }
 
 /// The machine's part of the generation, which a restored process has in common with others. It is `None` for one value of
@@ -294,7 +290,7 @@ impl Watch {
             Signal::KernelLog => kernel_log::number(),
             _ => machine_generation().map_or(0, u64::from),
         };
-        [of_machine, process::number()]
+        [of_machine, process_start::number()]
     }
 
     /// What showed the last change that was reported: the machine's signal, or [`Signal::Process`]. Before the first change it

@@ -265,13 +265,14 @@ pub mod hazmat {
 /// What squall's own bindings and command share with the library. It may change in any version.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::clones::machine_generation;
     pub use crate::clones::newest_message as newest_clone_message;
-    pub use crate::clones::{machine_generation, notices_restores};
     pub use crate::entropy::kernel::request as getrandom;
     pub use crate::file::stat;
     pub use crate::guard::clone_signal::device_paths as clone_device_paths;
     pub use crate::guard::errno::keep as keep_errno;
     pub use crate::guard::fork::count as count_of_forks;
+    pub use crate::guard::process_start::is_known as notices_restores;
     pub use crate::thread_generator::watch_forks;
     pub use crate::uniform::{below_u32, below_u64};
     pub use squall_drbg::internal::{CACHED_SCHEDULE_LEN, cache_schedule, can_cache_schedules};

@@ -27,7 +27,6 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
-use crate::clones;
 use crate::entropy;
 use crate::error::abort;
 use crate::failpoint::{self, Failpoint};
@@ -38,7 +37,7 @@ use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
 use crate::guard::policy::Policy;
 use crate::guard::thread;
 use crate::guard::thread_line::{SMALL, ThreadLine, line};
-use crate::guard::{fork, tick};
+use crate::guard::{fork, process_start, tick};
 use crate::per_thread::{ZeroAtStart, per_thread};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
@@ -505,7 +504,7 @@ impl Request<'_> {
 
 /// Notices forks that the C library makes.
 pub fn watch_forks() -> std::io::Result<()> {
-    fork::watch(clones::before_fork, begin_anew_in_child)
+    fork::watch(process_start::before_fork, begin_anew_in_child)
 }
 
 extern "C" fn begin_anew_in_child() {
@@ -513,7 +512,7 @@ extern "C" fn begin_anew_in_child() {
         return;
     }
     fork::count_one();
-    clones::begin_in_child();
+    process_start::begin_in_child();
     line().begin_anew_in_child();
     SLOW_PATH_STATE.with(|state| state.left_off_fast_path.set(0));
 }

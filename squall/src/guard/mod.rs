@@ -15,6 +15,7 @@ pub(crate) mod lock;
 pub(crate) mod memory;
 pub(crate) mod page;
 pub(crate) mod policy;
+pub(crate) mod process_start;
 pub(crate) mod shared;
 mod signal_address;
 pub(crate) mod thread;

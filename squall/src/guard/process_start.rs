@@ -4,13 +4,13 @@
 //! child, which is no copy of this kind: handlers of `pthread_atfork` ask before the fork, and note the child's own start in
 //! the child. A child by raw clone(2) counts as a copy.
 //!
-//! No process is checkpointed and restored within one [tick](crate::guard::tick), so the kernel is asked once in each.
+//! No process is checkpointed and restored within one [tick](super::tick), so the kernel is asked once in each.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use super::{errno, fork, freshness};
 use crate::file::File;
-use crate::guard::{errno, fork, freshness};
 
 /// What [`start`] said first in this process, or would have said in the process's place of its ancestor that asked first.
 static FIRST: AtomicU64 = AtomicU64::new(NOT_ASKED);
