@@ -4,10 +4,6 @@
 //!
 //! A tracer steps through a process that draws, one instruction at a time, so the counts do not depend on
 //! what else the machine does. They depend on the CPU, which decides on the engine, and on the kernel.
-//!
-//! Stepping takes microseconds, which the process would take for stops of the machine. So the tracer
-//! replaces the cycle counter by a count of steps. For the figures "immediate signal" it hides the
-//! machine's hypervisor and its devices, which requires root.
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 use nix::sys::ptrace;
-use nix::sys::signal::{Signal, raise};
+use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use rand_core::Rng as _;
@@ -33,17 +33,21 @@ const DRAWS: [(&str, Draw); 6] = [
     }),
 ];
 
-/// The machines on which requests are counted: this one, and one on which every request gets a pad.
-const MACHINES: [(&str, fn()); 2] = [
-    ("this machine", || {}),
-    ("a machine without an immediate signal of clones", || {
-        squall::hazmat::distrust_clone_signals()
-    }),
+/// The machines on which requests are counted: this one, and one on which every request gets a pad; and the most steps of a
+/// request. What takes more runs on without steps, because a search for the kernel's tick fails if the tick moves on
+/// meanwhile. Requests with pads always meet a tick when they are stepped through, so there the search may fail: squall
+/// then compares no tick.
+const MACHINES: [(&str, fn(), u64); 2] = [
+    ("this machine", || {}, 500),
+    (
+        "a machine without an immediate signal of clones",
+        || squall::hazmat::distrust_clone_signals(),
+        u64::MAX,
+    ),
 ];
 
-/// Requests of a process. The first ones seed it and fill its buffer, and are not counted.
-const REQUESTS: usize = 400;
-const COUNTED: usize = 200;
+/// Counted requests of a process.
+const REQUESTS: usize = 200;
 
 pub fn main() -> ExitCode {
     let number = |name| Some(env::var(name).ok()?.parse().expect("a number"));
@@ -52,9 +56,9 @@ pub fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     println!(
-        "instructions of a request that finds its bytes in the buffer (the least of {COUNTED})"
+        "instructions of a request that finds its bytes in the buffer (the least of {REQUESTS})"
     );
-    for (machine, (name, _)) in MACHINES.iter().enumerate() {
+    for (machine, (name, ..)) in MACHINES.iter().enumerate() {
         println!("{name}");
         let loop_alone = least(&counts(machine, 0));
         for (index, (name, _)) in DRAWS.iter().enumerate().skip(1) {
@@ -66,29 +70,32 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The least count: a tick of the kernel's clock, which single steps meet often, has the buffer refilled.
+/// The least count: a request that meets a tick of the kernel's clock has the buffer refilled.
 fn least(counts: &[u64]) -> u64 {
     *counts.iter().min().expect("some requests")
 }
 
-/// Draws, with a mark before each request.
+/// Draws, with a breakpoint on either side of each request.
 fn draw_traced(machine: usize, draw: usize) {
-    let ((_, set_up), (_, draw)) = (MACHINES[machine], DRAWS[draw]);
+    let ((_, set_up, _), (_, draw)) = (MACHINES[machine], DRAWS[draw]);
     set_up();
     // Knows the machine's signal of clones.
     squall::status();
-    raise(Signal::SIGSTOP).expect("the process can stop itself");
-    for _ in 0..=REQUESTS {
-        // SAFETY: a no-op.
-        unsafe { std::arch::asm!("nop dword ptr [rax + {MARK}]", MARK = const MARK) };
+    for _ in 0..REQUESTS {
         black_box(draw)();
+        breakpoint();
+        black_box(draw)();
+        breakpoint();
     }
 }
 
-/// A displacement that no other no-op has.
-const MARK: i32 = 0x5371_7561;
+/// INT3, which stops the process with the next instruction to execute.
+fn breakpoint() {
+    // SAFETY: the tracer goes on behind it.
+    unsafe { std::arch::asm!("int3") };
+}
 
-/// Instructions of each request, from one mark to the next.
+/// Instructions of each request, from one breakpoint to the next.
 fn counts(machine: usize, draw: usize) -> Vec<u64> {
     let mut command = Command::new(env::current_exe().expect("this program has a path"));
     command.env("SQUALL_MACHINE", machine.to_string());
@@ -97,39 +104,43 @@ fn counts(machine: usize, draw: usize) -> Vec<u64> {
     unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
     let mut child = command.spawn().expect("a traced process");
     let pid = Pid::from_raw(child.id().cast_signed());
-    let counts = step_through(pid).expect("the process can be traced");
+    let counts = step_through(pid, MACHINES[machine].2).expect("the process can be traced");
     child.wait().expect("it ends");
     counts
 }
 
-fn step_through(pid: Pid) -> nix::Result<Vec<u64>> {
-    // The process stops at its start, and then stops itself.
-    waitpid(pid, None)?;
-    ptrace::cont(pid, None)?;
-    waitpid(pid, None)?;
+fn step_through(pid: Pid, most: u64) -> nix::Result<Vec<u64>> {
+    // The process stops at its start.
+    wait_for_trap(pid)?;
     let mut counts = Vec::new();
-    let mut steps = 0;
-    while counts.len() <= REQUESTS {
-        let is_mark = is_at_mark(pid)?;
-        ptrace::step(pid, None)?;
-        if !matches!(waitpid(pid, None)?, WaitStatus::Stopped(_, Signal::SIGTRAP)) {
-            return Err(nix::Error::ECHILD);
+    while counts.len() < REQUESTS {
+        ptrace::cont(pid, None)?;
+        wait_for_trap(pid)?;
+        let (mut steps, mut is_behind) = (0, false);
+        while steps < most && !is_behind {
+            ptrace::step(pid, None)?;
+            wait_for_trap(pid)?;
+            steps += 1;
+            is_behind = is_behind_breakpoint(pid)?;
         }
-        steps += 1;
-        if is_mark {
-            counts.push(std::mem::take(&mut steps));
+        counts.push(steps);
+        if !is_behind {
+            ptrace::cont(pid, None)?;
+            wait_for_trap(pid)?;
         }
     }
     ptrace::detach(pid, None)?;
-    Ok(counts.split_off(REQUESTS + 1 - COUNTED))
+    Ok(counts)
 }
 
-/// Whether the instruction that the process executes next is the mark before a request.
-fn is_at_mark(pid: Pid) -> nix::Result<bool> {
-    let registers = ptrace::getregs(pid)?;
-    let bytes = ptrace::read(pid, registers.rip as ptrace::AddressType)?.to_le_bytes();
-    let [0x0f, 0x1f, 0x80, displacement @ .., _] = bytes else {
-        return Ok(false);
-    };
-    Ok(i32::from_le_bytes(displacement) == MARK)
+fn wait_for_trap(pid: Pid) -> nix::Result<()> {
+    match waitpid(pid, None)? {
+        WaitStatus::Stopped(_, Signal::SIGTRAP) => Ok(()),
+        _ => Err(nix::Error::ECHILD),
+    }
+}
+
+/// Whether the process has stopped because of INT3, which the kernel reports in this way (arch/x86/kernel/traps.c).
+fn is_behind_breakpoint(pid: Pid) -> nix::Result<bool> {
+    Ok(ptrace::getsiginfo(pid)?.si_code == libc::SI_KERNEL)
 }
