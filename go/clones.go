@@ -35,8 +35,8 @@ var cloneDetector = sync.OnceValue(func() *guard.CloneDetector {
 func CloneSignal() string { return cloneDetector().Signal() }
 
 // CloneGeneration returns a number that changes when this process may be running in a clone of its machine, or was itself
-// restored from a checkpoint by CRIU. If known is false, the number is 0, and squall cannot notice clones now: there may have
-// been some.
+// restored from a checkpoint by CRIU. If known is false, the number is 0, and squall cannot notice clones now: there may
+// have been some.
 //
 //	before, _ := squall.CloneGeneration()
 //	// …
@@ -48,13 +48,13 @@ func CloneSignal() string { return cloneDetector().Signal() }
 // machine or the process was copied, not which copy this is. Squall's own bytes need no such check: they differ in each
 // copy. A child by a raw fork counts as a copy; gVisor shows no process that it was restored.
 //
-// A call takes nanoseconds; the first in each tick of the kernel, 1 to 10 milliseconds apart, reads two files in /proc. With the signal "kernel-log" ([CloneSignal]) it makes a system call during the second after
-// each reseed of the kernel's RNG, which comes once a minute, and always before Linux 6.11, which does not show its
-// reseeds. A live migration does not change the number, unless the hypervisor gives the moved machine a new vmgenid.
+// A call takes nanoseconds; the first in each tick of the kernel, 1 to 10 milliseconds apart, reads two files in /proc.
+// With the signal "kernel-log" ([CloneSignal]) it makes a system call during the second after each reseed of the kernel's
+// RNG, which comes once a minute, and always before Linux 6.11, which does not show its reseeds. A live migration does not change the number, unless the hypervisor gives the moved machine a new vmgenid.
 func CloneGeneration() (generation uint64, known bool) { return cloneDetector().Generation() }
 
-// NotifyClones returns a channel that receives the new generation after each clone or restore from now on. The channel holds one
-// generation; a newer one replaces it. It is closed when the context ends. If squall cannot notice clones, the error is
+// NotifyClones returns a channel that receives the new generation after each clone or restore from now on. The channel
+// holds one generation; a newer one replaces it. It is closed when the context ends. If squall cannot notice clones, the error is
 // [ErrNoCloneSignal].
 //
 // The generation is sent when [CloneGeneration] changes, or milliseconds later. A goroutine waits for the signal's

@@ -242,8 +242,8 @@ void squall_clone_watch_free(squall_clone_watch *watch) SQUALL_NOTHROW;
 
 /**
  * A descriptor for poll, select and epoll. It becomes readable when the machine may have been cloned or the process
- * restored, and every 0.1 seconds. Then call `squall_clone_wait` with a timeout of 0, which says which, and resets the descriptor. Do not read
- * from it, and do not close it.
+ * restored, and every 0.1 seconds. Then call `squall_clone_wait` with a timeout of 0, which says which, and resets the
+ * descriptor. Do not read from it, and do not close it.
  *
  * Returns -1 if `watch` is null.
  */

@@ -25,7 +25,8 @@ pub struct Mark {
     boot: String,
     /// The signal's name.
     signal: String,
-    /// The machine's part of the clone generation, which no process has alone; with the kernel's log, whose generation is of a process, the number of the newest message.
+    /// The machine's part of the clone generation; with the kernel's log, whose generation is of a process, the number of
+    /// the newest message.
     number: u64,
 }
 

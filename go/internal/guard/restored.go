@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,18 +23,14 @@ import (
 type restores struct {
 	// first is what ownStart returned first, and last what it returned last; 0 if it was not called yet.
 	first, last atomic.Uint64
-	// askedIn is the tick in which it was called last.
+	// askedIn is the tick in which it was called last, plus one; 0 before.
 	askedIn atomic.Uint64
 }
 
 // number returns a number that changes when the process has been restored; 0 until then.
 func (r *restores) number() uint64 {
-	tick := atomic.LoadUint64(tickAddress.Load())
-	if failpoint.FreezeTick.IsActive() {
-		tick = 1
-	}
-	if !FollowsTick() || tick != r.askedIn.Load() {
-		r.ask(tick)
+	if now := tick() + 1; !FollowsTick() || now != r.askedIn.Load() {
+		r.ask(now)
 	}
 	return r.last.Load() - r.first.Load()
 }
@@ -46,7 +41,8 @@ func (r *restores) isKnown() bool {
 	return r.last.Load() != 0
 }
 
-func (r *restores) ask(tick uint64) {
+// ask asks the kernel in a tick, whose number plus one is given.
+func (r *restores) ask(askedIn uint64) {
 	before := r.last.Load()
 	if now, ok := ownStart(); ok {
 		if before == 0 {
@@ -54,7 +50,7 @@ func (r *restores) ask(tick uint64) {
 		}
 		r.last.CompareAndSwap(before, now) // a goroutine that read an older value changes nothing
 	}
-	r.askedIn.Store(tick)
+	r.askedIn.Store(askedIn)
 }
 
 // ownStart returns a number of the time when this process started, and of the boot in which it did; false if /proc does

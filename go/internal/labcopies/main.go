@@ -2,7 +2,8 @@
 
 // Command labcopies draws what each line of its input asks for, until there are no more: a program of which the lab
 // makes copies by restoring a checkpoint. A line "draw 4 16" asks for a line with a value of 4 bytes and one of 16, in
-// hexadecimal. "generation " asks for the clone generation, twice, as other programs have a child say it too. The first argument is the generator, squall or crypto/rand; the others are failpoints.
+// hexadecimal. A line "generation " asks for two lines with the clone generation: other programs print a child's and their
+// own. The first argument is the generator, squall or crypto/rand; the others are failpoints.
 package main
 
 import (

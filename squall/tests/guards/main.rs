@@ -258,6 +258,8 @@ const CLONED_WITHOUT_SIGNAL: &[Failpoint] = &[SkipForkGuard, FreezeTick, HideVmg
 /// A VM whose kernel has not been notified of the clone yet.
 const CLONED_BEFORE_NOTIFICATION: &[Failpoint] =
     &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm];
+/// A machine that is no VM.
+const BARE_METAL: &[Failpoint] = &[HideHypervisorAnnouncement, HideVmgenid, HideKvmClock];
 /// A machine that is no VM, of which an unguarded fork makes processes that were restored.
 const RESTORED: &[Failpoint] = &[
     SkipForkGuard,
@@ -476,9 +478,9 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("process/generation/no-tick", || clone_generation::restored_process_changes_generation(clone_generation::FORK), &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid, HideKvmClock, HideTick], Held),
     case("process/generation/frozen-tick/control", || clone_generation::restored_process_changes_generation(clone_generation::FORK), &[SkipForkGuard, HideHypervisorAnnouncement, HideVmgenid, HideKvmClock, FreezeTick], Broken).needs(TICK),
     case("process/generation/in-a-vm", clone_generation::restored_process_changes_generation_of_clone, &[SkipForkGuard], Held),
-    case("process/generation/fork/control", || clone_generation::restored_process_changes_generation(clone_generation::FORK), &[HideHypervisorAnnouncement, HideVmgenid, HideKvmClock], Broken),
-    case("process/generation/raw-clone", || clone_generation::restored_process_changes_generation(clone_generation::RAW_FORK), &[HideHypervisorAnnouncement, HideVmgenid, HideKvmClock], Held),
-    case("process/generation/fork", clone_generation::child_of_restored_process_keeps_generation, &[HideHypervisorAnnouncement, HideVmgenid, HideKvmClock], Held),
+    case("process/generation/fork/control", || clone_generation::restored_process_changes_generation(clone_generation::FORK), BARE_METAL, Broken),
+    case("process/generation/raw-clone", || clone_generation::restored_process_changes_generation(clone_generation::RAW_FORK), BARE_METAL, Held),
+    case("process/generation/fork", clone_generation::child_of_restored_process_keeps_generation, BARE_METAL, Held),
     case("process/generation/fork/no-handler/control", clone_generation::child_of_restored_process_keeps_generation, RESTORED, Broken),
     case("clone/delayed", clones::delayed, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
     case("clone/delayed/probe", clones::delayed, &[SkipForkGuard, FreezeTick, PretendVmgenid, PretendVm, HideGenerationAddress], Held).needs(GENERATION),

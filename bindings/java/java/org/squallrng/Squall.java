@@ -72,9 +72,10 @@ public final class Squall {
     }
 
     /**
-     * Calls the listener, in a daemon thread, whenever the machine may have been cloned or the process was restored. What a listener throws goes to
-     * that thread's uncaught exception handler, and the others are called nevertheless. So does an IllegalStateException
-     * if the watch for clones fails. Then listeners are called again after the next call of this method.
+     * Calls the listener, in a daemon thread, whenever the machine may have been cloned or the process was restored. What
+     * a listener throws goes to that thread's uncaught exception handler, and the others are called nevertheless. So does
+     * an IllegalStateException if the watch for clones fails. Then listeners are called again after the next call of this
+     * method.
      *
      * @throws UnsupportedOperationException if this process cannot notice clones: cloneGeneration is empty
      */
