@@ -217,9 +217,14 @@ fn plausible_page() -> Option<usize> {
 /// The CPUs on which this thread may run, one bit each; `None` if the machine may ever have more than 64: the kernel refuses
 /// a mask that is too short for them (sched_getaffinity(2)).
 fn own_cpus() -> Option<u64> {
+    cpus_in_mask_of(size_of::<u64>())
+}
+
+fn cpus_in_mask_of(len: usize) -> Option<u64> {
     let mut mask = 0u64;
+    assert!(len <= size_of_val(&mask));
     // SAFETY: the mask is writable for its length.
-    let written = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, 8, &raw mut mask) };
+    let written = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, len, &raw mut mask) };
     (written > 0).then_some(mask)
 }
 
@@ -322,13 +327,17 @@ fn is_kvm() -> Option<bool> {
     let first = unsafe { &*page.cast::<Record>() };
     let now = Moment::now();
     let passed = now.time.wrapping_sub(time);
-    // What the readings took is one part in two hundred at most.
     let uncertain = first.nanoseconds(width.saturating_add(now.width));
-    if passed < INTERVAL.max(uncertain.saturating_mul(200)) {
+    if !is_long_enough(passed, uncertain) {
         return None;
     }
     let counted = first.nanoseconds(now.count.wrapping_sub(count));
     Some(is_same_time(counted, passed) && is_page_of_records(page.addr(), cpus) && is_named_kvm())
+}
+
+/// Whether a rate can be told from so many nanoseconds, if readings took `uncertain` of them: one part in two hundred at most.
+fn is_long_enough(passed: u64, uncertain: u64) -> bool {
+    passed >= INTERVAL.max(uncertain.saturating_mul(200))
 }
 
 /// Whether two durations are the same up to one in a hundred.
@@ -534,6 +543,30 @@ mod tests {
                 "{counted}, {passed}"
             );
         }
+    }
+
+    #[test]
+    fn the_rate_is_told_after_ten_milliseconds_or_longer() {
+        for (passed, uncertain, expected) in [
+            (9_999_999, 0, false),
+            (10_000_000, 50_000, true),
+            (10_000_000, 50_001, false),
+            (20_000_000, 100_000, true),
+            (u64::MAX - 1, u64::MAX, false),
+        ] {
+            assert_eq!(
+                is_long_enough(passed, uncertain),
+                expected,
+                "{passed}, {uncertain}"
+            );
+        }
+    }
+
+    #[test]
+    fn cpus_beyond_the_mask_are_refused() {
+        // As if the machine had more CPUs than a mask of 64.
+        assert_eq!(cpus_in_mask_of(0), None);
+        assert!(cpus_in_mask_of(8).is_none_or(|cpus| cpus != 0));
     }
 
     #[test]
