@@ -49,25 +49,27 @@ impl Setting {
     }
 }
 
-/// Machines and requests, with each copy that can be made there and so many other events.
+/// Machines and requests, with each copy that can be made there and so many other events; two threads with copies alone.
 pub fn bounds(others: usize) -> Vec<Setting> {
-    let rows: [(_, _, &[Event]); 6] = [
-        (Kvm, SMALL, &[Clone, Restore, Fork, OldFork, RawClone]),
-        (Kvm, LARGE, &[Clone, Restore, Fork]),
-        (Kvm, TWO_THREADS, &[Clone]),
-        (BareMetal, LARGE, &[Restore, Fork, OldFork]),
-        (NoSignal, SMALL, &[Clone, Restore]),
-        (NoSignal, LARGE, &[Clone]),
+    let rows: [(_, _, _, &[Event]); 6] = [
+        (0, Kvm, TWO_THREADS, &[Clone]),
+        (
+            others,
+            Kvm,
+            SMALL,
+            &[Clone, Restore, Fork, OldFork, RawClone],
+        ),
+        (others, Kvm, LARGE, &[Clone, Restore, Fork]),
+        (others, BareMetal, LARGE, &[Restore, Fork, OldFork]),
+        (others, NoSignal, SMALL, &[Clone, Restore]),
+        (others, NoSignal, LARGE, &[Clone]),
     ];
     let mut all = Vec::new();
-    for (kind, requests, copies) in rows {
+    for (others, kind, requests, copies) in rows {
         for copy in copies {
             for others in subsets(&[Reseed, Tick, Drop, Move, Signal], others) {
-                all.push(Setting::new(
-                    kind,
-                    requests,
-                    &[&[*copy], &others[..]].concat(),
-                ));
+                let events = [&[*copy], &others[..]].concat();
+                all.push(Setting::new(kind, requests, &events));
             }
         }
     }
