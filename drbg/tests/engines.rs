@@ -1,14 +1,14 @@
 //! Every engine against the slow reference: every length, every alignment, every
 //! carry of the counter, both kinds of stores, and no byte written outside the buffer.
 //!
-//! The `aes` crate, which the reference and the portable engine use, takes AES-NI itself where it
-//! finds it; `scripts/sanitize.sh` runs this file with its constant-time code as well.
+//! The `aes` crate, which the portable engine uses, takes AES-NI itself where it finds it; `scripts/sanitize.sh` runs this
+//! file with its constant-time code as well.
 
 use squall_drbg::{
     Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Engine, Error, Keystream, Stores, UnknownEngine,
 };
+use squall_reference::Aes;
 
-use crate::common::ctr::{Reference, encrypt, keystream};
 use crate::common::guarded::{Guarded, LINE, a_write_outside_the_buffer_is_caught};
 use crate::suite::{Test, step, tests};
 
@@ -31,6 +31,10 @@ fn key<C: Cipher>() -> C::Key {
     key
 }
 
+fn reference<C: Cipher>() -> Aes {
+    Aes::new(key::<C>().as_ref())
+}
+
 fn keyed<C: Cipher>(engine: Engine) -> Keystream<C> {
     Keystream::new(&key::<C>(), engine).expect("the engine is available")
 }
@@ -50,8 +54,8 @@ fn assert_fills<C: Cipher>(
     assert!(guarded.guards_are_intact(), "guard bytes: {}", place());
 }
 
-fn check_every_length<C: Reference>(engine: Engine) {
-    let expected = keystream::<C>(&key::<C>(), COUNTER, LONG);
+fn check_every_length<C: Cipher>(engine: Engine) {
+    let expected = reference::<C>().keystream(COUNTER, LONG);
     let keyed = keyed::<C>(engine);
     for stores in STORES {
         for len in (0..=LONG).step_by(step(163)) {
@@ -69,10 +73,10 @@ fn every_length_of_aes_256(engine: Engine) {
     check_every_length::<Aes256>(engine);
 }
 
-fn check_every_alignment<C: Reference>(engine: Engine) {
+fn check_every_alignment<C: Cipher>(engine: Engine) {
     let lens = [1, 15, 16, 17, 63, 64, 65, 127, 129, 200, 511, 512, 513];
     let lens = lens.into_iter().chain([LONG - 1, LONG, 5000]);
-    let expected = keystream::<C>(&key::<C>(), COUNTER, 5000);
+    let expected = reference::<C>().keystream(COUNTER, 5000);
     let keyed = keyed::<C>(engine);
     for len in lens {
         for offset in (0..LINE).step_by(step(16)) {
@@ -102,7 +106,7 @@ fn edges_missed(fill: impl Fn(u128, &mut [u8], Stores)) -> Vec<u32> {
     let is_missed = |bits: &u32| {
         let edge = 1u128.checked_shl(*bits).unwrap_or(0);
         let start = edge.wrapping_sub(BEFORE_EDGE);
-        let expected = keystream::<Aes256>(&key::<Aes256>(), start, LONG);
+        let expected = reference::<Aes256>().keystream(start, LONG);
         let fills = |before: usize, stores, offset| {
             let expected = &expected[(BEFORE_EDGE as usize - before) * 16..];
             let mut guarded = Guarded::new(offset, expected.len());
@@ -131,7 +135,11 @@ fn narrow_fill(bits: u32, counter: u128, out: &mut [u8]) {
     let low = (1u128 << bits) - 1;
     let blocks = out.len().div_ceil(16) as u128;
     let counters = (0..blocks).map(|i| (counter & !low) | (counter.wrapping_add(i) & low));
-    out.copy_from_slice(&encrypt::<Aes256>(&key::<Aes256>(), counters)[..out.len()]);
+    let cipher = reference::<Aes256>();
+    let bytes = counters.flat_map(|counter| cipher.encrypt(counter.to_be_bytes()));
+    out.iter_mut()
+        .zip(bytes)
+        .for_each(|(out, byte)| *out = byte);
 }
 
 fn a_counter_that_carries_wrongly_is_caught() {
@@ -140,7 +148,7 @@ fn a_counter_that_carries_wrongly_is_caught() {
     assert_eq!(missed_by(32), [32, 64, 128]);
     assert_eq!(missed_by(64), [64, 128]);
     let reference = |counter, out: &mut [u8], _| {
-        out.copy_from_slice(&keystream::<Aes256>(&key::<Aes256>(), counter, out.len()));
+        out.copy_from_slice(&reference::<Aes256>().keystream(counter, out.len()));
     };
     assert!(edges_missed(reference).is_empty());
 }

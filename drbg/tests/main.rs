@@ -3,6 +3,7 @@
 mod acvp;
 mod common;
 mod engines;
+mod reference;
 mod suite;
 mod vectors;
 
@@ -13,8 +14,18 @@ use libtest_mimic::Arguments;
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let required = suite::required();
-    let once = [acvp::TESTS, engines::TESTS, suite::TESTS, vectors::TESTS];
-    let on_each_engine = [engines::ON_EACH_ENGINE, vectors::ON_EACH_ENGINE];
+    let once = [
+        acvp::TESTS,
+        engines::TESTS,
+        reference::TESTS,
+        suite::TESTS,
+        vectors::TESTS,
+    ];
+    let on_each_engine = [
+        engines::ON_EACH_ENGINE,
+        reference::ON_EACH_ENGINE,
+        vectors::ON_EACH_ENGINE,
+    ];
     let once = once.into_iter().flatten().map(suite::Test::trial);
     let on_each_engine = on_each_engine.into_iter().flatten();
     let on_each_engine = on_each_engine.flat_map(|test| test.trials(&required));

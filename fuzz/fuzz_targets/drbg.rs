@@ -7,11 +7,13 @@ use std::fmt::Debug;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use squall_drbg::{Aes128, Aes256, CtrDrbg, CtrDrbgDf, Engine, Error, FastKeyErasure, MAX_REQUEST};
-use squall_fuzz::ctr::Reference;
-use squall_fuzz::drbg::{SlowCtrDrbg, SlowCtrDrbgDf, SlowFastKeyErasure};
+use squall_drbg::{
+    Aes128, Aes256, Cipher, CtrDrbg, CtrDrbgDf, Engine, Error, FastKeyErasure, MAX_REQUEST,
+};
+use squall_fuzz::drbg::{SlowCtrDrbgDf, SlowFastKeyErasure};
 use squall_fuzz::requests::{Drbg, generated};
 use squall_fuzz::{Material, aes_engines};
+use squall_reference::CtrDrbg as SlowCtrDrbg;
 
 /// Requests that are run: more cost time and reach nothing new.
 const MOST_REQUESTS: usize = 12;
@@ -135,18 +137,19 @@ fn check<F: Drbg + Debug, S: Drbg>(
     all.iter_mut().for_each(All::compare);
 }
 
-fn check_ctr_drbg<C: Reference>(session: &Session) {
+fn check_ctr_drbg<C: Cipher>(session: &Session) {
     check(session, C::SEED_LEN, |entropy, _, personalization| {
-        All::instantiate(
-            SlowCtrDrbg::<C>::instantiate(entropy, personalization),
-            |engine| CtrDrbg::<C>::instantiate_on(engine, entropy, personalization),
-        )
+        let mut slow = SlowCtrDrbg::unseeded(C::KEY_LEN);
+        let slow = Drbg::reseed(&mut slow, entropy, personalization).map(|()| slow);
+        All::instantiate(slow, |engine| {
+            CtrDrbg::<C>::instantiate_on(engine, entropy, personalization)
+        })
     });
 }
 
-fn check_ctr_drbg_df<C: Reference>(session: &Session) {
+fn check_ctr_drbg_df<C: Cipher>(session: &Session) {
     check(session, C::KEY_LEN, |entropy, nonce, personalization| {
-        let slow = SlowCtrDrbgDf::<C>::instantiate(entropy, nonce, personalization);
+        let slow = SlowCtrDrbgDf::instantiate(C::KEY_LEN, entropy, nonce, personalization);
         All::instantiate(slow, |engine| {
             CtrDrbgDf::<C>::instantiate_on(engine, entropy, nonce, personalization)
         })

@@ -6,10 +6,9 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use squall::{Error, Stream};
-use squall_drbg::Aes256;
-use squall_fuzz::ctr::keystream;
 use squall_fuzz::guarded::Guarded;
 use squall_fuzz::{Number, aes_engines};
+use squall_reference::Aes;
 
 /// Steps that are run: more cost time and reach nothing new.
 const MOST_STEPS: usize = 16;
@@ -37,7 +36,8 @@ fn expected(seed: &[u8; 32], position: u128, len: usize) -> Result<Vec<u8>, Erro
         return Err(Error::EndOfStream);
     }
     let skipped = (position % 16) as usize;
-    Ok(keystream::<Aes256>(seed, position / 16, skipped + len).split_off(skipped))
+    let mut blocks = Aes::new(seed).keystream(position / 16, skipped + len);
+    Ok(blocks.split_off(skipped))
 }
 
 /// The buffer's bytes after a request, which an error leaves as they were.

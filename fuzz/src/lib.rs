@@ -1,10 +1,8 @@
-//! What the fuzz targets share: the slow reference of the library's own tests, and inputs that
+//! What the fuzz targets share: the slow references of the library's own tests, and inputs that
 //! are arbitrary but often at an edge.
 //!
 //! Run a target with `cargo +nightly fuzz run engine`, `drbg` or `stream` in the project's root.
 
-#[path = "../../drbg/tests/common/ctr.rs"]
-pub mod ctr;
 #[path = "../../drbg/tests/common/drbg.rs"]
 pub mod drbg;
 #[path = "../../drbg/tests/common/guarded.rs"]

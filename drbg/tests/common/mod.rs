@@ -1,7 +1,6 @@
 //! What tests and fuzz targets share.
 
 pub mod answers;
-pub mod ctr;
 pub mod drbg;
 pub mod guarded;
 pub mod requests;

@@ -1,9 +1,7 @@
 //! The requests that a generator and the slow one answer alike. The tests and the fuzz targets share this file.
 
 use squall_drbg::{Cipher, CtrDrbg, CtrDrbgDf, Error, MAX_REQUEST};
-
-use super::ctr::Reference;
-use super::drbg::{SlowCtrDrbg, SlowCtrDrbgDf};
+use squall_reference::CtrDrbg as SlowCtrDrbg;
 
 /// What a buffer holds before a request, and after one that was refused.
 pub const UNTOUCHED: u8 = 0x5a;
@@ -49,14 +47,14 @@ pub trait Drbg: Sized {
 }
 
 macro_rules! drbg {
-    ($fast:ident, $slow:ident) => {
-        impl<C: Cipher> Drbg for $fast<C> {
+    ($($drbg:ident),*) => {$(
+        impl<C: Cipher> Drbg for $drbg<C> {
             fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-                $fast::reseed(self, entropy, additional)
+                $drbg::reseed(self, entropy, additional)
             }
 
             fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
-                generated(len, |out| $fast::generate(self, out, additional))
+                generated(len, |out| $drbg::generate(self, out, additional))
             }
 
             fn generate_resistant(
@@ -70,17 +68,36 @@ macro_rules! drbg {
                 })
             }
         }
-
-        impl<C: Reference> Drbg for $slow<C> {
-            fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
-                $slow::reseed(self, entropy, additional)
-            }
-
-            fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
-                $slow::generate(self, len, additional)
-            }
-        }
-    };
+    )*};
 }
-drbg!(CtrDrbg, SlowCtrDrbg);
-drbg!(CtrDrbgDf, SlowCtrDrbgDf);
+drbg!(CtrDrbg, CtrDrbgDf);
+
+/// It decides what is refused; only the library's name for the reason is added here.
+impl Drbg for SlowCtrDrbg {
+    fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
+        let (allowed, given) = (self.key.len() + 16, entropy.len());
+        let refused = if given == allowed {
+            too_long(allowed, additional)
+        } else {
+            Error::EntropyLength {
+                required: allowed,
+                given,
+            }
+        };
+        SlowCtrDrbg::reseed(self, entropy, additional).ok_or(refused)
+    }
+
+    fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
+        let refused = if len > MAX_REQUEST {
+            Error::RequestTooLong { given: len }
+        } else {
+            too_long(self.key.len() + 16, additional)
+        };
+        SlowCtrDrbg::generate(self, len, additional).ok_or(refused)
+    }
+}
+
+fn too_long(allowed: usize, input: &[u8]) -> Error {
+    let given = input.len();
+    Error::InputTooLong { allowed, given }
+}

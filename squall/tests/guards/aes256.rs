@@ -1,22 +1,18 @@
-//! AES-256 key expansion, slow and obvious (FIPS 197 section 5.2), forwards and backwards.
+//! AES-256 key expansion (FIPS 197 section 5.2), forwards and backwards.
+
+use squall_reference::{Aes, sub_byte};
 
 /// Words of a key, and of its round keys.
 pub const KEY_WORDS: usize = 4;
-
-/// Words of the schedule, of 32 bits.
-const SCHEDULE: usize = 60;
 
 type Word = [u8; 4];
 
 /// The fifteen round keys of `key`, two words of 64 bits each.
 pub fn round_keys(key: &[u64]) -> Vec<u64> {
     let bytes: Vec<u8> = key.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let mut words: Vec<Word> = bytes.as_chunks().0.to_vec();
-    for i in 8..SCHEDULE {
-        words.push(xor(step(i, words[i - 1]), words[i - 8]));
-    }
-    let (words, _) = words.as_flattened().as_chunks();
-    words.iter().map(|&word| u64::from_ne_bytes(word)).collect()
+    let round_keys = Aes::new(&bytes).round_keys;
+    let words = round_keys.as_flattened().as_chunks().0.iter();
+    words.map(|&word| u64::from_ne_bytes(word)).collect()
 }
 
 /// The round key behind `first` and `second`, which are round keys `number` and `number + 1`.
@@ -52,7 +48,7 @@ fn step(i: usize, mut before: Word) -> Word {
         before.rotate_left(1);
     }
     if i.is_multiple_of(4) {
-        before = before.map(|byte| S_BOX[usize::from(byte)]);
+        before = before.map(sub_byte);
     }
     if i.is_multiple_of(8) {
         before[0] ^= 1 << (i / 8 - 1);
@@ -62,45 +58,4 @@ fn step(i: usize, mut before: Word) -> Word {
 
 fn xor(a: Word, b: Word) -> Word {
     std::array::from_fn(|i| a[i] ^ b[i])
-}
-
-/// SubBytes (FIPS 197 section 5.1.1).
-const S_BOX: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = sub_byte(byte as u8);
-        byte += 1;
-    }
-    table
-};
-
-const fn sub_byte(byte: u8) -> u8 {
-    let mut inverse = 0;
-    let mut other = 1;
-    while other < 256 {
-        if multiply(byte, other as u8) == 1 {
-            inverse = other as u8;
-        }
-        other += 1;
-    }
-    0x63 ^ inverse
-        ^ inverse.rotate_left(1)
-        ^ inverse.rotate_left(2)
-        ^ inverse.rotate_left(3)
-        ^ inverse.rotate_left(4)
-}
-
-/// Multiplication in GF(2^8) (FIPS 197 section 4.2).
-const fn multiply(a: u8, b: u8) -> u8 {
-    let (mut product, mut a) = (0, a);
-    let mut bit = 0;
-    while bit < 8 {
-        if b >> bit & 1 == 1 {
-            product ^= a;
-        }
-        a = (a << 1) ^ if a >> 7 == 1 { 0x1b } else { 0 };
-        bit += 1;
-    }
-    product
 }

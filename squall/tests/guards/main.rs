@@ -10,23 +10,21 @@ mod aes256;
 mod buffered;
 mod clone_generation;
 mod clones;
+#[path = "../../../drbg/tests/common/mod.rs"]
+#[allow(dead_code, reason = "shared with the tests of squall-drbg")]
+mod common;
 mod copies;
 #[cfg(target_arch = "x86_64")]
 mod counter;
-#[path = "../../../drbg/tests/common/ctr.rs"]
-#[allow(dead_code, reason = "shared with the other tests")]
-mod ctr;
 mod drops;
 mod forks;
 mod outputs;
 mod registers;
+mod requests;
 mod reseeds;
 mod sandbox;
 mod seeds;
 mod signals;
-#[path = "../../../drbg/tests/common/drbg.rs"]
-#[allow(dead_code, reason = "shared with the other tests")]
-mod slow_drbg;
 mod stack;
 mod steps;
 mod threads;
@@ -310,6 +308,8 @@ const STEPS_UNDER_A_GENERATION: &[Need] = &[Need::Generation, Need::Steps];
 const GENERATION: &[Need] = &[Need::Generation];
 /// The needs of a case that compares the kernel's tick.
 const TICK: &[Need] = &[Need::Tick];
+/// The needs of a case that knows noise and ticks.
+const KNOWN_NOISE: &[Need] = &[Need::Tick, Need::RandomInstruction];
 /// The needs of a case that steps through a comparison of kvm-clock's records.
 const KVM_CLOCK_STEPS: &[Need] = &[
     Need::Generation,
@@ -589,6 +589,12 @@ fn machine_cases() -> Vec<Case> { Vec::from([
     case("seed/events-are-inputs", seeds::events_are_inputs, &[], Held).reseeds_kernel().needs(GENERATION),
     case("seed/quick-refills-are-no-inputs", seeds::quick_refills_are_no_inputs, &[HideHypervisorAnnouncement, HideVmgenid, FreezeCycleCounter], Held),
     case("seed/quick-refills-are-no-inputs/control", seeds::quick_refills_are_no_inputs, &[HideHypervisorAnnouncement, HideVmgenid], Broken),
+    case("requests/not-a-vm", requests::in_new_process, BARE_METAL, Held).needs(KNOWN_NOISE),
+    case("requests/not-a-vm/control", requests::in_new_process, &[HideHypervisorAnnouncement, HideVmgenid, HideKvmClock, FreezeTick], Broken).needs(KNOWN_NOISE),
+    case("requests/vm-without-signal", requests::in_vm_without_signal, &[PretendVm, HideVmgenid], Held).needs(KNOWN_NOISE),
+    case("requests/vm-without-signal/control", requests::in_vm_without_signal, &[PretendVm, HideVmgenid, SkipUnnotifiedCloneGuard], Broken).needs(KNOWN_NOISE),
+    case("requests/vm-with-signal", requests::in_vm_with_signal, &[PretendVm, HideKvmClock], Held).needs(KNOWN_NOISE),
+    case("requests/vm-with-signal/control", requests::in_vm_with_signal, &[PretendVm, HideKvmClock, ZeroAdditionalInput], Broken).needs(KNOWN_NOISE),
     case("health/stuck-instruction", seeds::stuck_instruction, &[RepeatRandomWord], Held).needs(&[Need::RandomInstruction]),
     case("health/stuck-instruction/control", seeds::stuck_instruction, &[RepeatRandomWord, PassHealthTests], Broken).needs(&[Need::RandomInstruction]),
     case("health/stuck-from-the-start", seeds::first_word_of_a_stuck_instruction, &[PretendVmgenid, RepeatRandomWord], Held).needs(&[Need::Generation, Need::RandomInstruction]),
@@ -719,7 +725,7 @@ fn check_machine(failpoints: &[Failpoint]) {
         assert!(!status.has_vmgenid);
     }
     if is_active(HideCachedSchedule) {
-        assert_eq!(stack::pads(), [], "there are no pads");
+        assert!(stack::pads().is_empty(), "there are no pads");
     }
 }
 

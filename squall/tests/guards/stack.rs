@@ -10,12 +10,11 @@ use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use sha2::{Digest, Sha512};
 use squall::Engine;
-use squall::hazmat::Aes256;
 use squall::testing::{KEY_OFFSETS_FOR_TESTING, page_address_for_testing};
+use squall_reference::Aes;
 
 use crate::Verdict;
 use crate::aes256::{KEY_WORDS, round_keys};
-use crate::ctr;
 use crate::drops::drop_page;
 use crate::reseeds::repeat_until_no_reseed;
 
@@ -242,7 +241,7 @@ fn keys_of(engine: Engine, state: &[u64]) -> Vec<u64> {
         }
         _ => {
             let v = u128::from_be_bytes(bytes[32..].try_into().unwrap());
-            ctr::keystream::<Aes256>(key, v.wrapping_add(1), 32)
+            Aes::new(key).keystream(v.wrapping_add(1), 32)
         }
     };
     let words = |key: &[u8]| -> Vec<u64> {

@@ -8,12 +8,14 @@ use rand::rand_core::{SeedableRng, TryRng};
 use squall::hazmat::{Aes256, CtrDrbg, CtrDrbgDf, FastKeyErasure, Keystream, Stores};
 use squall::{Engine, Stream};
 use squall_drbg::Seed;
+use squall_reference::CtrDrbg as SlowCtrDrbg;
 
 use super::Finding;
 use super::dump::{Traces, traces_after};
 use super::search::{Key, find_secrets, find_words, key_of};
 use crate::aes256::round_keys;
-use crate::slow_drbg::{SlowCtrDrbg, SlowCtrDrbgDf};
+use crate::common::drbg::SlowCtrDrbgDf;
+use crate::common::requests::Drbg;
 use crate::stack;
 
 /// Where secrets are searched.
@@ -75,12 +77,14 @@ impl Secrets {
         }
     }
 
-    fn of_states(states: &[&SlowCtrDrbg<Aes256>]) -> Secrets {
+    fn of_states(states: &[&SlowCtrDrbg]) -> Secrets {
         let mut secrets = Secrets::of_keys(&[]);
         for state in states {
             let v = [state.v.to_be_bytes(), state.v.to_le_bytes()].concat();
             secrets.words.extend(Secrets::of_bytes(&v).words);
-            secrets.keys.push(key_of(&state.key));
+            secrets
+                .keys
+                .push(key_of(state.key.as_slice().try_into().unwrap()));
         }
         secrets
     }
@@ -162,7 +166,7 @@ fn ctr_drbg(engine: Engine, report: Report) {
     let additional: [u8; 16] = kernel_bytes();
     let make = || CtrDrbg::<Aes256>::instantiate_on(engine, &entropy, &[]);
     let mut drbg = make().unwrap();
-    let mut model = SlowCtrDrbg::instantiate(&entropy, &[]).unwrap();
+    let mut model = SlowCtrDrbg::instantiate(32, &entropy, &[]).unwrap();
     let secrets = Secrets::of_states(&[&model]);
     report("CtrDrbg::instantiate", &making(make), &secrets, &[]);
 
@@ -195,7 +199,7 @@ fn ctr_drbg_df(engine: Engine, report: Report) {
     let entropy: [u8; 48] = kernel_bytes();
     let make = || CtrDrbgDf::<Aes256>::instantiate_on(engine, &entropy, &[], &[]);
     let mut drbg = make().unwrap();
-    let mut model = SlowCtrDrbgDf::instantiate(&entropy, &[], &[]).unwrap();
+    let mut model = SlowCtrDrbgDf::instantiate(32, &entropy, &[], &[]).unwrap();
     let secrets = Secrets::of_states(&[&model.core]);
     report("CtrDrbgDf::instantiate", &making(make), &secrets, &[]);
 
@@ -265,7 +269,7 @@ fn behind_traits(report: Report) {
 
     let make = || CtrDrbg::<Aes256>::from_seed(seed.clone());
     let mut drbg = make();
-    let mut model = SlowCtrDrbg::instantiate(&bytes, &[]).unwrap();
+    let mut model = SlowCtrDrbg::instantiate(32, &bytes, &[]).unwrap();
     let mut secrets = Secrets::of_states(&[&model]);
     secrets.words.extend(of_seed.words);
     report("CtrDrbg::from_seed", &making(make), &secrets, &[]);
