@@ -190,7 +190,9 @@ func (r *request) serve(kind requestKind, out []byte) bool {
 	page.NeedsPads = needsPads(r.policy)
 	mayBeServed := r.produce(kind, out)
 	isUnchanged := !r.hasNewTag && page.IsFresh(guard.CurrentTag())
-	return isUnchanged || (mayBeServed && r.isCurrent()) || failpoint.CheckBeforeRead.IsActive()
+	// The epoch has no tick: it does not show a process that was restored since the bytes were made.
+	epochSuffices := mayBeServed && (r.hasNewTag || len(out) > maxBuffered)
+	return isUnchanged || (epochSuffices && r.isCurrent()) || failpoint.CheckBeforeRead.IsActive()
 }
 
 // needsPads reports whether requests need pads. A test replaces it.

@@ -31,6 +31,8 @@ pub enum Guard {
     NumberAfterBytes,
     /// A tag that was set in this request is no proof that nothing has changed before.
     NewTagIsNoProof,
+    /// A small request that finds its tag over in its last check is drawn again, because the epoch has no tick.
+    TickInLastCheck,
     /// A failed attempt leaves no tag behind.
     ForgetTag,
     /// A seed has words of the CPU's random instruction, from the root.
@@ -68,6 +70,7 @@ impl Guard {
             RecordInFreshDraw => "clone/in-a-fresh-draw/control",
             NumberAfterBytes => "copy: a record is compared before the bytes are taken",
             NewTagIsNoProof => "copy: a new tag is taken for a proof that nothing has changed",
+            TickInLastCheck => "copy: the epoch stands in for a tick that is over",
             ForgetTag => "copy: an attempt that failed leaves its tag behind",
             SeedInput => "seed/neither/control",
             FreshInput => "seed/fresh/control",

@@ -1,5 +1,5 @@
-//! A model of squall's guards: requests, step by step in the order of the code, among all that may happen between two steps.
-//! A checker, stateright, tries every order.
+//! A model of squall's guards: the steps of requests, in the order of the code, and the events that may come between them.
+//! The model checker stateright tries every order.
 //!
 //! What the model leaves out is in docs/SOUNDNESS.md.
 
@@ -69,16 +69,21 @@ impl Model for Setting {
             Property::always("all bytes were seeded", |_, world: &World| {
                 world.broken != Some(Broken::Unseeded)
             }),
-            Property::eventually("every request ends", |_, world: &World| {
+            Property::always("every request ends", |_, world: &World| {
+                world.broken != Some(Broken::Endless)
+            }),
+            Property::eventually("no request waits for ever", |_, world: &World| {
                 world.has_ended() || world.broken.is_some()
             }),
         ]
     }
 }
 
-/// What the checker found: how many states there are, and the shortest way to a broken promise.
+/// What the checker found: how many states there are, and a way to a broken promise.
 pub struct Outcome {
     pub states: usize,
+    /// The promises that are broken.
+    pub broken: Vec<&'static str>,
     pub counterexample: Option<(&'static str, Path<World, Action>)>,
 }
 
@@ -90,19 +95,25 @@ impl Setting {
         }
     }
 
-    /// Tries every order of steps and events.
-    pub fn check(self) -> Outcome {
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    /// Tries every order of steps and events. With one thread, the counterexample is a shortest one.
+    pub fn check(self, threads: usize) -> Outcome {
         let checker = self.checker().threads(threads).spawn_bfs().join();
-        let counterexample = checker
-            .discoveries()
+        let found = checker.discoveries();
+        let broken = found.keys().copied().collect();
+        let counterexample = found
             .into_iter()
             .min_by_key(|(_, path)| path.clone().into_vec().len());
         Outcome {
             states: checker.unique_state_count(),
+            broken,
             counterexample,
         }
     }
+}
+
+/// The CPUs that this program may use.
+pub fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 impl fmt::Display for Setting {

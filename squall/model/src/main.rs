@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use squall_model::{Guard, bounds, that_needs, trace};
+use squall_model::{Guard, bounds, cpus, that_needs, trace};
 
 /// Tries every order of steps and events in a model of squall's guards.
 #[derive(Parser)]
@@ -13,21 +13,21 @@ struct Args {
     #[arg(long, value_name = "GUARD")]
     without: Option<Guard>,
 
-    /// Events beside a copy, in every combination: 1 takes a minute, 2 an hour
+    /// Events beside a copy, in every combination: 1 takes minutes, more may take hours
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=5))]
     events: u8,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let settings = match args.without {
-        Some(guard) => vec![that_needs(guard).without(guard)],
-        None => bounds(args.events.into()),
+    let (settings, threads) = match args.without {
+        Some(guard) => (vec![that_needs(guard).without(guard)], 1),
+        None => (bounds(args.events.into()), cpus()),
     };
     let (began, mut states) = (Instant::now(), 0);
     for setting in settings {
         let described = setting.to_string();
-        let outcome = setting.check();
+        let outcome = setting.check(threads);
         states += outcome.states;
         println!("{:>11} states  {described}", outcome.states);
         if let Some((promise, path)) = outcome.counterexample {

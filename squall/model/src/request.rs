@@ -95,6 +95,12 @@ pub struct Frame {
     may_be_served: bool,
     attempt: u8,
     pass: u8,
+    /// Whether it is served by a seed of its own.
+    pub is_fresh: bool,
+    /// Whether its last attempt was served although the kernel reseeded in it.
+    is_reseeded: bool,
+    /// How many steps it has made.
+    steps: u16,
     has_lock: bool,
     /// The kernel's generation when it was last read.
     seen: u8,
@@ -138,28 +144,54 @@ pub fn step(world: &mut World, process: usize, thread: usize, setting: &Setting)
                 .expect("a thread with requests"),
         ),
     };
+    frame.steps += 1;
+    if frame.steps > setting.most_steps {
+        world.broken = Some(Broken::Endless);
+        return;
+    }
     if frame.step != Step::Serve {
         frame.step = worker.step(&mut frame);
         return worker.thread.frames.push(frame);
     }
     worker.unlock(&frame);
-    let is_past = frame.was_past.contains(&true) || (setting.allows_limits && frame.is_limited);
-    world.serve(frame.taken, frame.seen, is_past);
+    let is_excused = frame.was_past.contains(&true) || (setting.allows_limits && frame.is_limited);
+    let may_be_stale = setting.allows_limits && frame.is_reseeded;
+    let oldest = if may_be_stale { 1 } else { frame.seen };
+    world.serve(
+        Served {
+            bytes: frame.taken,
+            process: process as u8,
+            is_excused,
+        },
+        oldest,
+    );
+}
+
+/// Bytes that a process has returned, and whether a copy may return them too, because the request was past its check when
+/// the copy was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Served {
+    bytes: Secret,
+    process: u8,
+    is_excused: bool,
 }
 
 impl World {
-    /// Judges bytes that leave. Bytes that were past their check when a copy was made may leave in both.
-    fn serve(&mut self, bytes: Secret, seen: u8, is_past: bool) {
-        let place = self.served.binary_search(&bytes);
-        self.broken = match place {
-            _ if bytes.generation == 0 => Some(Broken::Unseeded),
-            _ if bytes.generation < seen => Some(Broken::Stale),
-            Ok(_) if !is_past => Some(Broken::Repeated),
-            _ => self.broken,
+    fn serve(&mut self, served: Served, oldest: u8) {
+        let is_repeat = |other: &Served| {
+            let are_excused =
+                other.is_excused && served.is_excused && other.process != served.process;
+            other.bytes == served.bytes && !are_excused
         };
-        if let (Err(place), false) = (place, is_past) {
-            self.served.insert(place, bytes);
+        if served.bytes.generation == 0 {
+            self.broken = Some(Broken::Unseeded);
+        } else if served.bytes.generation < oldest {
+            self.broken = Some(Broken::Stale);
+        } else if self.served.iter().any(is_repeat) {
+            self.broken = Some(Broken::Repeated);
         }
+        self.served.push(served);
+        self.served.sort_unstable();
     }
 }
 
@@ -179,6 +211,9 @@ impl Frame {
             may_be_served: false,
             attempt: 0,
             pass: 1,
+            is_fresh: false,
+            is_reseeded: false,
+            steps: 0,
             has_lock: false,
             seen: 0,
             has_read: [false; 3],
@@ -191,7 +226,7 @@ impl Frame {
     pub fn has_bytes(&self) -> bool {
         use Step::*;
         match self.step {
-            FreshBytes | FreshInput | FreshAfter(_) | GenerateLong | StoreLong | Serve => true,
+            FreshAfter(_) | GenerateLong | StoreLong | Serve => true,
             Tag(site, _) | Epoch(site, _) => {
                 [Site::Draw, Site::Produced, Site::After].contains(&site)
             }
@@ -199,23 +234,15 @@ impl Frame {
         }
     }
 
-    /// Whether it is served by a seed of its own.
-    pub fn is_fresh(&self) -> bool {
-        use Step::*;
-        matches!(
-            self.step,
-            FreshBefore(_) | FreshBytes | FreshInput | FreshAfter(_)
-        ) || (self.step == Serve && self.attempt > 0)
-    }
-
     fn reads(&mut self, what: Shows) {
         self.has_read[what as usize] = true;
         self.was_past[what as usize] = false;
     }
 
-    fn takes(&mut self, bytes: Secret) {
-        self.taken = bytes;
-        self.has_read = [false; 3];
+    /// Takes bytes, while the kernel has this generation. What was read before does not count for them.
+    fn takes(&mut self, bytes: Secret, generation: u8) {
+        (self.taken, self.seen) = (bytes, generation);
+        (self.has_read, self.was_past) = ([false; 3], [false; 3]);
     }
 }
 
@@ -270,7 +297,10 @@ impl Worker<'_> {
         match frame.step {
             Step::Lock => self.lock(frame),
             Step::Take => {
-                frame.takes(self.thread.page.buffer[usize::from(frame.left)]);
+                frame.takes(
+                    self.thread.page.buffer[usize::from(frame.left)],
+                    self.machine.generation,
+                );
                 Step::Erase
             }
             Step::Erase => {
@@ -352,7 +382,10 @@ impl Worker<'_> {
             }
             Step::TakeLast => {
                 frame.left -= 1;
-                frame.takes(self.thread.page.buffer[usize::from(frame.left)]);
+                frame.takes(
+                    self.thread.page.buffer[usize::from(frame.left)],
+                    self.machine.generation,
+                );
                 Step::EraseLast
             }
             Step::EraseLast => {
@@ -365,7 +398,7 @@ impl Worker<'_> {
             }
             Step::GenerateLong => {
                 let state = generated(frame.state, frame.input.take());
-                frame.takes(state.derive(0));
+                frame.takes(state.derive(0), self.machine.generation);
                 frame.state = next(state);
                 Step::Tag(Site::Produced, Part::Generation)
             }
@@ -385,7 +418,8 @@ impl Worker<'_> {
             }
             Step::FreshInput => {
                 let input = self.input_if(self.has(Guard::FreshInput));
-                frame.takes(generated(frame.seed, input));
+                frame.is_limited &= input.is_none();
+                frame.takes(generated(frame.seed, input), frame.seed.generation);
                 Step::FreshAfter(Part::Generation)
             }
             Step::FreshAfter(part) => self.check_fresh(frame, part),
@@ -429,6 +463,7 @@ impl Worker<'_> {
         self.thread.page.buffer[usize::from(frame.left)] = Secret::default();
         if self.pads() {
             frame.taken = frame.taken.derive(self.word());
+            frame.is_limited = false;
         }
     }
 
@@ -514,6 +549,10 @@ impl Worker<'_> {
                 Step::Tag(Site::Tick, Part::Generation)
             }
             Site::After if is_fresh => Step::Serve,
+            // The epoch has no tick.
+            Site::After if frame.size == Size::Small && self.has(Guard::TickInLastCheck) => {
+                self.fail(frame)
+            }
             Site::After => self.compare_epoch_or_fail(frame),
         }
     }
@@ -560,6 +599,7 @@ impl Worker<'_> {
         if frame.size == Size::Large {
             let takes_input = (is_new && self.has(Guard::LongInput)) || self.needs_input();
             frame.input = self.input_if(takes_input);
+            frame.is_limited &= !takes_input;
             return Step::GenerateLong;
         }
         if frame.left == 0 {
@@ -603,7 +643,7 @@ impl Worker<'_> {
 
     /// `fresh::fill`
     fn serve_afresh(&mut self, frame: &mut Frame) -> Step {
-        frame.attempt = 1;
+        (frame.is_fresh, frame.attempt) = (true, 1);
         Step::FreshBefore(Part::Generation)
     }
 
@@ -647,10 +687,12 @@ impl Worker<'_> {
             generation: now.generation,
             ..frame.epoch
         } == now;
-        if now != frame.epoch && !(only_reseeded && frame.attempt >= ATTEMPTS) {
+        let is_last = only_reseeded && frame.attempt >= ATTEMPTS;
+        if now != frame.epoch && !is_last {
             frame.attempt += 1;
             return Step::FreshBefore(Part::Generation);
         }
+        frame.is_reseeded |= now != frame.epoch;
         part.next_of_fresh().map_or(Step::Serve, Step::FreshAfter)
     }
 }

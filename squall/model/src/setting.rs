@@ -20,9 +20,10 @@ use Kind::*;
 /// The requests of each thread.
 pub type Requests = &'static [&'static [Size]];
 
-/// One that seeds; a second from the buffer; a second in place; two threads that seed.
+/// One that seeds; a second from the buffer; a third that refills it; a second in place; two threads that seed.
 const ONE: Requests = &[&[Small]];
 const SMALL: Requests = &[&[Small, Small]];
+const THREE: Requests = &[&[Small, Small, Small]];
 const LARGE: Requests = &[&[Small, Large]];
 const TWO_THREADS: Requests = &[&[Small], &[Small]];
 
@@ -33,6 +34,8 @@ pub struct Setting {
     /// The events that may happen, each once.
     pub events: Vec<Event>,
     pub guards: Guards,
+    /// The most steps of a request: more than any makes that ends.
+    pub most_steps: u16,
     /// Whether the limits of SECURITY.md ("What remains") are no broken promises.
     pub allows_limits: bool,
 }
@@ -44,6 +47,7 @@ impl Setting {
             requests,
             events: events.to_vec(),
             guards: Guards::ALL,
+            most_steps: 500,
             allows_limits: true,
         }
     }
@@ -51,8 +55,10 @@ impl Setting {
 
 /// Machines and requests, with each copy that can be made there and so many other events; two threads with copies alone.
 pub fn bounds(others: usize) -> Vec<Setting> {
-    let rows: [(_, _, _, &[Event]); 6] = [
+    let rows: [(_, _, _, &[Event]); 8] = [
         (0, Kvm, TWO_THREADS, &[Clone]),
+        (0, Kvm, THREE, &[Clone, Restore, Fork, OldFork, RawClone]),
+        (0, BareMetal, THREE, &[Restore]),
         (
             others,
             Kvm,
@@ -106,6 +112,7 @@ pub fn that_needs(guard: Guard) -> Setting {
         Guard::RecordInFreshDraw | Guard::FreshInput => (Kvm, ONE, &[Clone, Signal], &[]),
         Guard::NumberAfterBytes => (Kvm, SMALL, &[Clone, Move], &[]),
         Guard::ForgetTag | Guard::SeedInput => (Kvm, SMALL, &[Clone], &[Guard::RefillInput]),
+        Guard::TickInLastCheck => (Kvm, THREE, &[Restore], &[]),
         Guard::Tick | Guard::RefillInput => (Kvm, SMALL, &[Restore], &[]),
         Guard::LongInput => (BareMetal, LARGE, &[Restore], &[]),
         Guard::Pads => (NoSignal, SMALL, &[Clone], &[]),
@@ -119,16 +126,18 @@ pub fn that_needs(guard: Guard) -> Setting {
     }
 }
 
-/// Where the promises end, by SECURITY.md ("What remains"): a checkpoint in a long request, or in one that is served afresh;
-/// a clone that nothing shows, in any.
-pub fn limits() -> [Setting; 3] {
-    [
-        (BareMetal, LARGE, vec![Restore]),
-        (Kvm, ONE, vec![Restore, Signal]),
-        (NoSignal, ONE, vec![Clone]),
-    ]
-    .map(|(kind, requests, events)| Setting {
+/// What SECURITY.md excepts: a checkpoint in a long request, or in one that is served afresh; a clone that nothing shows; and a
+/// reseed in the last attempt at a request that is served afresh.
+pub fn limits() -> Vec<Setting> {
+    let rows: [(_, _, &[Event]); 4] = [
+        (BareMetal, LARGE, &[Restore]),
+        (Kvm, ONE, &[Restore, Signal]),
+        (NoSignal, ONE, &[Clone]),
+        (Kvm, ONE, &[Clone, Reseed, Signal]),
+    ];
+    let setting = |(kind, requests, events)| Setting {
         allows_limits: false,
-        ..Setting::new(kind, requests, &events)
-    })
+        ..Setting::new(kind, requests, events)
+    };
+    rows.map(setting).into()
 }

@@ -1,7 +1,7 @@
-//! What is around a request: memory, threads, processes, the kernel, machines, and what happens to them.
+//! The state of the model, and the events that change it.
 
 use crate::guards::{Guard, Guards};
-use crate::request::{Frame, Size};
+use crate::request::{Frame, Served, Size};
 use crate::setting::{Kind, Setting};
 
 /// The contents of secret bytes: equal names are equal bytes.
@@ -215,16 +215,17 @@ pub enum Broken {
     Stale,
     /// Bytes that no seed protects: of a page that was emptied.
     Unseeded,
+    /// A request that makes more steps than any that ends.
+    Endless,
 }
 
-/// Everything there is.
+/// The state of the model: machines, processes, and what was served.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct World {
     pub machines: Vec<Machine>,
     pub processes: Vec<Process>,
     pub budget: Budget,
-    /// The bytes that were served, sorted.
-    pub served: Vec<Secret>,
+    pub served: Vec<Served>,
     pub broken: Option<Broken>,
 }
 
@@ -268,8 +269,8 @@ impl World {
         !self.processes.iter().any(Process::is_busy)
     }
 
-    /// Whether a process runs: a restored one in a later tick; of two machines, which know nothing of each other, the
-    /// first goes first.
+    /// Whether a process runs: a restored one in a later tick. A clone runs after the original: the two machines share no
+    /// memory, and two bytes are compared whichever was served first, so other orders lead to the same.
     pub fn runs(&self, process: usize) -> bool {
         let this = &self.processes[process];
         let mut others = self
@@ -352,7 +353,7 @@ impl World {
             frame.was_past[shows as usize] = frame.has_read[shows as usize];
             frame.is_limited = match shows {
                 Shows::Page => false,
-                Shows::Tick => frame.has_bytes() && (frame.size == Size::Large || frame.is_fresh()),
+                Shows::Tick => frame.has_bytes() && (frame.size == Size::Large || frame.is_fresh),
                 Shows::Record => frame.has_bytes() && is_unnoticed,
             };
         }

@@ -1,12 +1,12 @@
 //! Every promise holds in the model; each guard is needed there; and the model has the code's order.
 
 use clap::ValueEnum;
-use squall_model::{Guard, Setting, bounds, limits, that_needs, trace};
+use squall_model::{Guard, Setting, bounds, cpus, limits, that_needs, trace};
 
 /// Fails with the way to a broken promise.
 fn assert_holds(setting: Setting) {
     let described = setting.to_string();
-    if let Some((promise, path)) = setting.check().counterexample {
+    if let Some((promise, path)) = setting.check(cpus()).counterexample {
         panic!("{described}\nbroken: {promise}\n{}", trace(path));
     }
 }
@@ -20,11 +20,24 @@ fn promises_hold_in_every_kind_of_copy() {
 fn each_guard_is_needed() {
     for &guard in Guard::value_variants() {
         assert_holds(that_needs(guard));
-        let outcome = that_needs(guard).without(guard).check();
+        let broken = that_needs(guard).without(guard).check(cpus()).broken;
         assert!(
-            outcome.counterexample.is_some(),
-            "nothing is broken without {guard:?}"
+            broken.contains(&promise_of(guard)),
+            "without {guard:?}: {broken:?}"
         );
+    }
+}
+
+/// The promise that is broken without a guard.
+fn promise_of(guard: Guard) -> &'static str {
+    match guard {
+        Guard::Generation | Guard::GenerationInFreshDraw => {
+            "no bytes are older than the kernel's RNG"
+        }
+        Guard::CheckAfterRead | Guard::CheckAfterSeeding | Guard::NewTagIsNoProof => {
+            "all bytes were seeded"
+        }
+        _ => "no bytes are served twice",
     }
 }
 
@@ -33,7 +46,23 @@ fn each_guard_is_needed() {
 fn limits_are_real() {
     for setting in limits() {
         let described = setting.to_string();
-        assert!(setting.check().counterexample.is_some(), "{described}");
+        assert!(
+            setting.check(cpus()).counterexample.is_some(),
+            "{described}"
+        );
+    }
+}
+
+/// The control: with fewer steps allowed than a request needs, it counts as one that never ends.
+#[test]
+fn requests_that_do_not_end_are_noticed() {
+    for mut setting in bounds(0) {
+        setting.most_steps = 8;
+        let (promise, _) = setting
+            .check(cpus())
+            .counterexample
+            .expect("a request of nine steps");
+        assert_eq!(promise, "every request ends");
     }
 }
 
@@ -135,7 +164,8 @@ const ORDERS: &[(&str, &str, &[&str])] = &[
             "self.has_new_tag = !was_fresh",
             "self.produce(page, kind, out)",
             "!self.has_new_tag && self.line.is_fresh(page)",
-            "may_be_served && self.is_current(page)",
+            "may_be_served && (self.has_new_tag || out.len() > SMALL)",
+            "epoch_suffices && self.is_current(page)",
             "page.forget_freshness_tag()",
             "fresh::fill(out)",
         ],
