@@ -259,18 +259,20 @@ CHANGES = [
      "a_thread_that_lost_the_lock"),
     ("root: a lock is taken away before its holder was waited for", "entropy/whirlwind/lock.rs",
      """        for _ in 0..YIELDS {
-            if self.0.load(Ordering::Relaxed) & COMMITTED == 0 {
-                break;
+            let found = self.0.load(Ordering::Relaxed);
+            // This fails if the holder has committed meanwhile.
+            if found & COMMITTED == 0 && self.exchange(found, holder) {
+                return LockGuard { lock: self, holder };
             }
             std::thread::yield_now();
         }
-        let holder = this_thread();
         self.0.swap(holder, Ordering::AcqRel);""",
-     """        let holder = this_thread();
-        self.0.swap(holder, Ordering::AcqRel);
+     """        self.0.swap(holder, Ordering::AcqRel);
         for _ in 0..YIELDS {
-            if self.0.load(Ordering::Relaxed) & COMMITTED == 0 {
-                break;
+            let found = self.0.load(Ordering::Relaxed);
+            // This fails if the holder has committed meanwhile.
+            if found & COMMITTED == 0 && self.exchange(found, holder) {
+                return LockGuard { lock: self, holder };
             }
             std::thread::yield_now();
         }""",

@@ -5,7 +5,7 @@
 //! gets a unique [`Token`]: a thread that finds the same token before and after using the value has
 //! used one value all the time.
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
 use super::memory;
 use super::page::read_before_checking;
@@ -90,6 +90,8 @@ impl<T: Zeroable> SharedContents<T> {
         let is_free = found == 0 || !Token(found).is_of_this_process();
         let token = Token::new();
         let is_ours = is_free && self.exchange(found, token.0).is_ok();
+        // Whoever reads what is stored from now on finds this claim, or what came after it.
+        fence(Ordering::Release);
         is_ours.then_some(token)
     }
 

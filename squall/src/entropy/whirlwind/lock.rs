@@ -44,13 +44,15 @@ impl Lock {
             }
             spin_loop();
         }
+        let holder = this_thread();
         for _ in 0..YIELDS {
-            if self.0.load(Ordering::Relaxed) & COMMITTED == 0 {
-                break;
+            let found = self.0.load(Ordering::Relaxed);
+            // This fails if the holder has committed meanwhile.
+            if found & COMMITTED == 0 && self.exchange(found, holder) {
+                return LockGuard { lock: self, holder };
             }
             std::thread::yield_now();
         }
-        let holder = this_thread();
         self.0.swap(holder, Ordering::AcqRel);
         LockGuard { lock: self, holder }
     }
