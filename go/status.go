@@ -10,7 +10,8 @@ import (
 // people to read; programs should not decide by it. Its keys in JSON are among those of
 // `squall status --json`.
 type State struct {
-	// Engine computes the keystream: "aesni", "vaes512", or "none" if the operating system serves all requests.
+	// Engine computes the keystream: "aesni", "vaes256", "vaes512", "arm-aes", or "none" if the operating system serves
+	// all requests.
 	Engine string `json:"engine"`
 	// Memory is where state lives: "droppable" (MAP_DROPPABLE), "wipe-on-fork" (MADV_WIPEONFORK), or
 	// "none".

@@ -37,6 +37,8 @@ const (
 	None Engine = iota
 	// AESNI is AES by AES-NI on 128-bit registers: 8 blocks in flight.
 	AESNI
+	// VAES256 is AES by VAES on 256-bit registers: 16 blocks in flight.
+	VAES256
 	// VAES512 is AES by VAES on 512-bit registers: 32 blocks in flight.
 	VAES512
 	// ARMAES is AES by ARMv8's instructions: 12 blocks in flight.
@@ -48,6 +50,8 @@ func (e Engine) String() string {
 	switch e {
 	case AESNI:
 		return "aesni"
+	case VAES256:
+		return "vaes256"
 	case VAES512:
 		return "vaes512"
 	case ARMAES:

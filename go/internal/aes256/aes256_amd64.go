@@ -4,11 +4,16 @@
 
 package aes256
 
-import "golang.org/x/sys/cpu"
+import (
+	"github.com/squall-rng/squall/go/internal/cpuid"
+	"golang.org/x/sys/cpu"
+)
 
-// narrowUpTo is the longest request, in bytes, for which 512-bit registers are no faster than those of
-// AES-NI. Measured on an EPYC 9004.
-const narrowUpTo = 2 * BlockSize
+// The longest requests, in bytes, for which wider registers are no faster than those of AES-NI.
+const (
+	narrowUpTo256 = BlockSize     // measured on an EPYC 7003
+	narrowUpTo512 = 2 * BlockSize // measured on an EPYC 9004
+)
 
 var hasRandom = cpu.X86.HasRDRAND
 
@@ -19,6 +24,9 @@ func detect() []Engine {
 		return nil
 	}
 	engines := []Engine{AESNI}
+	if cpuid.HasVAES() {
+		engines = append(engines, VAES256)
+	}
 	if x86.HasAVX2 && x86.HasAVX512F && x86.HasAVX512BW && x86.HasAVX512VAES {
 		engines = append(engines, VAES512)
 	}
@@ -28,9 +36,11 @@ func detect() []Engine {
 // fill fills dst, which is not empty, with keystream.
 func (e Engine) fill(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
 	switch {
-	case e == VAES512 && len(dst) > narrowUpTo:
+	case e == VAES512 && len(dst) > narrowUpTo512:
 		keystreamVAES512(keys, counter, dst)
-	case e == AESNI || e == VAES512:
+	case e == VAES256 && len(dst) > narrowUpTo256:
+		keystreamVAES256(keys, counter, dst)
+	case e == AESNI || e == VAES256 || e == VAES512:
 		keystreamAESNI(keys, counter, dst)
 	default:
 		panic("aes256: no engine")
@@ -41,6 +51,11 @@ func (e Engine) fill(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
 //
 //go:noescape
 func keystreamAESNI(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
+
+// keystreamVAES256 is keystreamAESNI by VAES on 256-bit registers.
+//
+//go:noescape
+func keystreamVAES256(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte)
 
 // keystreamVAES512 is keystreamAESNI by VAES on 512-bit registers.
 //

@@ -5,6 +5,7 @@ package aes256
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -144,8 +145,25 @@ func FuzzKeystream(f *testing.F) {
 	})
 }
 
+// Each engine at lengths among which are those of narrowUpTo256 and narrowUpTo512.
+func BenchmarkKeystream(b *testing.B) {
+	requireEngine(b)
+	keys, counter := roundKeys(b, testKey), new([BlockSize]byte)
+	for _, engine := range Available() {
+		for _, length := range []int{16, 32, 48, 64, 128, 256, 1024, 4096, 65536, 1 << 20} {
+			dst := make([]byte, length)
+			b.Run(fmt.Sprintf("%v/%d", engine, length), func(b *testing.B) {
+				b.SetBytes(int64(length))
+				for b.Loop() {
+					engine.Keystream(keys, counter, dst)
+				}
+			})
+		}
+	}
+}
+
 func TestNamesOfEngines(t *testing.T) {
-	if None.String() != "none" || AESNI.String() != "aesni" || VAES512.String() != "vaes512" ||
+	if None.String() != "none" || AESNI.String() != "aesni" || VAES256.String() != "vaes256" || VAES512.String() != "vaes512" ||
 		ARMAES.String() != "arm-aes" {
 		t.Error("an engine has a wrong name")
 	}
@@ -158,7 +176,7 @@ func TestRequiredEngines(t *testing.T) {
 		t.Skip("SQUALL_REQUIRE_ENGINES does not say which engines this CPU has")
 	}
 	names := strings.Split(required, ",")
-	for _, engine := range []Engine{AESNI, VAES512, ARMAES} {
+	for _, engine := range []Engine{AESNI, VAES256, VAES512, ARMAES} {
 		if slices.Contains(names, engine.String()) && !slices.Contains(Available(), engine) {
 			t.Errorf("%v was not found, but the kernel has it", engine)
 		}

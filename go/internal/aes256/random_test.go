@@ -108,7 +108,7 @@ func runWithFailingInstruction(t *testing.T) {
 	}
 	without := instruction.ReplaceAll(whole, []byte(replace.failure))
 	t.Setenv(failing, "1")
-	if output, err := registers.TestReplacing(t, assembly, without, "-run=^"+t.Name()+"$", "."); err != nil {
+	if output, err := registers.TestReplacing(t, map[string][]byte{assembly: without}, "-run=^"+t.Name()+"$", "."); err != nil {
 		t.Errorf("%v:\n%s", err, output)
 	}
 }

@@ -5,7 +5,7 @@ package guard
 import (
 	"unsafe"
 
-	"golang.org/x/sys/cpu"
+	"github.com/squall-rng/squall/go/internal/cpuid"
 )
 
 // What AMD64 has of its own: the CPU's identification, its order of loads and stores, and how its vDSO is called.
@@ -36,14 +36,10 @@ func isKVM(cpuid cpuidFunc) bool {
 }
 
 // isGuestOfKVM reports whether this machine is a guest of KVM.
-func isGuestOfKVM() bool { return isKVM(cpuid) }
+func isGuestOfKVM() bool { return isKVM(cpuid.Ask) }
 
-// hasRDPID reports whether the CPU has RDPID (leaf 7, register ECX). A CPU without this leaf may answer with another
-// one, so it must have BMI1, which the leaf has too.
-func hasRDPID() bool {
-	_, _, c, _ := cpuid(7, 0)
-	return cpu.X86.HasBMI1 && c>>22&1 != 0
-}
+// hasRDPID reports whether the CPU has RDPID.
+func hasRDPID() bool { return cpuid.HasRDPID() }
 
 // mayHaveKVMClock tells whether to look for kvm-clock's records.
 const mayHaveKVMClock = true
@@ -62,12 +58,9 @@ func sumRecords(records *records) (versions, times uint64)
 // clockPagesBelow are the distances from the vDSO, in pages, at which the clocks may be.
 var clockPagesBelow = [...]uintptr{4, 3, 1, 6, 5}
 
-// cpuid executes CPUID.
-func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
-
 // hasHypervisor reports whether a hypervisor announces itself (CPUID.1:ECX[31]).
 func hasHypervisor() bool {
-	_, _, c, _ := cpuid(1, 0)
+	_, _, c, _ := cpuid.Ask(1, 0)
 	return c>>31 != 0
 }
 

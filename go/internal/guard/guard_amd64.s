@@ -22,17 +22,6 @@ TEXT ·callGetrandom(SB), 0, $8192-48
 	MOVQ AX, ret+40(FP)
 	RET
 
-// func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
-TEXT ·cpuid(SB), NOSPLIT, $0-24
-	MOVL leaf+0(FP), AX
-	MOVL subleaf+4(FP), CX
-	CPUID
-	MOVL AX, eax+8(FP)
-	MOVL BX, ebx+12(FP)
-	MOVL CX, ecx+16(FP)
-	MOVL DX, edx+20(FP)
-	RET
-
 // func ownRecord(records *records) uint64
 //
 // The bits of RDPID's number above the lowest 12 are the CPU's node. There are no more CPUs than records.

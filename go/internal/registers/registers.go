@@ -22,8 +22,8 @@ const LaneLen = 16
 // Lane is 16 bytes of a vector register.
 type Lane [LaneLen]byte
 
-// File has the contents of registers. Without AVX-512, which no code uses then, it has only X0 to X15. On arm64
-// it has only lane 0 of each vector register, and no masks.
+// File has the contents of registers. Without AVX-512, which no code uses then, it has only Y0 to Y15, and without AVX
+// only X0 to X15. On arm64 it has only lane 0 of each vector register, and no masks.
 type File struct {
 	// Vectors are Z0 to Z31, or V0 to V31.
 	Vectors [32][4]Lane
@@ -105,25 +105,31 @@ func nameAt(at int) string {
 	}
 }
 
-// TestReplacing runs go test with these arguments, in a build with this text in the place of a file. It returns what
-// the tests say.
-func TestReplacing(t *testing.T, path string, text []byte, arguments ...string) (output string, err error) {
+// TestReplacing runs go test with these arguments, in a build with these texts in the place of files, by their paths. It
+// returns what the tests say.
+func TestReplacing(t *testing.T, texts map[string][]byte, arguments ...string) (output string, err error) {
 	t.Helper()
-	original, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	scratch := t.TempDir()
-	replaced, overlay := filepath.Join(scratch, "replaced"+filepath.Ext(path)), filepath.Join(scratch, "overlay.json")
-	replacements, err := json.Marshal(map[string]any{"Replace": map[string]string{original: replaced}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, content := range map[string][]byte{replaced: text, overlay: replacements} {
+	write := func(name string, content []byte) (path string) {
+		path = filepath.Join(scratch, name)
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		return path
 	}
+	replaced := map[string]string{}
+	for path, text := range texts {
+		original, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replaced[original] = write(filepath.Base(path), text)
+	}
+	replacements, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := write("overlay.json", replacements)
 	arguments = append([]string{"test", "-overlay", overlay, "-vet=off", "-count=1"}, arguments...)
 	said, err := exec.CommandContext(t.Context(), "go", arguments...).CombinedOutput()
 	return string(said), err

@@ -12,10 +12,16 @@ var names = [...]string{"BX", "CX", "DX", "SI", "DI", "R8", "R9", "R10", "R11", 
 func captureX(file *File)
 
 //go:noescape
+func captureY(file *File)
+
+//go:noescape
 func captureZ(file *File)
 
 //go:noescape
 func loadX(file *File)
+
+//go:noescape
+func loadY(file *File)
 
 //go:noescape
 func loadZ(file *File)
@@ -25,28 +31,38 @@ var HasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 
 // registerCount returns the number of vector registers that a File has on this CPU, and of lanes of each.
 func registerCount() (registers, lanes int) {
-	if HasAVX512 {
+	switch {
+	case HasAVX512:
 		return 32, 4
+	case cpu.X86.HasAVX:
+		return 16, 2
+	default:
+		return 16, 1
 	}
-	return 16, 1
 }
 
 // Look captures the registers, and clears the vector and mask registers.
 //
 //go:nosplit
 func Look(file *File) {
-	if HasAVX512 {
+	switch {
+	case HasAVX512:
 		captureZ(file)
-	} else {
+	case cpu.X86.HasAVX:
+		captureY(file)
+	default:
 		captureX(file)
 	}
 }
 
 // load sets the vector and mask registers.
 func load(file *File) {
-	if HasAVX512 {
+	switch {
+	case HasAVX512:
 		loadZ(file)
-	} else {
+	case cpu.X86.HasAVX:
+		loadY(file)
+	default:
 		loadX(file)
 	}
 }

@@ -11,6 +11,12 @@
 	DO(X10, 640); DO(X11, 704); DO(X12, 768); DO(X13, 832); DO(X14, 896); \
 	DO(X15, 960)
 
+#define EACH_Y(DO) \
+	DO(Y0, 0); DO(Y1, 64); DO(Y2, 128); DO(Y3, 192); DO(Y4, 256); \
+	DO(Y5, 320); DO(Y6, 384); DO(Y7, 448); DO(Y8, 512); DO(Y9, 576); \
+	DO(Y10, 640); DO(Y11, 704); DO(Y12, 768); DO(Y13, 832); DO(Y14, 896); \
+	DO(Y15, 960)
+
 #define EACH_Z(DO) \
 	DO(Z0, 0); DO(Z1, 64); DO(Z2, 128); DO(Z3, 192); \
 	DO(Z4, 256); DO(Z5, 320); DO(Z6, 384); DO(Z7, 448); \
@@ -32,12 +38,14 @@
 
 #define STORE_GENERAL(register, at) MOVQ register, at(AX)
 #define STORE_X(register, at) MOVOU register, at(AX)
+#define STORE_Y(register, at) VMOVUPS register, at(AX)
 #define STORE_Z(register, at) VMOVDQU64 register, at(AX)
 #define STORE_K(register, at) KMOVQ register, at(AX)
 #define CLEAR_X(register, at) PXOR register, register
 #define CLEAR_Z(register, at) VPXORQ register, register, register
 #define CLEAR_K(register, at) KXORQ register, register, register
 #define LOAD_X(register, at) MOVOU at(AX), register
+#define LOAD_Y(register, at) VMOVUPS at(AX), register
 #define LOAD_Z(register, at) VMOVDQU64 at(AX), register
 #define LOAD_K(register, at) KMOVQ at(AX), register
 
@@ -47,6 +55,14 @@ TEXT ·captureX(SB), NOSPLIT, $0-8
 	EACH_GENERAL(STORE_GENERAL)
 	EACH_X(STORE_X)
 	EACH_X(CLEAR_X)
+	RET
+
+// func captureY(file *File)
+TEXT ·captureY(SB), NOSPLIT, $0-8
+	MOVQ file+0(FP), AX
+	EACH_GENERAL(STORE_GENERAL)
+	EACH_Y(STORE_Y)
+	VZEROALL
 	RET
 
 // func captureZ(file *File)
@@ -64,6 +80,12 @@ TEXT ·captureZ(SB), NOSPLIT, $0-8
 TEXT ·loadX(SB), NOSPLIT, $0-8
 	MOVQ file+0(FP), AX
 	EACH_X(LOAD_X)
+	RET
+
+// func loadY(file *File)
+TEXT ·loadY(SB), NOSPLIT, $0-8
+	MOVQ file+0(FP), AX
+	EACH_Y(LOAD_Y)
 	RET
 
 // func loadZ(file *File)
