@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/cpuid"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
 // What AMD64 has of its own: the CPU's identification, its order of loads and stores, and how its vDSO is called.
@@ -49,6 +50,20 @@ const mayHaveKVMClock = true
 //
 //go:noescape
 func ownRecord(records *records) uint64
+
+// currentTag is [tagAt], in assembly unless a test has turned off a part of it.
+func currentTag(generation *uint64) Tag {
+	if failpoint.IsEnabled && isPartOfTagFrozen() {
+		return tagAt(generation)
+	}
+	return tagOfOwnRecord(generation)
+}
+
+// tagOfOwnRecord is [tagAt] with the record of the CPU on which the thread runs, and calls that where requests do not
+// compare it. One call in place of two takes 1.5 ns off each request.
+//
+//go:noescape
+func tagOfOwnRecord(generation *uint64) Tag
 
 // sumRecords returns the sums of the versions and of the times of all records.
 //

@@ -22,23 +22,44 @@ TEXT ·callGetrandom(SB), 0, $8192-48
 	MOVQ AX, ret+40(FP)
 	RET
 
-// func ownRecord(records *records) uint64
-//
-// The bits of RDPID's number above the lowest 12 are the CPU's node. There are no more CPUs than records.
-TEXT ·ownRecord(SB), NOSPLIT, $0-16
-	MOVQ  records+0(FP), BX
-	RDPID AX
-	ANDL  $63, AX
-	MOVL  AX, CX
-	SHLL  $6, CX
-	MOVQ  (BX)(CX*1), DX
-	MOVL  8(BX)(CX*1), CX
-	ROLQ  $32, DX
-	SHLQ  $58, AX
-	XORQ  CX, DX
+// OWN_RECORD leaves wordOf for the record of this CPU in DX, with the CPU's number in the highest bits; BX has the
+// records. The bits of RDPID's number above the lowest 12 are the CPU's node. There are no more CPUs than records.
+#define OWN_RECORD \
+	RDPID AX; \
+	ANDL  $63, AX; \
+	MOVL  AX, CX; \
+	SHLL  $6, CX; \
+	MOVQ  (BX)(CX*1), DX; \
+	MOVL  8(BX)(CX*1), CX; \
+	ROLQ  $32, DX; \
+	SHLQ  $58, AX; \
+	XORQ  CX, DX; \
 	XORQ  AX, DX
-	MOVQ  DX, ret+8(FP)
+
+// func ownRecord(records *records) uint64
+TEXT ·ownRecord(SB), NOSPLIT, $0-16
+	MOVQ records+0(FP), BX
+	OWN_RECORD
+	MOVQ DX, ret+8(FP)
 	RET
+
+// func tagOfOwnRecord(generation *uint64) Tag
+TEXT ·tagOfOwnRecord(SB), NOSPLIT, $0-24
+	MOVQ  ·ownRecords(SB), BX
+	TESTQ BX, BX
+	JEQ   others
+	MOVQ  generation+0(FP), SI
+	MOVQ  ·tickAddress(SB), DI
+	MOVQ  (SI), SI
+	ROLQ  $36, SI
+	XORQ  (DI), SI
+	MOVQ  SI, ret_Kernel+8(FP)
+	OWN_RECORD
+	MOVQ  DX, ret_VM+16(FP)
+	RET
+
+others:
+	JMP ·tagAt(SB)
 
 // func sumRecords(records *records) (versions, times uint64)
 //

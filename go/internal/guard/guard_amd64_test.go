@@ -72,6 +72,57 @@ func TestKVMIsKnownByItsName(t *testing.T) {
 	}
 }
 
+// The tag in assembly is that in Go: with records and without, under any generation and tick.
+func TestTheTagInAssemblyIsThatInGo(t *testing.T) {
+	if !hasRDPID() {
+		t.Skip("this CPU lacks RDPID")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.SchedSetaffinity(0, &all)
+	onOneCPU(t, &all)
+	defer func(own *records, tick *uint64) { ownRecords.Store(own); tickAddress.Store(tick) }(ownRecords.Load(), tickAddress.Load())
+	tick, generation := uint64(0x0123_4567_89ab_cdef), uint64(0xfedc_ba98_7654_3210)
+	tickAddress.Store(&tick)
+	seen := map[Tag]bool{}
+	for _, own := range []*records{nil, plausibleRecords()} {
+		ownRecords.Store(own)
+		for range 3 {
+			for range 3 {
+				tag := tagOfOwnRecord(&generation)
+				if tag != tagAt(&generation) {
+					t.Errorf("records: %t: %+v in assembly, %+v in Go", own != nil, tag, tagAt(&generation))
+				}
+				seen[tag] = true
+				tick += 2
+			}
+			generation++
+		}
+	}
+	if len(seen) != 2*3*3 {
+		t.Errorf("only %d tags", len(seen))
+	}
+}
+
+// onOneCPU makes the thread stay on the first of these CPUs.
+func onOneCPU(t *testing.T, all *unix.CPUSet) {
+	t.Helper()
+	var one unix.CPUSet
+	for cpu := range len(records{}) {
+		if all.IsSet(cpu) {
+			one.Set(cpu)
+			break
+		}
+	}
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // On each CPU its own record is compared: a change of its version or time is seen, as is a move to another CPU, and
 // another record's change is not.
 func TestTheOwnRecordIsCompared(t *testing.T) {

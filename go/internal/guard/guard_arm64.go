@@ -56,6 +56,8 @@ func hasRDPID() bool { return false }
 
 func ownRecord(*records) uint64 { return 0 }
 
+func currentTag(generation *uint64) Tag { return tagAt(generation) }
+
 func sumRecords(*records) (versions, times uint64) { return 0, 0 }
 
 // hasHypervisor reports that every machine is a VM, because programs cannot ask the CPU.

@@ -147,13 +147,13 @@ func setGenerationAddress(address *uint64) {
 type Tag struct{ Kernel, VM uint64 }
 
 // CurrentTag returns the current freshness tag.
-func CurrentTag() Tag { return tagAt(generationAddress.Load()) }
+func CurrentTag() Tag { return currentTag(generationAddress.Load()) }
 
 // TagUnder returns the current freshness tag, with this generation in place of the kernel's current one.
-func TagUnder(generation uint64) Tag { return tagAt(&generation) }
+func TagUnder(generation uint64) Tag { return currentTag(&generation) }
 
 // tagAt returns the current freshness tag, with the generation at an address. The fast path calls it while it is pinned,
-// so it must not be a preemption point.
+// so it must not be a preemption point. On AMD64 tagOfOwnRecord replaces it.
 //
 // The generation is a count in the upper bits, where the tick has none, so neither hides a change of the other.
 //
@@ -165,6 +165,11 @@ func tagAt(generation *uint64) Tag {
 		return Tag{kernel, ownRecord(own)}
 	}
 	return Tag{kernel, otherSignal()}
+}
+
+// isPartOfTagFrozen reports whether a test makes a part of the tag appear never to change.
+func isPartOfTagFrozen() bool {
+	return failpoint.FreezeGeneration.IsActive() || failpoint.FreezeTick.IsActive() || failpoint.FreezeKVMClock.IsActive()
 }
 
 func tick() uint64 {
