@@ -29,14 +29,17 @@ const maxBuffered = 256
 func Fill(out []byte) {
 	if length := uint64(len(out)); length <= maxBuffered {
 		number := guard.Pin()
-		if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
-			page := pages[number]
+		if all := allShards.Load(); uint(number) < uint(all.count) {
+			page := all.of(number)
 			// One comparison for length <= Left <= BufferLen: an underflow is too large.
 			if at := page.Left - length; at <= guard.BufferLen-length {
 				wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.CurrentTag())
-				if length-8 <= 8 {
+				switch {
+				case length-8 <= 8:
 					takeWords[uint64](out, bufferAt(page, at))
-				} else {
+				case length-4 < 4:
+					takeWords[uint32](out, bufferAt(page, at))
+				default:
 					take(out, bufferAt(page, at))
 				}
 				if page.NeedsPads {
@@ -61,8 +64,8 @@ func Fill(out []byte) {
 func Word() uint64 {
 	const length = uint64(unsafe.Sizeof(uint64(0)))
 	number := guard.Pin()
-	if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
-		page := pages[number]
+	if all := allShards.Load(); uint(number) < uint(all.count) {
+		page := all.of(number)
 		if at := page.Left - length; at <= guard.BufferLen-length {
 			wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.CurrentTag())
 			word := takeWord(page, at)
@@ -87,8 +90,8 @@ func Word() uint64 {
 func SimulationWord() uint64 {
 	const length = uint64(unsafe.Sizeof(uint64(0)))
 	number := guard.Pin()
-	if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
-		page := pages[number]
+	if all := allShards.Load(); uint(number) < uint(all.count) {
+		page := all.of(number)
 		if at := page.Left - length; at <= guard.BufferLen-length {
 			wasFresh := failpoint.CheckBeforeRead.IsActive() && page.IsFresh(guard.CurrentTag())
 			word := takeWord(page, at)

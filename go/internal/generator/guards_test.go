@@ -398,7 +398,7 @@ func forcedReseedsLeaveNothingOut() error {
 // A page that is not droppable is emptied in a forked child, not dumped, and locked if that is allowed.
 func pagesStayHere() error {
 	Word()
-	flags, err := flagsOf(unsafe.Pointer(allShards.Load().pages[0]))
+	flags, err := flagsOf(unsafe.Pointer(allShards.Load().first))
 	if err != nil {
 		return err
 	}
@@ -436,7 +436,7 @@ func theCPUTellsSeedsApart() error {
 	seen := outputs[[16]byte]{}
 	for range 50 {
 		Word()
-		clear(unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize))
+		clear(unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().first)), guard.PageSize))
 		number, fresh := make([]byte, 512), make([]byte, 512)
 		serve(simulation, number) // which needs no pad
 		Fresh(fresh)
@@ -611,7 +611,9 @@ func whileDropped(draw func() error) error {
 			time.Sleep(time.Microsecond) // lets others have this CPU
 		}
 		before = drawn.Load()
-		for _, page := range allShards.Load().pages {
+		all := allShards.Load()
+		for number := range all.count {
+			page := all.of(number)
 			// The whole page of the kernel that it is in.
 			within := uintptr(unsafe.Pointer(page)) % uintptr(unix.Getpagesize())
 			memory := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(page), -int(within))), unix.Getpagesize())
@@ -747,7 +749,7 @@ func recordsThatChangeTooOftenAreGivenUp() error {
 		if Word(); guard.ThisPolicy().HasKVMClock() {
 			continue
 		}
-		if Word(); !allShards.Load().pages[0].NeedsPads {
+		if Word(); !allShards.Load().first.NeedsPads {
 			return errors.New("no pads")
 		}
 		return nil
@@ -797,7 +799,7 @@ func ticksWithinRequestsAreSeen() error {
 	if err := stayOnThisCPU(); err != nil {
 		return err
 	}
-	memory := unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize)
+	memory := unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().first)), guard.PageSize)
 	for _, length := range []int{16, maxBuffered, maxBuffered + 1, drbg.MaxRequest} {
 		words := make([]uint64, drbg.MaxRequest/8)
 		out := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), length)
@@ -896,7 +898,7 @@ func refillsAreInProportion() error {
 	const small, full = firstRefill, guard.BufferLen
 	begin := map[string]func(){
 		"a seeding": func() { discardBuffer(true) },
-		"a tick":    func() { allShards.Load().pages[0].ForgetTag() },
+		"a tick":    func() { allShards.Load().first.ForgetTag() },
 	}
 	for what, begin := range begin {
 	again:
@@ -918,7 +920,7 @@ func refillsAreInProportion() error {
 // untilRefill draws until the buffer is refilled, and returns the refill's length.
 func untilRefill() uint64 {
 	const length = 16
-	page := allShards.Load().pages[0]
+	page := allShards.Load().first
 	for {
 		before := page.Left + page.LeftOffFastPath
 		fill16()
@@ -938,7 +940,7 @@ func drawInCopies(draws []func() [16]byte, event func() error) error {
 	for range count {
 		var before, one, other drawn
 		before.draw(draws)
-		memory := unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize)
+		memory := unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().first)), guard.PageSize)
 		snapshot := bytes.Clone(memory)
 		if err := event(); err != nil {
 			return err

@@ -5,16 +5,22 @@ package generator
 import (
 	"runtime"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
-// shards is a table of pages, indexed by the number of the P. A page in a table stays in all later tables,
-// and is never unmapped.
+// shards are the pages of the Ps with the first numbers, which follow each other in memory. They are never unmapped.
 type shards struct {
-	pages []*guard.Page
-	// kind is the weakest kind among the pages.
-	kind guard.MemoryKind
+	first *guard.Page
+	count int
+	kind  guard.MemoryKind
+}
+
+// of returns the page of the P with this number, which is less than count.
+func (s *shards) of(number int) *guard.Page {
+	// SAFETY: there are that many pages.
+	return (*guard.Page)(unsafe.Add(unsafe.Pointer(s.first), number*guard.PageSize))
 }
 
 var allShards atomic.Pointer[shards]
@@ -26,8 +32,8 @@ func init() { allShards.Store(&shards{}) }
 func pin() *guard.Page {
 	for {
 		number := guard.Pin()
-		if pages := allShards.Load().pages; number < len(pages) {
-			return pages[number]
+		if all := allShards.Load(); number < all.count {
+			return all.of(number)
 		}
 		guard.Unpin()
 		if !grow(number + 1) {
@@ -46,29 +52,26 @@ var refusals atomic.Int32
 // mapPages is guard.MapPages, unless a test replaces it.
 var mapPages = guard.MapPages
 
-// grow makes room for at least count Ps. Several goroutines may do so at once; the first to publish wins,
-// and nobody waits.
+// grow makes room for at least count Ps, with new pages for all of them: a request may still be using an old page, and
+// its P's next request uses the new one. Several goroutines may do so at once; the first to publish wins, and nobody
+// waits.
 func grow(count int) bool {
 	old := allShards.Load()
-	missing := max(count, runtime.NumCPU()) - len(old.pages)
-	if missing <= 0 {
+	if count <= old.count {
 		return true
 	}
 	if refusals.Load() > 0 {
 		refusals.Add(-1)
 		return false
 	}
-	pages, kind := mapPages(missing)
-	if kind == guard.NoMemory {
+	larger := &shards{count: max(count, runtime.NumCPU(), 2*old.count)}
+	larger.first, larger.kind = mapPages(larger.count)
+	if larger.kind == guard.NoMemory {
 		refusals.Store(refusalLen)
 		return false
 	}
-	if len(old.pages) > 0 {
-		kind = min(kind, old.kind)
-	}
-	larger := &shards{pages: append(old.pages[:len(old.pages):len(old.pages)], pages...), kind: kind}
 	if !allShards.CompareAndSwap(old, larger) {
-		guard.UnmapPages(pages)
+		guard.UnmapPages(larger.first, larger.count)
 	}
 	return true
 }

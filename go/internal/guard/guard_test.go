@@ -19,12 +19,12 @@ import (
 // ownPage is a page of the test's own.
 func ownPage(t *testing.T) *Page {
 	t.Helper()
-	pages, kind := MapPages(1)
+	page, kind := MapPages(1)
 	if kind == NoMemory {
 		t.Skip("no memory that a fork wipes")
 	}
-	t.Cleanup(func() { UnmapPages(pages) })
-	return pages[0]
+	t.Cleanup(func() { UnmapPages(page, 1) })
+	return page
 }
 
 // ownGeneration makes a word of the test's the kernel's generation, so that no reseed changes it meanwhile.
@@ -270,13 +270,14 @@ func TestAVDSOThatRefuses(t *testing.T) {
 	how, generation := currentWatch(), generationAddress.Load()
 	defer func() { setWatch(how, generation) }()
 	kernelPage := unix.Getpagesize()
-	memory, kind := MapPages(kernelPage/PageSize + 1)
+	count := kernelPage/PageSize + 1
+	memory, kind := MapPages(count)
 	if kind == NoMemory {
 		t.Skip("no memory that a fork wipes")
 	}
-	defer UnmapPages(memory)
+	defer UnmapPages(memory, count)
 	// SAFETY: the state crosses the end of the first kernel page, and all of it is in mapped memory.
-	page := (*Page)(unsafe.Add(unsafe.Pointer(memory[0]), kernelPage-int(unsafe.Offsetof(Page{}.vdso))-8))
+	page := (*Page)(unsafe.Add(unsafe.Pointer(memory), kernelPage-int(unsafe.Offsetof(Page{}.vdso))-8))
 	setWatch(Probe, nil)
 	if epoch, ok := policy.Epoch(page); ok {
 		t.Errorf("the epoch %+v", epoch)

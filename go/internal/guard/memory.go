@@ -42,11 +42,11 @@ const PageSize = 4096
 // mapDroppable is MAP_DROPPABLE, a mapping type of its own (include/uapi/linux/mman.h).
 const mapDroppable = 0x08
 
-// MapPages maps count empty pages of the best available kind; no pages if there is none.
-func MapPages(count int) ([]*Page, MemoryKind) {
+// MapPages maps count empty pages of the best available kind, and returns the first; nil if there is none.
+func MapPages(count int) (*Page, MemoryKind) {
 	length := uintptr(count * PageSize)
 	if start, ok := mapAs(mapDroppable, length); ok {
-		return pages(start, count), Droppable
+		return (*Page)(start), Droppable
 	}
 	start, ok := mapAs(unix.MAP_PRIVATE, length)
 	if !ok {
@@ -58,12 +58,12 @@ func MapPages(count int) ([]*Page, MemoryKind) {
 		return nil, NoMemory
 	}
 	_ = unix.Madvise(memory, unix.MADV_DONTDUMP)
-	return pages(start, count), WipeOnFork
+	return (*Page)(start), WipeOnFork
 }
 
-// UnmapPages unmaps unused pages of MapPages.
-func UnmapPages(mapped []*Page) {
-	unmap(unsafe.Pointer(mapped[0]), uintptr(len(mapped)*PageSize))
+// UnmapPages unmaps the unused pages of a call of MapPages.
+func UnmapPages(first *Page, count int) {
+	unmap(unsafe.Pointer(first), uintptr(count*PageSize))
 }
 
 // Lock keeps the page out of swap, if the limit allows; the child of a fork does not inherit the lock. Droppable
@@ -90,13 +90,4 @@ func unmap(start unsafe.Pointer, length uintptr) {
 func wipesOnFork(memory []byte) bool {
 	const noAdvice = -1
 	return unix.Madvise(memory, noAdvice) != nil && unix.Madvise(memory, unix.MADV_WIPEONFORK) == nil
-}
-
-func pages(start unsafe.Pointer, count int) []*Page {
-	all := make([]*Page, count)
-	for i := range all {
-		// SAFETY: the mapping has that many pages, and a Page is as long as one.
-		all[i] = (*Page)(unsafe.Add(start, i*PageSize))
-	}
-	return all
 }
