@@ -4,7 +4,7 @@
 #
 #     scripts/test.sh quick        what a contributor needs, in minutes
 #     scripts/test.sh rest         all else: README's first command, virtual machines, a browser, real
-#                                  programs, packages, clippy, sanitizers, Go, Python, Node.js, Java, documentation
+#                                  programs, packages, proofs, clippy, sanitizers, Go, Python, Node.js, Java, documentation
 #     scripts/test.sh rest go      only these phases
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -14,16 +14,16 @@ source scripts/phases.sh
 
 quick=(format tests)
 # What uses one CPU runs beside research, and what compiles on all comes last.
-rest=(research no_std first_command python node java complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
+rest=(research no_std proof first_command python node java complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
 
 format() { cargo fmt --all --check && lock_files && mistakes; }
 
 # Whether the scripts that make mistakes, which take minutes and hours, still know the code.
 mistakes() {
     if command -v python3 > /dev/null; then
-        scripts/orders.py --check && scripts/omissions.py --check
+        scripts/orders.py --check && scripts/omissions.py --check && python3 drbg/proof --check
     else
-        missing mistakes "scripts/orders.py and scripts/omissions.py need python3"
+        missing mistakes "scripts/orders.py, scripts/omissions.py and drbg/proof need python3"
     fi
 }
 
@@ -76,6 +76,17 @@ no_std() {
     RUSTFLAGS='-C relocation-model=static -C link-arg=-static -C link-arg=-nostdlib' \
         cargo run --release --locked --manifest-path drbg/tests/no_std/Cargo.toml --target x86_64-unknown-linux-gnu \
         --target-dir "${CARGO_TARGET_DIR:-target}/no_std"
+}
+
+# That the AES engines compute AES in counter mode, as they were compiled. `python3 drbg/proof --control` takes longer.
+proof() {
+    if [ "$(uname -m)" != x86_64 ]; then
+        ignored proof "it is of the engines for x86-64"
+    elif ! python3 drbg/proof --packages; then
+        missing proof "it needs Python 3.11 or later with venv, and three packages from PyPI"
+    else
+        python3 drbg/proof
+    fi
 }
 
 research() { cargo test --no-fail-fast "${research_packages[@]}"; }
