@@ -49,10 +49,10 @@ fn clones_of_a_go_program_repeat_only_what_it_buffers() {
     assert_eq!(words["repeats"]["repeated_words"], 0, "{words}");
     source(&report, "go_crypto_rand", 1001);
 
-    // This tests squall's own state, on a machine that is notified of clones late.
+    // This tests squall's own state, not the kernel's, on a machine that is notified of clones late.
     let status = &experiment["facts"]["status"];
     assert_eq!(status["clone_guard"], "vmgenid", "{status}");
-    assert_eq!(status["engine"], "aesni", "{status}");
+    assert_ne!(status["engine"], "none", "{status}");
 
     workspace.has_written("reset-go", &printed, "| go_squall ");
 }
