@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use crate::fill;
+use crate::thread_generator::{RequestKind, fill};
 use squall_drbg::MAX_REQUEST;
 
 /// Fills memory that may be uninitialised, and returns it as bytes. Same as [`fill`](crate::fill) in
@@ -20,7 +20,7 @@ pub fn fill_uninit(out: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     for part in out.chunks_mut(MAX_REQUEST) {
         part.fill(MaybeUninit::new(0));
         // SAFETY: every byte of the part was just initialised.
-        fill(unsafe { initialised(part) });
+        fill(RequestKind::Unique, unsafe { initialised(part) });
     }
     // SAFETY: every byte of each part was initialised.
     unsafe { initialised(out) }
@@ -37,7 +37,7 @@ unsafe fn initialised(bytes: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 #[inline]
 pub fn array<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    fill(&mut bytes);
+    fill(RequestKind::Unique, &mut bytes);
     bytes
 }
 
@@ -53,7 +53,7 @@ pub fn array<const N: usize>() -> [u8; N] {
 #[inline]
 pub fn arrays<const N: usize, const M: usize>() -> [[u8; N]; M] {
     let mut arrays = [[0; N]; M];
-    fill(arrays.as_flattened_mut());
+    fill(RequestKind::Unique, arrays.as_flattened_mut());
     arrays
 }
 
@@ -78,6 +78,6 @@ pub fn iter<const N: usize>() -> impl Iterator<Item = [u8; N]> + Clone {
 /// If `len` exceeds `isize::MAX`. Where there is not enough memory, the program is aborted, as by any vector.
 pub fn bytes(len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
-    fill(&mut bytes);
+    fill(RequestKind::Unique, &mut bytes);
     bytes
 }

@@ -59,6 +59,7 @@ use crate::file::File;
 use crate::guard::clone_signal::CloneGuard;
 use crate::guard::policy::{self, Policy};
 use crate::guard::{fork, kvm_clock, process_start};
+use crate::thread_generator;
 use kernel_log::KernelLog;
 #[doc(hidden)]
 pub use kernel_log::newest_message;
@@ -127,7 +128,7 @@ pub fn signal() -> Option<Signal> {
 fn find_signal() -> Option<Signal> {
     // The second draw looks for the machine's signals. Without a source of randomness nothing looks for them.
     for _ in 0..2 {
-        crate::try_fill(&mut [0]).ok()?;
+        thread_generator::try_fill(&mut [0]).ok()?;
     }
     let policy = Policy::get_settled();
     let (found, signal) = match policy.signal().and_then(|signal| signal.guard) {

@@ -6,7 +6,7 @@ use core::fmt;
 use squall_drbg::internal::{ExpandedKey, registers};
 use squall_drbg::{Cipher, Engine, Stores};
 
-use crate::Error;
+use crate::error::Error;
 
 /// `key` expanded for `engine` on the heap, where it never moves. The caller clears the registers.
 ///

@@ -1,6 +1,6 @@
 //! `Rng` and `SimulationRng`: the generator behind the `rand_core` traits.
 
-use crate::BufferedSimulationRng;
+use crate::buffered::BufferedSimulationRng;
 use crate::guard::page::Word;
 use crate::thread_generator::{self, RequestKind};
 

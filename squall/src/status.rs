@@ -6,6 +6,7 @@ use core::fmt;
 use core::sync::atomic::Ordering;
 
 pub use crate::entropy::cpu::NoiseSource;
+use crate::error::Error;
 pub use crate::guard::clone_signal::CloneGuard;
 use crate::guard::freshness;
 use crate::guard::memory;
@@ -96,9 +97,9 @@ pub enum ReseedGuard {
 impl Status {
     /// Draws twice before reading, because the second request looks for signals of clones, for which the
     /// first has no time, and waits until it can tell whether kvm-clock is one.
-    pub(crate) fn now() -> Result<Status, crate::Error> {
-        crate::try_fill(&mut [0; 1])?;
-        crate::try_fill(&mut [0; 1])?;
+    pub(crate) fn now() -> Result<Status, Error> {
+        thread_generator::try_fill(&mut [0; 1])?;
+        thread_generator::try_fill(&mut [0; 1])?;
         let policy = Policy::get_settled();
         let signal = policy.signal();
         let has_device = |path| signal.is_some_and(|signal| signal.device == Some(path));

@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use crate::Error;
+use crate::error::Error;
 use crate::keystream::boxed;
 use squall_drbg::internal::{BLOCK, ExpandedKey, Secret, registers};
 use squall_drbg::{Aes256, Engine, Stores};

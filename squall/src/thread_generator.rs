@@ -26,9 +26,8 @@ use core::cell::Cell;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::Error;
 use crate::entropy;
-use crate::error::abort;
+use crate::error::{Error, abort};
 use crate::failpoint::{self, Failpoint};
 use crate::guard::errno;
 use crate::guard::freshness::Tag;

@@ -7,6 +7,8 @@
 use core::convert::Infallible;
 use core::ops::{Bound, RangeBounds};
 
+use crate::thread_generator::{RequestKind, word};
+
 /// A random number from 0 to `bound - 1`, each equally likely.
 ///
 /// # Panics
@@ -30,7 +32,7 @@ use core::ops::{Bound, RangeBounds};
 #[inline]
 pub fn below(bound: u64) -> u64 {
     assert!(bound > 0, "no number is below 0");
-    let Ok(number) = below_u64(bound, || Ok::<_, Infallible>(crate::u64()));
+    let Ok(number) = below_u64(bound, || Ok::<_, Infallible>(word(RequestKind::Unique)));
     number
 }
 
@@ -64,7 +66,7 @@ pub fn range<T: Integer>(range: impl RangeBounds<T>) -> T {
     assert!(first <= last, "the range is empty");
     let distance = match (last - first).checked_add(1) {
         Some(count) => below(count),
-        None => crate::u64(),
+        None => word(RequestKind::Unique),
     };
     T::at(first + distance)
 }

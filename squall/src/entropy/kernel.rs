@@ -7,8 +7,7 @@
 
 use core::ffi::CStr;
 
-use crate::Error;
-use crate::error::errno;
+use crate::error::{Error, errno};
 use crate::file::{self, File};
 
 /// Fills `out` with bytes from the kernel's RNG; waits until it is ready.

@@ -7,8 +7,8 @@
 
 use super::generator::Generator;
 use super::{ATTEMPTS, wiping_stack_and_registers};
-use crate::Error;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
+use crate::error::Error;
 use crate::guard::policy::Policy;
 use crate::guard::{Epoch, fork, freshness, kvm_clock};
 use squall_drbg::internal::Secret;

@@ -5,8 +5,8 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::Error;
 use crate::entropy::{SEED_LEN, Seed};
+use crate::error::Error;
 use crate::guard::page::{Page, STATE_LEN};
 use squall_drbg::internal::{BLOCK, Secret, State};
 use squall_drbg::{Aes256, CtrDrbg, Engine, FastKeyErasure, Stores};
