@@ -276,7 +276,68 @@ CHANGES = [
             }
             std::thread::yield_now();
         }""",
-     "a_holder_that_has_committed_is_waited"),
+     "a_holder_is_waited_for"),
+    ("root: a lock is taken away at once", "entropy/whirlwind/lock.rs",
+     "        for _ in 0..TRIES {\n",
+     "        for _ in 0..TRIES - TRIES {\n",
+     "a_holder_is_waited_for"),
+    ("root: a seed is read before its lock is held", "entropy/whirlwind/seed.rs",
+     """            let held = self.lock.lock();
+            self.load(old);""",
+     """            self.load(old);
+            let held = self.lock.lock();""",
+     "the_seed_that_is_taken"),
+    ("root: a holder commits before it has computed", "entropy/whirlwind/seed.rs",
+     """            F::compress(&mut new[..F::SEED_LEN], block);
+            // The memory was zeroed: a result made of zeros must not be stored over a new seed.
+            if old.iter().all(|&byte| byte == 0) {
+                return;
+            }
+            if held.commit() {""",
+     """            let has_committed = held.commit();
+            F::compress(&mut new[..F::SEED_LEN], block);
+            if old.iter().all(|&byte| byte == 0) {
+                return;
+            }
+            if has_committed {""",
+     "a_thread_that_lost_the_lock"),
+    ("root: a seed is compared with zeros after its successor is stored", "entropy/whirlwind/seed.rs",
+     """            if old.iter().all(|&byte| byte == 0) {
+                return;
+            }
+            if held.commit() {
+                self.store(&new);""",
+     """            if held.commit() {
+                self.store(&new);
+                if old.iter().all(|&byte| byte == 0) {
+                    return;
+                }""",
+     "nothing_is_computed_from_zeros"),
+    ("root: a new seed is shown after the lock is released", "entropy/whirlwind/seed.rs",
+     "                return after(&new);",
+     """                drop(held);
+                return after(&new);""",
+     "a_new_seed_is_shown"),
+    ("root: a copy is stored before the lock is taken from its holder", "entropy/whirlwind/seed.rs",
+     """        self.lock.reset();
+        self.store(&bytes);""",
+     """        self.store(&bytes);
+        self.lock.reset();""",
+     "a_copy_replaces"),
+    ("root: inputs are erased before they are moved out", "entropy/whirlwind/shard.rs",
+     """            *bytes = word.load(Ordering::Relaxed).to_be_bytes();
+            word.store(0, Ordering::Relaxed);""",
+     """            word.store(0, Ordering::Relaxed);
+            *bytes = word.load(Ordering::Relaxed).to_be_bytes();""",
+     "a_full_buffer_gives_its_inputs"),
+    ("root: another shard is tried before the thread's own", "entropy/whirlwind/shard.rs",
+     """        let free = from
+            .iter()
+            .chain(behind)""",
+     """        let free = behind
+            .iter()
+            .chain(from)""",
+     "a_thread_uses_its_own_shard"),
     ("root: the seed is erased after its output", "entropy/whirlwind.rs",
      """            self.fast.advance::<F>(fast);
             self.published.load(slow);

@@ -131,6 +131,53 @@ mod tests {
         assert_eq!(bytes_of(&seed), [2; MAX_SEED_LEN]);
     }
 
+    /// A holder that has not lost the lock stores the old seed all the time.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_copy_replaces_what_a_holder_stores() {
+        let (seed, other) = (Seed::default(), Seed::default());
+        other.store(&[2; MAX_SEED_LEN]);
+        core::mem::forget(seed.try_lock());
+        let store_old = |_| {
+            if seed.try_lock().is_none() {
+                seed.store(&[1; MAX_SEED_LEN]);
+            }
+        };
+        crate::steps::step_through(|| seed.copy_from(&other), &store_old);
+        assert_eq!(bytes_of(&seed), [2; MAX_SEED_LEN]);
+    }
+
+    /// Another thread takes the seed before each instruction, until the lock is held.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_seed_that_is_taken_is_the_one_that_is_replaced() {
+        let [seed, before] = [Seed::default(), Seed::default()];
+        seed.store(&[1; MAX_SEED_LEN]);
+        let was_held = core::cell::Cell::new(false);
+        let take_before = |_| {
+            was_held.set(was_held.get() || seed.try_lock().is_none());
+            if !was_held.get() {
+                seed.advance::<WithSha512>(&mut SeedBytes::zeroed());
+                before.copy_from(&seed);
+            }
+        };
+        let mut taken = SeedBytes::zeroed();
+        let take = || seed.advance::<WithSha512>(&mut taken);
+        crate::steps::step_through(take, &take_before);
+        assert!(was_held.get());
+        assert_eq!(*taken, bytes_of(&before));
+    }
+
+    #[test]
+    fn a_new_seed_is_shown_under_the_lock() {
+        let seed = Seed::default();
+        seed.store(&[1; MAX_SEED_LEN]);
+        let mut is_held = false;
+        let look = |_: &SeedBytes| is_held = seed.try_lock().is_none();
+        seed.compress::<WithSha512>(&[3; MAX_BLOCK_LEN], look);
+        assert!(is_held);
+    }
+
     static SEEDS: LazyLock<[Seed; 2]> = LazyLock::new(Default::default);
 
     /// SHA-512's functions, the first of which is overtaken by a thread that replaces the seed.

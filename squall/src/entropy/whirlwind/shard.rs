@@ -170,18 +170,18 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_whose_shard_is_locked_uses_another() {
-        let shards: [Shard; 3] = Default::default();
-        let held: Vec<(&Shard, LockGuard)> = (0..3).map(|_| Shard::lock(&shards)).collect();
-        let places: std::collections::HashSet<*const Shard> = held
-            .iter()
-            .map(|(shard, _)| core::ptr::from_ref(*shard))
-            .collect();
-        assert_eq!(places.len(), 3);
+    fn a_thread_uses_its_own_shard_or_the_next_that_is_free() {
+        // Its own is the last, so that all others are behind it.
+        let own = thread_number();
+        let shards: Vec<Shard> = (0..=own).map(|_| Shard::default()).collect();
+        let place = |(shard, _): &(&Shard, LockGuard)| {
+            shards.iter().position(|other| core::ptr::eq(other, *shard))
+        };
+        let held: Vec<(&Shard, LockGuard)> = (0..=own).map(|_| Shard::lock(&shards)).collect();
+        let places: Vec<usize> = held.iter().filter_map(place).collect();
+        assert_eq!(places, Vec::from_iter([own].into_iter().chain(0..own)));
         // All shards are locked, so the thread takes its own shard's lock away.
-        let (shard, _held) = Shard::lock(&shards);
-        assert!(core::ptr::eq(shard, held[0].0));
-        assert!(core::ptr::eq(shard, &shards[thread_number() % 3]));
+        assert_eq!(place(&Shard::lock(&shards)), Some(own));
     }
 
     /// No other thread can get at a full buffer before its inputs are moved out.
