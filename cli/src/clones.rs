@@ -19,9 +19,8 @@ use squall::clones::{Signal, Watch, generation, signal};
 use squall::internal::newest_clone_message;
 use squall_tools::Failure;
 use squall_tools::failure::{cause, opening, text_at};
-use squall_tools::output;
+use squall_tools::{output, time};
 
-use crate::args::parse_interval;
 use crate::seed::Seeder;
 use process::Process;
 use programs::{Programs, hooks_in};
@@ -98,7 +97,7 @@ pub struct ClonesArguments {
     hooks: Option<PathBuf>,
 
     /// Kill the command or a hook that runs longer than this, such as 90s or 5min
-    #[arg(long, value_name = "TIME", value_parser = parse_interval, default_value = "60s")]
+    #[arg(long, value_name = "TIME", value_parser = time::interval, default_value = "60s")]
     hook_timeout: Duration,
 
     /// Keep in this file what the signal shows; at start, do as after a clone if the machine was cloned meanwhile

@@ -1,14 +1,35 @@
 //! `squall completions`: prints the script that completes squall's commands, options and values in a shell.
 
 use clap::builder::PossibleValue;
-use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
 use squall_tools::{Failure, output};
 
-use crate::args::{Arguments, SupportedShell};
+#[derive(Args)]
+#[command(
+    after_help = "`make install` and the Debian package install these scripts. By hand:
 
-/// Prints the completions for `shell`.
-pub fn print(shell: SupportedShell) -> Result<(), Failure> {
+  squall completions bash > ~/.local/share/bash-completion/completions/squall
+  squall completions zsh > ~/.zfunc/_squall
+      a folder that is in fpath (~/.zshrc)
+  squall completions fish > ~/.config/fish/completions/squall.fish"
+)]
+pub struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: SupportedShell,
+}
+
+/// The shells that completions are installed for.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum SupportedShell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Prints the completions of `command`, which is squall, for `shell`.
+pub fn print(shell: SupportedShell, command: Command) -> Result<(), Failure> {
     // clap_complete completes positional arguments only for zsh.
     let (shell, positional) = match shell {
         SupportedShell::Bash => (Shell::Bash, include_str!("completions/run.bash")),
@@ -16,7 +37,7 @@ pub fn print(shell: SupportedShell) -> Result<(), Failure> {
         SupportedShell::Fish => (Shell::Fish, include_str!("completions/arguments.fish")),
     };
     let mut script = Vec::new();
-    let mut command = with_values(Arguments::command());
+    let mut command = with_values(command);
     generate(shell, &mut command, "squall", &mut script);
     output::print(&(String::from_utf8_lossy(&script) + positional))
 }

@@ -18,6 +18,8 @@ mod version;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
+
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
@@ -32,8 +34,10 @@ fn main() -> ExitCode {
             Command::Tool(tool) => tools::run(&tool),
             Command::Run(options) => run::run(&options),
             Command::OpensslConf(options) => run::openssl_conf(&options),
-            Command::Completions(options) => completions::print(options.shell),
-            Command::Man(options) => man::write(&options.directory),
+            Command::Completions(options) => {
+                completions::print(options.shell, Arguments::command())
+            }
+            Command::Man(options) => man::write(&options.directory, Arguments::command()),
         },
     )
 }

@@ -2,24 +2,29 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, roman};
 use squall_tools::Failure;
 use squall_tools::failure::{at, creating_folder};
 use squall_tools::sink::Sink;
 
-use crate::args::Arguments;
+#[derive(Args)]
+pub struct ManArguments {
+    /// Folder for squall.1 and a page for each command; created if it is missing
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: PathBuf,
+}
 
 /// The beginning of the paragraph on exit codes, which becomes a section of its own.
 const EXIT_CODES: &str = "Exit codes: ";
 
-/// Writes squall.1, and a page for each visible subcommand, into `directory`.
-pub fn write(directory: &Path) -> Result<(), Failure> {
+/// Writes squall.1, and a page for each visible subcommand of `squall`, into `directory`.
+pub fn write(directory: &Path, squall: Command) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(creating_folder(directory))?;
-    let mut command = Arguments::command().disable_help_subcommand(true);
+    let mut command = squall.disable_help_subcommand(true);
     command.build();
     write_pages(&command, &[], directory)
 }

@@ -8,9 +8,10 @@ mod sources;
 
 use std::fmt;
 use std::io::{self, Write};
+use std::time::Duration;
 
+use clap::Args;
 use humantime::format_duration;
-
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -18,11 +19,59 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use squall::entropy::ThisMachine;
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
 
-use crate::args::SeedArguments;
 use kernel_pool::{Contribution, KernelPool, LEN, PATH};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
-use squall_tools::output;
+use squall_tools::{number, output, time};
+
+/// Maximum number of bits of entropy that may be claimed for the 512 that `squall seed` adds.
+const MAX_CREDIT: u16 = 512;
+
+#[derive(Args)]
+#[command(
+    after_help = "Mixes 512 bits of the Whirlwind generator, bootstrapped from 100 cycle counts, into the \
+kernel's pool. Then makes the kernel's generator take a new seed from the pool (ioctls RNDADDENTROPY \
+and RNDRESEEDCRNG, see random(4)). The earlier contents of the pool stay in it: without --credit, this \
+cannot make the pool weaker.
+
+Requires CAP_SYS_ADMIN. One unit for systemd runs this command at boot, another one seeds again after \
+each clone of this virtual machine (squall clones); `make install` and the Debian package install both:
+  systemctl enable --now squall-seed.service squall-clones.service
+
+Examples:
+  squall seed
+      once, for example early at boot, or after this VM was restored from a snapshot
+  squall seed --every 1h
+      now, and every hour
+  squall seed --test
+      do this machine's sources work?
+
+Early at boot the kernel's generator may not be ready. Then squall adds the bytes, reports on \
+standard error that there was nothing to reseed yet, and exits with success.
+
+Exit codes: 0 for success, 1 for a failure while running, 2 for a wrong argument."
+)]
+pub struct SeedArguments {
+    /// Bits of entropy to claim for the 512, from 0 to 512
+    ///
+    /// The kernel trusts this number. The number decides how soon the kernel's generator counts as ready
+    /// at boot, and since Linux 5.18 nothing else. Whirlwind does not estimate entropy: claim only what
+    /// you know about your machine.
+    #[arg(long, value_name = "BITS", value_parser = number::in_range("bits", 0..=MAX_CREDIT), default_value_t = 0)]
+    pub credit: u16,
+
+    /// Keep running, and seed again after each interval, such as 10min or "1h 30min"
+    #[arg(long, value_name = "TIME", value_parser = time::interval)]
+    pub every: Option<Duration>,
+
+    /// Read the sources of seeds many times, and show whether they passed their health tests; seed nothing
+    ///
+    /// Each line has a source and works, absent or failed: the kernel's generator, the CPU's random
+    /// instruction and the cycle counter, the latter two tested by SP 800-90B section 4.4. Needs no
+    /// privilege. Exits with 1 if a source has failed.
+    #[arg(long, conflicts_with_all = ["credit", "every"])]
+    pub test: bool,
+}
 
 /// Seeds the kernel's generator, once, or time and again; or tests the sources.
 pub fn run(options: &SeedArguments) -> Result<(), Failure> {

@@ -5,9 +5,9 @@ use squall::Error;
 use squall_tools::Failure;
 use zeroize::Zeroizing;
 
+use super::args::Format;
 use super::buffer::{self, Buffer};
 use super::source::{Reader, Source};
-use crate::args::Format;
 
 /// Bytes in a full line of base64: 64 characters, as in openssl(1) and PEM.
 pub const LINE_BYTES: usize = 48;

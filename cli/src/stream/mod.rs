@@ -3,6 +3,7 @@
 //! The output is divided into chunks. Each thread makes whole chunks, which are written in order.
 //! All checks that can fail run before the output is touched.
 
+pub mod args;
 mod buffer;
 mod gift;
 mod maker;
@@ -17,8 +18,8 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::thread;
 
-use crate::args::{Format, StreamArguments};
 use crate::progress::Progress;
+use args::{Format, StreamArguments};
 use buffer::BufferSupply;
 use maker::{ChunkMaker, Chunking};
 use pump::Threads;

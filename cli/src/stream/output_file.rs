@@ -16,7 +16,7 @@ use squall_drives::{Purpose, Target, guards, shown};
 use squall_tools::failure::{at, opening};
 use squall_tools::{Failure, output};
 
-use crate::args::Format;
+use super::args::Format;
 
 /// The words with which guards and prompts describe the use of a drive.
 const PURPOSE: Purpose = Purpose {

@@ -9,7 +9,7 @@ use squall_tools::Failure;
 use squall_tools::failure::text_at;
 use zeroize::Zeroizing;
 
-use crate::args::{self, Seed};
+use super::args::{self, Seed};
 use crate::version::engine_names;
 
 /// How many bytes of a seed file are read: 64 digits, with room for blanks.

@@ -5,6 +5,16 @@ use std::time::Duration;
 
 use humantime::{format_duration, parse_duration};
 
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The longest [interval](interval()).
+const MAX_INTERVAL: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// Parses a time from a second to a year.
+pub fn interval(text: &str) -> Result<Duration, String> {
+    in_range(SECOND, SECOND..=MAX_INTERVAL)(text)
+}
+
 /// A parser of times in `range`. A number alone counts in `plain`.
 ///
 /// The error message says what would be right.
@@ -40,7 +50,6 @@ mod tests {
 
     #[test]
     fn times_have_units_or_the_usual_one() {
-        const SECOND: Duration = Duration::from_secs(1);
         let parse = in_range(SECOND, SECOND..=3600 * SECOND);
         for (text, seconds) in [("30", 30), ("30s", 30), ("10min", 600), ("1h", 3600)] {
             assert_eq!(parse(text), Ok(seconds * SECOND));
