@@ -4,9 +4,8 @@ use std::sync::atomic::AtomicU64;
 
 use squall_probe::{Channel, LEN, Mode, RECORDS, Source, WORD};
 
-use crate::kvm_clock;
+use crate::interpreters::INTERPRETERS;
 use crate::memory::{Memory, Writer};
-use crate::sandbox::INTERPRETERS;
 
 /// Number of Whirlwind's inputs that are recorded.
 const INPUTS: usize = 60_000;
@@ -69,13 +68,8 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Lays out `memory` for `mode`.
-    pub fn lay_out(memory: Memory, mode: Mode) -> Channels {
-        let cpus = if mode.watches_kvm_clock() {
-            kvm_clock::cpus()
-        } else {
-            0
-        };
+    /// Lays out `memory` for `mode`, with kvm-clock's records of so many CPUs.
+    pub fn lay_out(memory: Memory, mode: Mode, cpus: u64) -> Channels {
         let table = table(mode, cpus);
         memory.lay_out(&table);
         Channels { memory, table }

@@ -16,8 +16,10 @@
 
 mod accumulator;
 mod bar;
+mod facts;
 mod generator;
 mod go;
+mod interpreters;
 mod kvm_clock;
 mod layout;
 mod memory;
@@ -64,7 +66,12 @@ fn fail(memory: Memory, why: &str) -> ! {
 /// Does everything after mapping the memory.
 fn probe(memory: Memory) -> Result<()> {
     let mode = system::mode()?;
-    let channels = Channels::lay_out(memory, mode);
+    let cpus = if mode.watches_kvm_clock() {
+        kvm_clock::cpus()
+    } else {
+        0
+    };
+    let channels = Channels::lay_out(memory, mode, cpus);
     match mode {
         Mode::Go => watch_program(&channels),
         Mode::Programs | Mode::Sandbox => ask_programs(&channels, mode),
@@ -84,7 +91,7 @@ fn watch_program(channels: &Channels) -> Result<()> {
 /// Starts unmodified programs and asks them for what they draw.
 fn ask_programs(channels: &Channels, mode: Mode) -> Result<()> {
     generator::wait_for_kernel();
-    let status = system::status();
+    let status = facts::status();
     let mut programs = match mode {
         Mode::Sandbox => sandbox::start(channels)?,
         _ => programs::start(channels)?,
@@ -102,14 +109,14 @@ fn draw(channels: &Channels, mode: Mode) -> Result<()> {
         .then(|| RecordedWhirlwind::bootstrapped(channels.writer(Source::WhirlwindInputs, 0)));
     schedule::fork_before_drawing(channels, mode)?;
     generator::wait_for_kernel();
-    describe(channels.memory, mode, system::status(), Value::Null)?;
+    describe(channels.memory, mode, facts::status(), Value::Null)?;
     schedule::fork_after_drawing(channels, mode)?;
     schedule::run(channels, mode, whirlwind)
 }
 
 /// Reports facts about the machine and the speed of its cycle counter.
 fn describe(memory: Memory, mode: Mode, status: Value, served: Value) -> Result<()> {
-    memory.set_message(&system::gather(mode, status, served)?);
+    memory.set_message(&facts::gather(mode, status, served)?);
     memory.set_cycles_per_ms(tick::cycles_per_ms());
     Ok(())
 }

@@ -10,13 +10,13 @@ use squall_probe::{Mode, Source};
 use crate::Result;
 use crate::accumulator::{RecordedWhirlwind, ReseedingWhirlwind};
 use crate::bar;
+use crate::facts::VMGENID_PAGE;
 use crate::generator::{
     Bits, Drawer, kernel_bytes, squall_bytes, squall_u32s, squall_u64s, unguarded_rng,
 };
 use crate::kvm_clock;
 use crate::layout::{CHILD_EVERY, Channels, THREADS};
 use crate::process;
-use crate::system::VMGENID_PAGE;
 use crate::tick::{self, PERIOD};
 
 /// Number of processes with a timer: this one, one for each of [`VARIANTS`], and [`Mode::Forks`]'s
