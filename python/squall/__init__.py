@@ -32,7 +32,7 @@ Lengths are in bytes unless it says otherwise.
 
 from binascii import b2a_base64 as _b2a_base64
 
-from squall_startup import is_starting as _is_starting
+from squall_startup.after_import import is_starting as _is_starting
 
 try:
     from . import _squall
@@ -51,7 +51,8 @@ except ImportError as error:
         name=error.name,
     ) from None
 from ._clones import CloneWatch, off_clone, on_clone
-from ._random import Installation, Random, install
+from ._install import Installation, install
+from ._random import Random
 from ._squall import Stream, clone_generation, clone_signal, fresh_bytes, randbelow, token_bytes
 
 __all__ = [

@@ -23,7 +23,7 @@ from timeit import Timer
 from typing import Any, NoReturn
 
 import squall
-from squall import _enable, _random
+from squall import _enable, _install
 
 COMMANDS = ["enable", "disable", "status", "bench"]
 USAGE = "usage: python -m squall [--help | --version | enable | disable | status | bench [--dask [N]]]"
@@ -144,7 +144,7 @@ def _put_back_the_kernels() -> None:
     with open("/proc/self/maps") as maps:
         if "libsquall-preload" in maps.read():
             _refuse("in this process squall serves getrandom, by squall run: run bench without it")
-    for installation in list(_random._installations):
+    for installation in list(_install._installations):
         installation.uninstall()
     os.urandom = random._urandom = posix.urandom  # type: ignore[attr-defined]
 

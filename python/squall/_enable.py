@@ -12,7 +12,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from . import _random
+from . import _install
 
 LINE = "import sys; exec('try: import squall_startup\\nexcept ImportError: pass\\nelse: squall_startup.install()')\n"
 
@@ -64,4 +64,4 @@ def status() -> None:
         print("enabled: os.urandom, secrets, uuid.uuid4, random and numpy.random draw from squall, by", *files)
     else:
         print(f"not enabled: python -m squall enable writes {_site_packages() / 'squall.pth'}")
-    print("this Python installed squall at its start:", "yes" if _random._installations else "no")
+    print("this Python installed squall at its start:", "yes" if _install._installations else "no")

@@ -14,7 +14,7 @@ import pytest
 
 import squall
 from helpers import held_by_another_thread, in_children, in_threads, run_python
-from squall import _random
+from squall import _install
 
 NAMES = [(os, "urandom"), (random, "_urandom"), (secrets, "_sysrand"), (secrets, "randbits"), (secrets, "choice")]
 
@@ -78,7 +78,7 @@ def test_draws_are_squalls(name, monkeypatch):
 
 
 def test_bytes_are_squalls(monkeypatch):
-    monkeypatch.setattr(_random._squall, "token_bytes", lambda size: b"s" * size)
+    monkeypatch.setattr(_install._squall, "token_bytes", lambda size: b"s" * size)
     with squall.install():
         assert os.urandom(3) == b"sss"
         assert uuid.uuid4().bytes[:6] == b"ssssss"
@@ -129,7 +129,7 @@ with squall.install():
     print(type(secrets._sysrand).__module__, choice.__self__ is secrets._sysrand, randbits.__module__)
 print(type(secrets._sysrand).__module__, secrets.randbits.__self__ is secrets._sysrand, sys.meta_path == finders)
 """
-    assert run_python(code) == "squall._random True squall._random\nrandom True True\n"
+    assert run_python(code) == "squall._random True squall._install\nrandom True True\n"
 
 
 def test_squall_imports_little_in_programs_that_do_not_know_of_it():
@@ -212,7 +212,7 @@ def test_an_installation_that_is_interrupted_leaves_nothing(monkeypatch):
             raise KeyboardInterrupt
 
     kernels = installed()
-    monkeypatch.setattr(_random, "_REPLACEMENTS", Interrupting(_random._REPLACEMENTS))
+    monkeypatch.setattr(_install, "_REPLACEMENTS", Interrupting(_install._REPLACEMENTS))
     with pytest.raises(KeyboardInterrupt):
         squall.install()
     assert same(installed(), kernels)
@@ -225,5 +225,5 @@ def test_a_fork_while_another_thread_installs():
         with squall.install():
             return os.urandom(16)
 
-    with held_by_another_thread(_random._lock):
+    with held_by_another_thread(_install._lock):
         assert len(in_children(1, draw)[0]) == 16

@@ -17,7 +17,7 @@ import pytest
 
 import squall
 from helpers import COPIES, fork_unnoticed, in_children, in_threads, repeated, run_python
-from squall import _random
+from squall import _install
 
 # Every function of the module, twice, because some keep a number.
 DRAWS = """
@@ -273,10 +273,10 @@ def test_a_second_installation_ends_a_seed():
     more.uninstall()
     numbers = [expected.gauss(), expected.random()]
     assert [gauss(), random.random()] == numbers and not set(drawn) & set(numbers)
-    assert random.random is twister_random and _random._originals
+    assert random.random is twister_random and _install._originals
     more.uninstall()
     plain.uninstall()
-    assert not _random._originals
+    assert not _install._originals
 
 
 def test_threads_and_signal_handlers_do_not_repeat(installed):

@@ -91,7 +91,7 @@ def test_python_starts_without_importing_squall(started):
     "use",
     [
         "import secrets; assert type(secrets._sysrand) is squall().Random",
-        "import os; assert len(os.urandom(3)) == 3; assert os.urandom.__module__ == 'squall._random'",
+        "import os; assert len(os.urandom(3)) == 3; assert os.urandom.__module__ == 'squall._install'",
         "from os import urandom; assert urandom(9) != urandom(9); squall()",
         "import uuid; assert uuid.uuid4() != uuid.uuid4(); squall()",
         "import tempfile, random; assert random.random.__self__.uses_stock is False; squall()",
@@ -121,7 +121,7 @@ import os, posix
 from os import urandom
 import random, squall
 {SECOND_START}
-installations = list(squall._random._installations)
+installations = list(squall._install._installations)
 for each in installations:
     each.uninstall()
 print(len(installations), os.urandom is random._urandom is posix.urandom, len(urandom(3)), os.urandom is posix.urandom)"""
@@ -212,7 +212,7 @@ def test_a_finder_that_another_thread_has_removed(started):
     """While Python asks it."""
     code = """
 import sys
-from squall_startup import _Finder
+from squall_startup.after_import import _Finder
 sys.meta_path.remove(_Finder)
 print(_Finder.find_spec("random").name)"""
     assert started.run(code) == "random\n"
@@ -227,7 +227,7 @@ sys.path[:] = [each for each in sys.path if each.startswith(library) and "packag
 before = list(sys.path)
 {PRINT_CLASSES}
 print(os.urandom.__module__, sys.path == before)"""
-    assert started.run(code) == f"{OF_SQUALL}\nsqualls._random True\n".replace("squalls", "squall")
+    assert started.run(code) == f"{OF_SQUALL}\nsquall._install True\n"
 
 
 @pytest.mark.parametrize("use", ["import random", "import os; os.urandom(3)"])
@@ -235,7 +235,7 @@ def test_a_program_with_a_file_random_py(started, use, tmp_path):
     """Nothing runs it but the program."""
     (tmp_path / "random.py").write_text("print('run')")
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{use}\nimport os; print(os.urandom.__module__)"
-    assert started.run(code) == "run\n" * use.startswith("import random") + "squall._random\n"
+    assert started.run(code) == "run\n" * use.startswith("import random") + "squall._install\n"
 
 
 # What opentelemetry-instrument does: its own sitecustomize imports no other.
