@@ -10,9 +10,9 @@ command -v cargo-mutants > /dev/null || {
     echo "mutants.sh: cargo-mutants is not installed: run cargo install cargo-mutants --locked" >&2
     exit 1
 }
-[ $# -gt 0 ] || set -- drbg/src/{cpuid,ctr_drbg,ctr_drbg_df,error,fast_key_erasure,rng,secret}.rs drbg/src/engine/{choice,mod,portable,registers}.rs \
-    'drbg/src/engine/chacha20/**' 'drbg/src/engine/x86_64/**' squall/src/thread_generator.rs squall/src/{guard,thread_generator}/'**' \
-    squall/src/entropy/{cpu,hash,health,input,kernel,machine,mod,whirlwind}.rs 'squall/src/entropy/whirlwind/**'
+[ $# -gt 0 ] || set -- drbg/src/{cpuid,ctr_drbg,ctr_drbg_df,engine,error,fast_key_erasure,rng,secret}.rs drbg/src/engine/{chacha20,choice,portable,registers,x86_64}.rs \
+    'drbg/src/engine/chacha20/**' 'drbg/src/engine/x86_64/**' squall/src/{guard,thread_generator}.rs squall/src/{guard,thread_generator}/'**' \
+    squall/src/entropy.rs squall/src/entropy/{cpu,hash,health,input,kernel,machine,whirlwind}.rs 'squall/src/entropy/whirlwind/**'
 
 drbg=() squall=()
 for file in "$@"; do

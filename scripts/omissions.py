@@ -51,6 +51,7 @@ COUNTERS = [(["-p", "squall-bindings", "--lib", "--test", "integration"], "")]
 KEYSTREAMS = [(API, "stream"), (GUARDS, "stack/"), (GUARDS, "registers/")]
 NUMBERS = [(UNITS, "uniform"), (API, "rng::"), (GUARDS, "registers/")]
 WHIRLWIND = [(UNITS, "whirlwind"), (API, "whirlwind"), (GUARDS, "stack/no-seeds-left"), (GUARDS, "registers/draws")]
+ENTROPY = [(UNITS, "entropy"), *((GUARDS, group) for group in ("health/", "sandbox/", "seed/", "stack/no-seeds-left"))]
 GENERATION = [(UNITS, "clones"), (GUARDS, "clone/generation")]
 # Where mistakes are made, and the tests that must notice them, the quick ones first: the targets, and a part of the tests'
 # names. A file's tests are those of the first place that has it.
@@ -65,10 +66,8 @@ SUITES = {
     "squall/src/cycle_counter.rs": [(GUARDS, "counter/"), (GUARDS, "sandbox/counter")],
     "squall/src/entropy/whirlwind": WHIRLWIND,
     "squall/src/entropy/whirlwind.rs": WHIRLWIND,
-    "squall/src/entropy": [
-        (UNITS, "entropy"),
-        *((GUARDS, group) for group in ("health/", "sandbox/", "seed/", "stack/no-seeds-left")),
-    ],
+    "squall/src/entropy": ENTROPY,
+    "squall/src/entropy.rs": ENTROPY,
     "squall/src/error.rs": [(GUARDS, "sandbox/no-source")],
     "squall/src/keystream.rs": KEYSTREAMS,
     "squall/src/rng.rs": NUMBERS,
@@ -99,9 +98,9 @@ SURVIVORS = {
     "drbg/src/engine/x86_64/cached_schedule.rs: an off-by-one length: if rest.len() >= BLOCK {":
         "a last whole block is then made as one that is cut",
     "drbg/src/engine/x86_64/cached_schedule.rs: a check removed: if cfg!(miri) {": "only Miri lacks instructions",
-    "drbg/src/engine/x86_64/mod.rs: an off-by-one length: if rest.len() >= WIDTH {":
+    "drbg/src/engine/x86_64.rs: an off-by-one length: if rest.len() >= WIDTH {":
         "a last whole register is then made as one that is cut",
-    "drbg/src/engine/x86_64/mod.rs: a check removed: if cfg!(miri) {": "only Miri lacks instructions",
+    "drbg/src/engine/x86_64.rs: a check removed: if cfg!(miri) {": "only Miri lacks instructions",
     "drbg/src/engine/x86_64/vaes512.rs: an off-by-one length: assert!(place.len() < WIDTH);":
         "the one caller has less than a register left",
     "drbg/src/fast_key_erasure.rs: a dropped wipe: let mut next = Secret::<KEY_LEN>::zeroed();": STACK_IS_WIPED,

@@ -98,7 +98,7 @@ def try_faults(folder, faults):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(TREE / name, tree / name, follow_symlinks=False)
     for name, claim, file, text, replacement in faults:
-        path = tree / "drbg/src/engine" / file
+        path = tree / "drbg/src" / file
         source = path.read_text()
         path.write_text(source.replace(text, replacement))
         try:
@@ -117,7 +117,7 @@ def try_faults(folder, faults):
 def check():
     """Whether each mistake can be made."""
     for name, _, file, text, _ in FAULTS:
-        if (TREE / "drbg/src/engine" / file).read_text().count(text) != 1:
+        if (TREE / "drbg/src" / file).read_text().count(text) != 1:
             fail(f"{name}: {file} does not have the text to be replaced once")
 
 
