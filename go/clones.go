@@ -32,7 +32,7 @@ var cloneDetector = sync.OnceValue(func() *guard.CloneDetector {
 //     read. On systems other than Linux on AMD64 and arm64, and with the build tag purego, squall does not look.
 //
 // The first call looks for the signals, and opens /dev/kmsg if no page shows clones.
-func CloneSignal() string { return cloneDetector().Signal() }
+func CloneSignal() string { return string(cloneDetector().Signal()) }
 
 // CloneGeneration returns a number that changes when this process may be running in a clone of its machine, or was itself
 // restored from a checkpoint by CRIU. If known is false, the number is 0, and squall cannot notice clones now: there may
@@ -61,7 +61,7 @@ func CloneGeneration() (generation uint64, known bool) { return cloneDetector().
 // device or the kernel's log, and compares the generation every 0.1 seconds.
 func NotifyClones(ctx context.Context) (<-chan uint64, error) {
 	detector := cloneDetector()
-	if detector.Signal() == "" {
+	if detector.Signal() == guard.NoSignal {
 		return nil, ErrNoCloneSignal
 	}
 	return detector.Notify(ctx), nil

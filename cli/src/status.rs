@@ -6,7 +6,6 @@
 mod counters;
 mod human;
 mod report;
-mod signals;
 mod warnings;
 
 use std::path::PathBuf;

@@ -47,7 +47,6 @@
 mod kernel_log;
 
 use core::ffi::c_int;
-use core::fmt;
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU8, Ordering};
 use core::time::Duration;
@@ -56,9 +55,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Instant;
 
 use crate::file::File;
-use crate::guard::clone_signal::CloneGuard;
 use crate::guard::policy::{self, Policy};
 use crate::guard::{fork, kvm_clock, process_start};
+pub use crate::signal::Signal;
 use crate::thread_generator;
 use kernel_log::KernelLog;
 #[doc(hidden)]
@@ -67,60 +66,22 @@ pub use kernel_log::newest_message;
 #[doc(hidden)]
 pub use kernel_log::replace_path as replace_kernel_log_for_testing;
 
-/// What shows that this machine was cloned, or this process restored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Signal {
-    /// kvm-clock's records, on guests of KVM.
-    KvmClock,
-    /// vmclock's generation counter.
-    VmClock,
-    /// vmgenid's page, which squall's kernel module shows.
-    VmgenidPage,
-    /// The message that the kernel writes to its log when vmgenid has reported a clone (Linux 5.18). Reading the log
-    /// takes /dev/kmsg, and CAP_SYSLOG or kernel.dmesg_restrict=0.
-    KernelLog,
-    /// The start of this process, which the kernel shows in /proc.
-    Process,
-}
-
-impl fmt::Display for Signal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Signal::KvmClock => "kvm-clock",
-            Signal::VmClock => "vmclock",
-            Signal::VmgenidPage => "vmgenid-page",
-            Signal::KernelLog => "kernel-log",
-            Signal::Process => "process",
-        })
-    }
-}
-
-/// What [`signal`] has found: one of the following values.
+/// What [`signal`] has found: nothing yet, nothing, or a signal's number.
 static FOUND_SIGNAL: AtomicU8 = AtomicU8::new(NOT_SEARCHED);
 
 const NOT_SEARCHED: u8 = 0;
-const NO_SIGNAL: u8 = 1;
-const VMCLOCK: u8 = 2;
-const VMGENID_PAGE: u8 = 3;
-const KERNEL_LOG: u8 = 4;
-const KVM_CLOCK: u8 = 5;
-const PROCESS: u8 = 6;
+const NO_SIGNAL: u8 = u8::MAX;
 
 /// The signal that [`generation`] follows; `None` if nothing on this machine shows clones, or nothing that this process
 /// may read. [`Signal::Process`] if the machine is no virtual one.
 ///
 /// The first call searches for the signal, which takes some ten microseconds, on guests of KVM ten milliseconds after the
 /// process's first draw, and opens /dev/kmsg if no page shows clones. It allocates nothing and takes no lock.
+#[inline]
 pub fn signal() -> Option<Signal> {
     match FOUND_SIGNAL.load(Ordering::Acquire) {
-        NO_SIGNAL => None,
-        KVM_CLOCK => Some(Signal::KvmClock),
-        VMCLOCK => Some(Signal::VmClock),
-        VMGENID_PAGE => Some(Signal::VmgenidPage),
-        KERNEL_LOG => Some(Signal::KernelLog),
-        PROCESS => Some(Signal::Process),
-        _ => find_signal(),
+        NOT_SEARCHED => find_signal(),
+        found => Signal::ALL.get(usize::from(found) - 1).copied(),
     }
 }
 
@@ -131,19 +92,18 @@ fn find_signal() -> Option<Signal> {
         thread_generator::try_fill(&mut [0]).ok()?;
     }
     let policy = Policy::get_settled();
-    let (found, signal) = match policy.signal().and_then(|signal| signal.guard) {
-        Some(CloneGuard::KvmClock) => (KVM_CLOCK, Some(Signal::KvmClock)),
-        Some(CloneGuard::VmClock) => (VMCLOCK, Some(Signal::VmClock)),
-        Some(CloneGuard::VmgenidPage) => (VMGENID_PAGE, Some(Signal::VmgenidPage)),
-        _ if !policy.is_vm && process_start::is_known() => (PROCESS, Some(Signal::Process)),
-        _ if !policy::has_vmgenid() => (NO_SIGNAL, None),
-        _ => match kernel_log::open() {
-            Ok(()) => (KERNEL_LOG, Some(Signal::KernelLog)),
+    let signal = match policy.signal().and_then(|found| found.signal) {
+        Some(signal) => Some(signal),
+        None if !policy.is_vm && process_start::is_known() => Some(Signal::Process),
+        None if !policy::has_vmgenid() => None,
+        None => match kernel_log::open() {
+            Ok(()) => Some(Signal::KernelLog),
             // The next call tries again.
             Err(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => return None,
-            Err(_) => (NO_SIGNAL, None),
+            Err(_) => None,
         },
     };
+    let found = signal.map_or(NO_SIGNAL, |signal| signal as u8);
     FOUND_SIGNAL.store(found, Ordering::Release);
     signal
 }
@@ -177,23 +137,18 @@ pub fn generation() -> Option<NonZeroU64> {
 #[doc(hidden)]
 #[inline]
 pub fn machine_generation() -> Option<NonZeroU64> {
-    match FOUND_SIGNAL.load(Ordering::Acquire) {
-        VMCLOCK | VMGENID_PAGE | KVM_CLOCK => generation_in_memory(),
-        KERNEL_LOG => NonZeroU64::new(kernel_log::generation()),
-        PROCESS => Some(NonZeroU64::MIN),
-        NO_SIGNAL => None,
-        _ => {
-            signal()?;
-            machine_generation()
-        }
+    match signal()? {
+        Signal::KernelLog => NonZeroU64::new(kernel_log::generation()),
+        Signal::Process => Some(NonZeroU64::MIN),
+        _ => generation_in_memory(),
     }
 }
 
 fn generation_in_memory() -> Option<NonZeroU64> {
-    let signal = Policy::get().signal()?;
-    let value = match signal.guard {
-        Some(CloneGuard::KvmClock) => kvm_clock::newest_time()?.wrapping_add(1),
-        _ => signal.value(),
+    let found = Policy::get().signal()?;
+    let value = match found.signal {
+        Some(Signal::KvmClock) => kvm_clock::newest_time()?.wrapping_add(1),
+        _ => found.value(),
     };
     NonZeroU64::new(value)
 }

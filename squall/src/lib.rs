@@ -63,6 +63,7 @@ mod guard;
 mod keystream;
 mod per_thread;
 mod rng;
+mod signal;
 mod status;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod steps;
@@ -76,8 +77,9 @@ pub use buffered::BufferedSimulationRng;
 pub use error::Error;
 use error::abort;
 pub use rng::{Rng, SimulationRng};
+pub use signal::{CloneGuard, Copied, Signal};
 pub use squall_drbg::{Engine, UnknownEngine};
-pub use status::{CloneGuard, ForkGuard, MemoryKind, NoiseSource, ReseedGuard, Status};
+pub use status::{ForkGuard, MemoryKind, NoiseSource, ReseedGuard, Status};
 pub use stream::Stream;
 use thread_generator::RequestKind;
 pub use uniform::{Integer, below, range, shuffle};
@@ -272,7 +274,6 @@ pub mod internal {
     pub use crate::guard::clone_signal::device_paths as clone_device_paths;
     pub use crate::guard::errno::keep as keep_errno;
     pub use crate::guard::fork::count as count_of_forks;
-    pub use crate::guard::process_start::is_known as notices_restores;
     pub use crate::thread_generator::watch_forks;
     pub use crate::uniform::{below_u32, below_u64};
     pub use squall_drbg::internal::{CACHED_SCHEDULE_LEN, cache_schedule, can_cache_schedules};

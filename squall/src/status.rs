@@ -7,13 +7,14 @@ use core::sync::atomic::Ordering;
 
 pub use crate::entropy::cpu::NoiseSource;
 use crate::error::Error;
-pub use crate::guard::clone_signal::CloneGuard;
 use crate::guard::freshness;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
 use crate::guard::policy::{self, Policy};
+use crate::guard::process_start;
 use crate::guard::thread_line::line;
 use crate::guard::vdso::Watch;
+use crate::signal::{CloneGuard, Signal};
 use crate::{entropy, thread_generator};
 use squall_drbg::Engine;
 
@@ -127,12 +128,34 @@ impl Status {
             has_vmgenid: policy::has_vmgenid(),
             has_vmclock: has_device(c"/dev/vmclock0"),
             has_vmgenid_page: has_device(c"/dev/squall-vmgenid"),
-            has_kvm_clock: policy.clone_guard() == CloneGuard::KvmClock,
+            has_kvm_clock: policy.clone_guard() == CloneGuard::Signal(Signal::KvmClock),
             follows_tick: freshness::follows_tick(),
             has_vdso_getrandom: policy.vdso.is_some(),
             reseeds: thread_generator::RESEEDS.load(Ordering::Relaxed),
             bytes_discarded: thread_generator::DISCARDED.load(Ordering::Relaxed),
         })
+    }
+
+    /// The signals of copies that count in this process, those of machines first.
+    pub fn signals(&self) -> Vec<Signal> {
+        self.signals_if(process_start::is_known())
+    }
+
+    fn signals_if(&self, knows_process_start: bool) -> Vec<Signal> {
+        let counts = |signal: &Signal| match signal {
+            Signal::KvmClock => self.has_kvm_clock,
+            Signal::VmClock => self.clone_guard == CloneGuard::Signal(Signal::VmClock),
+            Signal::VmgenidPage => self.has_vmgenid_page,
+            Signal::Vmgenid => self.has_vmgenid && self.reseed_guard != ReseedGuard::Time,
+            // Requests do not read it.
+            Signal::KernelLog => false,
+            Signal::Tick => self.follows_tick,
+            Signal::Process => knows_process_start,
+            Signal::WipedMemory => self.fork_guard == ForkGuard::Wiped,
+            Signal::ProcessId => self.fork_guard == ForkGuard::ProcessId,
+            Signal::AtFork => true,
+        };
+        Signal::ALL.into_iter().filter(counts).collect()
     }
 }
 
@@ -191,4 +214,42 @@ mod serialize {
         };
     }
     by_name!(MemoryKind, ForkGuard, CloneGuard, ReseedGuard, NoiseSource);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_signal_is_listed_where_it_counts() {
+        let mut bare = crate::status();
+        (bare.has_kvm_clock, bare.has_vmgenid_page) = (false, false);
+        (bare.has_vmgenid, bare.follows_tick) = (false, false);
+        bare.clone_guard = CloneGuard::NoSignal;
+        bare.fork_guard = ForkGuard::NoState;
+        bare.reseed_guard = ReseedGuard::MappedGeneration;
+        assert_eq!(bare.signals_if(false), [Signal::AtFork]);
+        assert_eq!(bare.signals_if(true), [Signal::Process, Signal::AtFork]);
+        type Case = (fn(&mut Status), Signal);
+        let cases: [Case; 7] = [
+            (|s| s.has_kvm_clock = true, Signal::KvmClock),
+            (
+                |s| s.clone_guard = CloneGuard::Signal(Signal::VmClock),
+                Signal::VmClock,
+            ),
+            (|s| s.has_vmgenid_page = true, Signal::VmgenidPage),
+            (|s| s.has_vmgenid = true, Signal::Vmgenid),
+            (|s| s.follows_tick = true, Signal::Tick),
+            (|s| s.fork_guard = ForkGuard::Wiped, Signal::WipedMemory),
+            (|s| s.fork_guard = ForkGuard::ProcessId, Signal::ProcessId),
+        ];
+        for (change, signal) in cases {
+            let mut status = bare.clone();
+            change(&mut status);
+            assert_eq!(status.signals_if(false), [signal, Signal::AtFork]);
+        }
+        bare.has_vmgenid = true;
+        bare.reseed_guard = ReseedGuard::Time;
+        assert_eq!(bare.signals_if(false), [Signal::AtFork], "not seen");
+    }
 }

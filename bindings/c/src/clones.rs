@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use squall::clones::{self, Signal, Watch};
+use squall::clones::{self, Watch};
 
 use crate::start::{INITIALISER, Initialiser};
 
@@ -38,14 +38,7 @@ pub extern "C" fn squall_clone_generation() -> u64 {
 /// The string never changes and is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_clone_signal() -> *const c_char {
-    match clones::signal() {
-        None => ptr::null(),
-        Some(Signal::KvmClock) => c"kvm-clock".as_ptr(),
-        Some(Signal::VmClock) => c"vmclock".as_ptr(),
-        Some(Signal::VmgenidPage) => c"vmgenid-page".as_ptr(),
-        Some(Signal::Process) => c"process".as_ptr(),
-        Some(_) => c"kernel-log".as_ptr(),
-    }
+    clones::signal().map_or(ptr::null(), |signal| signal.c_name().as_ptr())
 }
 
 /// Waits for clones of the virtual machine, and for restores of the process.

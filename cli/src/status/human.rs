@@ -74,15 +74,15 @@ fn protection(report: &Report) -> [Fact; 4] {
         _ => "every request compares the process id",
     };
     let clone = match status.clone_guard {
-        CloneGuard::NotAVm => "no sign of a virtual machine",
-        CloneGuard::Vmgenid => {
+        CloneGuard::NotAVm => "no sign of a virtual machine".to_owned(),
+        CloneGuard::Signal(signal) if signal.is_immediate() => {
+            format!("a value in memory changes {}", signal.when())
+        }
+        CloneGuard::Signal(_) => {
             "the kernel reseeds when notified of a clone; until then each request is made unique"
+                .to_owned()
         }
-        CloneGuard::NoSignal => {
-            "no signal: cycle counter and CPU random words make each request unique"
-        }
-        CloneGuard::KvmClock => "KVM rewrites a CPU's record before it runs in a clone",
-        _ => "a value in memory changes before a clone runs",
+        _ => "no signal: cycle counter and CPU random words make each request unique".to_owned(),
     };
     let reseed = match status.reseed_guard {
         ReseedGuard::MappedGeneration => "every request compares the kernel's generation",
@@ -92,7 +92,7 @@ fn protection(report: &Report) -> [Fact; 4] {
     [
         ("Memory of state", explain(&status.memory, memory)),
         ("Fork", explain(&status.fork_guard, fork)),
-        ("Clone of the VM", explain(&status.clone_guard, clone)),
+        ("Clone of the VM", explain(&status.clone_guard, &clone)),
         ("Kernel reseed", explain(&status.reseed_guard, reseed)),
     ]
 }

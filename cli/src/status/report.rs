@@ -8,11 +8,11 @@ use std::path::Path;
 use std::process::Command;
 
 use serde::Serialize;
+use squall::Signal;
 use squall_bindings::facts::Facts;
 use squall_tools::Failure;
 use squall_tools::measure::machine;
 
-use super::signals::{CopySignal, signals};
 use super::warnings::{self, DeviceVisibility, Warning};
 
 /// Everything that is known about this machine and the generator on it.
@@ -60,11 +60,39 @@ impl Report {
             hypervisor,
             has_squall_device,
             squall_device_uses_page: has_squall_device && squall_device_uses_page(),
-            copy_signals: signals(&status, squall::internal::notices_restores()),
+            copy_signals: status.signals().into_iter().map(CopySignal::from).collect(),
             warnings,
             notes: warnings::notes(&status, visibility),
             facts: Facts::from(status),
         })
+    }
+}
+
+/// What shows a copy.
+#[derive(Serialize)]
+pub struct CopySignal {
+    /// A stable name, for programs.
+    pub signal: &'static str,
+    /// What was copied: `machine`, `process` (a restored checkpoint) or `fork`.
+    pub copy: &'static str,
+    /// `none`, or `milliseconds` after the copy has begun to run.
+    pub delay: &'static str,
+    /// When it shows the copy, for people.
+    pub when: &'static str,
+}
+
+impl From<Signal> for CopySignal {
+    fn from(signal: Signal) -> CopySignal {
+        CopySignal {
+            signal: signal.name(),
+            copy: signal.copied().name(),
+            delay: if signal.is_immediate() {
+                "none"
+            } else {
+                "milliseconds"
+            },
+            when: signal.when(),
+        }
     }
 }
 

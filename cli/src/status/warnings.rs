@@ -1,7 +1,7 @@
 //! Warnings about protections that this machine lacks, with advice for its owner.
 
 use serde::Serialize;
-use squall::{CloneGuard, Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
+use squall::{CloneGuard, Engine, MemoryKind, NoiseSource, ReseedGuard, Signal, Status};
 
 /// The first kernel with getrandom in the vDSO and droppable memory.
 const FIRST_GOOD_KERNEL: (u32, u32) = (6, 11);
@@ -52,7 +52,7 @@ pub fn warnings_for(
         no_clone_signal(status, visibility.has_sysfs),
         visibility
             .unreadable_signal
-            .filter(|_| status.clone_guard != CloneGuard::KvmClock)
+            .filter(|_| status.clone_guard != CloneGuard::Signal(Signal::KvmClock))
             .map(unreadable_signal),
         criu.and_then(old_criu),
         slow_engine(status),
@@ -126,8 +126,8 @@ fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
 
 /// Things worth knowing where no protection is missing.
 pub fn notes(status: &Status, visibility: DeviceVisibility) -> Vec<Warning> {
-    let has_late_notification =
-        status.clone_guard == CloneGuard::Vmgenid && visibility.unreadable_signal.is_none();
+    let has_late_notification = status.clone_guard == CloneGuard::Signal(Signal::Vmgenid)
+        && visibility.unreadable_signal.is_none();
     let note = has_late_notification.then(|| {
         Warning::new(
             "clone_signal_is_late",
@@ -232,7 +232,7 @@ mod tests {
         status.engine = Engine::Vaes512;
         status.memory = MemoryKind::Droppable;
         status.reseed_guard = ReseedGuard::MappedGeneration;
-        status.clone_guard = CloneGuard::Vmgenid;
+        status.clone_guard = CloneGuard::Signal(Signal::Vmgenid);
         status.cpu_random = NoiseSource::Works;
         status.cycle_counter = NoiseSource::Works;
         status
@@ -280,7 +280,7 @@ mod tests {
         }
         assert_eq!(codes(&good(), NEW, FORBIDDEN), ["clone_signal_unreadable"]);
         let mut shown = good();
-        shown.clone_guard = CloneGuard::KvmClock;
+        shown.clone_guard = CloneGuard::Signal(Signal::KvmClock);
         assert!(codes(&shown, NEW, FORBIDDEN).is_empty());
     }
 
@@ -317,9 +317,9 @@ mod tests {
         assert_eq!(notes(&status, CLEAR)[0].code, "clone_signal_is_late");
         assert!(notes(&status, FORBIDDEN).is_empty(), "a warning says more");
         for guard in [
-            CloneGuard::KvmClock,
-            CloneGuard::VmClock,
-            CloneGuard::VmgenidPage,
+            CloneGuard::Signal(Signal::KvmClock),
+            CloneGuard::Signal(Signal::VmClock),
+            CloneGuard::Signal(Signal::VmgenidPage),
             CloneGuard::NotAVm,
             CloneGuard::NoSignal,
         ] {

@@ -35,10 +35,9 @@ var devices = []*device{&vmClock, &vmgenidPage}
 // cloneSignal is a mapped page with the signal in it. The page is read-only, and stays mapped.
 type cloneSignal struct {
 	device *device
-	// guard is what the status calls it; "" if not every restore of this VM changes the signal, which is then
-	// checked and never relied on.
-	guard string
-	page  unsafe.Pointer
+	// kind is [NoSignal] if not every restore of this VM changes the signal, which is then checked and never relied on.
+	kind Signal
+	page unsafe.Pointer
 	// first and last are the signal's words, and equal if there is only one.
 	first, last *uint64
 }
@@ -91,7 +90,7 @@ func mayHaveCloneSignal() bool {
 func (s *cloneSignal) isOf(device *device) bool { return s != nil && s.device == device }
 
 // isImmediate reports whether every restore of this VM changes the signal before the VM runs.
-func (s *cloneSignal) isImmediate() bool { return s != nil && s.guard != "" }
+func (s *cloneSignal) isImmediate() bool { return s != nil && s.kind != NoSignal }
 
 // watch makes the fast path compare the signal.
 func (s *cloneSignal) watch() {

@@ -233,14 +233,14 @@ func TestVMClock(t *testing.T) {
 	wrong := vmclockPage(112, hasGeneration, 5, 7)
 	wrong[0]++
 	cases := []struct {
-		name  string
-		page  []byte
-		guard string
-		is    bool
+		name string
+		page []byte
+		kind Signal
+		is   bool
 		// count stands in the page.
 		count uint64
 	}{
-		{"with a counter", vmclockPage(112, hasGeneration, 5, 7), "vmclock", true, 7},
+		{"with a counter", vmclockPage(112, hasGeneration, 5, 7), VMClock, true, 7},
 		{"with a marker only", vmclockPage(104, 0, 5, 7), "", true, 5},
 		{"too short for its counter", vmclockPage(104, hasGeneration, 5, 7), "", true, 5},
 		{"another's magic", wrong, "", false, 0},
@@ -248,7 +248,7 @@ func TestVMClock(t *testing.T) {
 	for _, c := range cases {
 		write(t, vmClock.path, c.page)
 		clock := vmClock.open()
-		if (clock != nil) != c.is || c.is && clock.guard != c.guard {
+		if (clock != nil) != c.is || c.is && clock.kind != c.kind {
 			t.Errorf("%s: %+v", c.name, clock)
 		}
 		if !c.is {

@@ -38,17 +38,17 @@ func cloneDetectorFor(policy *Policy) *CloneDetector {
 	return detector
 }
 
-// Signal returns the name of the signal; "" if there is none.
-func (d *CloneDetector) Signal() string {
+// Signal returns the signal; [NoSignal] if there is none.
+func (d *CloneDetector) Signal() Signal {
 	switch {
 	case d.policy.HasImmediateSignal():
-		return d.policy.CloneGuard()
+		return d.policy.immediateSignal()
 	case d.messages != nil:
-		return "kernel-log"
+		return KernelLog
 	case !d.policy.IsVM && d.process.isKnown():
-		return "process"
+		return Process
 	default:
-		return ""
+		return NoSignal
 	}
 }
 
@@ -61,7 +61,7 @@ func (d *CloneDetector) Generation() (generation uint64, known bool) {
 	case d.messages != nil:
 		generation, known = d.messages.number()
 	default:
-		known = d.Signal() != ""
+		known = d.Signal() != NoSignal
 	}
 	if known {
 		generation += d.process.number()

@@ -20,16 +20,17 @@ import (
 func TestAChangedPageChangesTheGeneration(t *testing.T) {
 	vmclock := vmclockPage(112, hasGeneration, 5, 7)
 	for _, c := range []struct {
-		name, signal string
-		path         *string
-		page         []byte
-		at           int64
+		name   string
+		signal Signal
+		path   *string
+		page   []byte
+		at     int64
 		// isPollable makes the device report a change to poll(2), and then fail to be read, as if it was removed.
 		isPollable bool
 	}{
-		{"vmclock", "vmclock", &vmClock.path, vmclock, 104, false},
-		{"pollable and removed", "vmclock", &vmClock.path, vmclock, 104, true},
-		{"vmgenid's page", "vmgenid-page", &vmgenidPage.path, pageOfVMGenID(40), 40, false},
+		{"vmclock", VMClock, &vmClock.path, vmclock, 104, false},
+		{"pollable and removed", VMClock, &vmClock.path, vmclock, 104, true},
+		{"vmgenid's page", VMGenIDPage, &vmgenidPage.path, pageOfVMGenID(40), 40, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			useTestDevices(t)

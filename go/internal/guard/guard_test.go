@@ -218,7 +218,7 @@ func TestPoliciesThatNoticeClones(t *testing.T) {
 	defer func() { setWatch(how, generation); tickAddress.Store(followed) }()
 	kvm, undecided := new(kvmClock), new(kvmClock)
 	kvm.state.Store(reliedOn)
-	clock, page, marker := &cloneSignal{guard: "vmclock"}, &cloneSignal{guard: "vmgenid-page"}, &cloneSignal{}
+	clock, page, marker := &cloneSignal{kind: VMClock}, &cloneSignal{kind: VMGenIDPage}, &cloneSignal{}
 	for _, c := range []struct {
 		policy     Policy
 		hasVMGenID bool

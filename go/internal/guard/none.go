@@ -11,8 +11,8 @@ type CloneDetector struct{}
 // NewCloneDetector returns one without a signal.
 func NewCloneDetector() *CloneDetector { return new(CloneDetector) }
 
-// Signal returns "".
-func (*CloneDetector) Signal() string { return "" }
+// Signal returns [NoSignal].
+func (*CloneDetector) Signal() Signal { return NoSignal }
 
 // Generation returns false: it is unknown.
 func (*CloneDetector) Generation() (generation uint64, known bool) { return 0, false }

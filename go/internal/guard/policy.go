@@ -88,20 +88,30 @@ func (p *Policy) NoticesClones() bool {
 	return !p.IsVM || p.HasImmediateSignal() || (p.HasVMGenID() && p.CanSeeGeneration())
 }
 
+// immediateSignal returns the signal that changes before a clone of this VM runs; [NoSignal] if there is none.
+func (p *Policy) immediateSignal() Signal {
+	switch {
+	case p.HasKVMClock():
+		return KVMClock
+	case p.signal != nil:
+		return p.signal.kind
+	default:
+		return NoSignal
+	}
+}
+
 // HasImmediateSignal reports whether a signal changes before a clone of this VM runs.
-func (p *Policy) HasImmediateSignal() bool { return p.HasKVMClock() || p.signal.isImmediate() }
+func (p *Policy) HasImmediateSignal() bool { return p.immediateSignal() != NoSignal }
 
 // CloneGuard returns what keeps a clone of this VM from repeating its sibling.
 func (p *Policy) CloneGuard() string {
 	switch {
 	case !p.NoticesClones():
 		return "no-signal"
-	case p.HasKVMClock():
-		return "kvm-clock"
 	case p.HasImmediateSignal():
-		return p.signal.guard
+		return string(p.immediateSignal())
 	case p.IsVM:
-		return "vmgenid"
+		return string(VMGenID)
 	default:
 		return "not-a-vm"
 	}

@@ -37,11 +37,11 @@ func TestARestoredProcessHasAnotherGeneration(t *testing.T) {
 			var own atomic.Uint64
 			own.Store(7)
 			ownStart = func() (uint64, bool) { return own.Load(), true }
-			signal := "process"
+			signal := Process
 			if isVM {
 				acceptFiles(t)
 				write(t, vmClock.path, vmclockPage(112, hasGeneration, 5, 7))
-				signal = "vmclock"
+				signal = VMClock
 			}
 			clones := cloneDetectorFor(detectPolicy())
 			if found := clones.Signal(); found != signal {

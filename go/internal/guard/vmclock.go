@@ -49,10 +49,10 @@ func findCount(page unsafe.Pointer) *cloneSignal {
 		return nil
 	}
 	// The specification does not promise that a restore disrupts the clocks.
-	guard, at := "", markerAt
+	kind, at := NoSignal, markerAt
 	if word(flagsAt)&flagHasGeneration != 0 && has(generationAt) {
-		guard, at = "vmclock", generationAt
+		kind, at = VMClock, generationAt
 	}
 	count := (*uint64)(unsafe.Add(page, at))
-	return &cloneSignal{guard: guard, page: page, first: count, last: count}
+	return &cloneSignal{kind: kind, page: page, first: count, last: count}
 }

@@ -62,7 +62,7 @@ func vmgenidPageSignal(file int) *cloneSignal {
 		return nil
 	}
 	return &cloneSignal{
-		guard: "vmgenid-page",
+		kind:  VMGenIDPage,
 		page:  page,
 		first: (*uint64)(unsafe.Add(page, at)),
 		last:  (*uint64)(unsafe.Add(page, at+8)),

@@ -9,13 +9,13 @@ mod vmclock;
 mod vmgenid_page;
 
 use core::ffi::CStr;
-use core::fmt;
 use core::ptr::NonNull;
 
 use super::kvm_clock;
 use super::memory;
 use super::signal_address::{Layout, SignalAddress};
 use crate::file::File;
+use crate::signal::Signal;
 pub(super) use misc_device::is_unidentified;
 
 /// A device of the kernel that shows a signal.
@@ -38,48 +38,12 @@ pub fn device_paths() -> [&'static CStr; DEVICES.len()] {
     DEVICES.map(Device::path)
 }
 
-/// What keeps a VM clone from repeating its sibling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CloneGuard {
-    /// No hypervisor announces itself, and there is no vmgenid or vmclock.
-    NotAVm,
-    /// kvm-clock's records, which Linux maps into each process. KVM rewrites a CPU's record before that CPU runs in a
-    /// clone.
-    KvmClock,
-    /// vmclock's generation counter, which changes before a clone runs.
-    VmClock,
-    /// vmgenid's page, which squall's kernel module shows and which changes before a clone runs.
-    VmgenidPage,
-    /// vmgenid: the kernel reseeds when it is notified of the clone, milliseconds after the clone runs.
-    /// Until then, requests are made different in each clone.
-    Vmgenid,
-    /// There is no signal, or none that the program relies on ([`distrust_clone_signals`]): requests are
-    /// always made different in each clone.
-    ///
-    /// [`distrust_clone_signals`]: crate::hazmat::distrust_clone_signals
-    NoSignal,
-}
-
-impl fmt::Display for CloneGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            CloneGuard::NotAVm => "not-a-vm",
-            CloneGuard::KvmClock => "kvm-clock",
-            CloneGuard::VmClock => "vmclock",
-            CloneGuard::VmgenidPage => "vmgenid-page",
-            CloneGuard::Vmgenid => "vmgenid",
-            CloneGuard::NoSignal => "no-signal",
-        })
-    }
-}
-
 /// A mapped page with the signal in it. The page is read-only, and stays mapped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloneSignal {
-    /// The guard that it is; `None` if not every restore of this VM changes it. It is then an additional signal,
+    /// Which signal it is; `None` if not every restore of this VM changes it. It is then an additional signal,
     /// which is checked but never relied on.
-    pub guard: Option<CloneGuard>,
+    pub signal: Option<Signal>,
     /// Where the device is; `None` for kvm-clock.
     pub device: Option<&'static CStr>,
     page: NonNull<u8>,
@@ -113,7 +77,7 @@ impl CloneSignal {
     pub fn of_kvm_clock() -> Option<CloneSignal> {
         let records = kvm_clock::records()?;
         Some(CloneSignal {
-            guard: Some(CloneGuard::KvmClock),
+            signal: Some(Signal::KvmClock),
             device: None,
             page: records.cast(),
             at: 0,
@@ -128,9 +92,9 @@ impl CloneSignal {
 
     /// Whether every restore of this VM changes the signal.
     pub fn is_relied_on(&self) -> bool {
-        match self.guard {
-            Some(CloneGuard::KvmClock) => kvm_clock::is_relied_on(),
-            guard => guard.is_some(),
+        match self.signal {
+            Some(Signal::KvmClock) => kvm_clock::is_relied_on(),
+            signal => signal.is_some(),
         }
     }
 
@@ -206,14 +170,14 @@ pub(super) mod tests {
     const WORD: usize = size_of::<u64>();
 
     /// A signal in ordinary memory, at offset 104 of its page.
-    pub(in crate::guard) fn imitation(guard: Option<CloneGuard>) -> CloneSignal {
+    pub(in crate::guard) fn imitation(kind: Option<Signal>) -> CloneSignal {
         /// Addresses of pages that are never freed, so that AddressSanitizer sees no leak.
         static PAGES: std::sync::Mutex<Vec<usize>> = std::sync::Mutex::new(Vec::new());
         let page = NonNull::from(Box::leak(Box::new([0u64; 4096 / WORD])));
         PAGES.lock().unwrap().push(page.addr().get());
-        let is_identifier = guard == Some(CloneGuard::VmgenidPage);
+        let is_identifier = kind == Some(Signal::VmgenidPage);
         CloneSignal {
-            guard,
+            signal: kind,
             device: Some(c"/dev/imitation"),
             page: page.cast(),
             at: 104,
@@ -234,8 +198,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_count_is_one_word() {
-        for guard in [Some(CloneGuard::VmClock), None] {
-            let signal = imitation(guard);
+        for kind in [Some(Signal::VmClock), None] {
+            let signal = imitation(kind);
             let before = signal.value();
             assert_ne!(before, 0);
             for at in [96, 112] {
@@ -244,13 +208,13 @@ pub(super) mod tests {
             }
             set(signal, 104, 7);
             assert_ne!(signal.value(), before);
-            assert_eq!(signal.is_relied_on(), guard.is_some());
+            assert_eq!(signal.is_relied_on(), kind.is_some());
         }
     }
 
     #[test]
     fn an_identifier_is_two_words() {
-        let signal = imitation(Some(CloneGuard::VmgenidPage));
+        let signal = imitation(Some(Signal::VmgenidPage));
         let before = signal.value();
         for (at, changes) in [(96, false), (104, true), (112, true), (120, false)] {
             for bit in 0..64 {

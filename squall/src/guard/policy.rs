@@ -7,13 +7,14 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use super::clone_signal::{self, CloneGuard, CloneSignal};
+use super::clone_signal::{self, CloneSignal};
 use super::memory::{self, MemoryKind};
 use super::page::Page;
 use super::signal_address::SignalAddress;
 use super::vdso::{self, Vdso, Watch};
 use super::{Epoch, fork, freshness, kvm_clock, tick, vmgenid};
 use crate::failpoint::{self, Failpoint};
+use crate::signal::{CloneGuard, Signal};
 
 /// The protections of this process.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +109,7 @@ impl Policy {
     /// The signal of clones, if there is one that has not been given up.
     pub fn signal(&self) -> Option<CloneSignal> {
         self.signal.filter(|signal| {
-            signal.guard != Some(CloneGuard::KvmClock) || kvm_clock::records().is_some()
+            signal.signal != Some(Signal::KvmClock) || kvm_clock::records().is_some()
         })
     }
 
@@ -122,7 +123,7 @@ impl Policy {
     /// signals. kvm-clock counts before it is relied on; where it was given up, nothing else is looked for, because that takes
     /// system calls.
     pub fn has_clone_signal(&self) -> bool {
-        let has_signal = || match self.signal.and_then(|signal| signal.guard) {
+        let has_signal = || match self.signal.and_then(|found| found.signal) {
             Some(_) => self.signal().is_some(),
             None => self.notices_clones_by_vmgenid(),
         };
@@ -141,11 +142,11 @@ impl Policy {
     /// What keeps a clone of this VM from repeating its sibling.
     pub fn clone_guard(&self) -> CloneGuard {
         let relied_on = self.signal().filter(CloneSignal::is_relied_on);
-        match relied_on.and_then(|signal| signal.guard) {
+        match relied_on.and_then(|found| found.signal) {
             _ if self.is_provisional || DISTRUSTED.load(Ordering::Relaxed) => CloneGuard::NoSignal,
-            Some(guard) => guard,
+            Some(signal) => CloneGuard::Signal(signal),
             None if !self.is_vm => CloneGuard::NotAVm,
-            None if self.notices_clones_by_vmgenid() => CloneGuard::Vmgenid,
+            None if self.notices_clones_by_vmgenid() => CloneGuard::Signal(Signal::Vmgenid),
             None => CloneGuard::NoSignal,
         }
     }
@@ -258,8 +259,8 @@ fn has_hypervisor_announcement() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clone_signal::CloneGuard::{VmClock, VmgenidPage};
     use super::super::clone_signal::tests::imitation;
+    use super::Signal::{VmClock, VmgenidPage};
     use super::*;
 
     /// A machine that is no VM.
@@ -275,11 +276,11 @@ mod tests {
     };
 
     /// vmclock's disruption marker: no restore has to change it.
-    const DISRUPTION_MARKER: Option<CloneGuard> = None;
+    const DISRUPTION_MARKER: Option<Signal> = None;
 
-    fn with_signal(guard: impl Into<Option<CloneGuard>>) -> Policy {
+    fn with_signal(kind: impl Into<Option<Signal>>) -> Policy {
         Policy {
-            signal: Some(imitation(guard.into())),
+            signal: Some(imitation(kind.into())),
             ..VM
         }
     }

@@ -8,7 +8,7 @@ use squall::BufferedSimulationRng;
 use squall::testing::reseeds_for_testing;
 
 use crate::Verdict;
-use crate::clones::{Signal, copies_draw, copies_with_changing};
+use crate::clones::{SignalPage, copies_draw, copies_with_changing};
 use crate::drops::drop_while;
 use crate::forks::children_draw;
 use crate::outputs::Draw;
@@ -56,14 +56,14 @@ pub fn a_reseed_empties_the_buffer() -> Verdict {
 }
 
 pub fn vmclock_changes() -> Verdict {
-    let signal = Signal::vmclock();
+    let signal = SignalPage::vmclock();
     fill_buffer();
     copies_with_changing(&signal, draw)
 }
 
 /// The control: the counter never changes, so the copies repeat.
 pub fn vmclock_never_changes() -> Verdict {
-    let _clock = Signal::vmclock();
+    let _clock = SignalPage::vmclock();
     fill_buffer();
     copies_draw(draw, || {})
 }

@@ -20,7 +20,7 @@ use squall::testing::{
 };
 
 use crate::Verdict;
-use crate::clones::{Signal as Page, leaked_path, scratch, without_signal};
+use crate::clones::{SignalPage, leaked_path, scratch, without_signal};
 use crate::copies::{RECORDS, use_records, wait_for_tick};
 use crate::outputs::{fork, fork_by_system_call, is_true_in_child, wait};
 use crate::reseeds::KernelRng;
@@ -35,7 +35,7 @@ pub enum Event {
 }
 
 /// A signal in memory changes the generation at once, and wakes a watch up. It needs no log, and all of its bits count.
-pub fn page_changes_generation(page: fn() -> Page, event: Event) -> Verdict {
+pub fn page_changes_generation(page: fn() -> SignalPage, event: Event) -> Verdict {
     replace_kernel_log_for_testing(c"/nonexistent/kmsg");
     let page = page();
     signal_changes_generation(event, || {
@@ -132,7 +132,7 @@ pub fn child_of_restored_process_keeps_generation() -> Verdict {
 
 /// A restored process in which nothing changes but its start has another generation on any machine.
 pub fn restored_process_changes_generation_of_clone() -> Verdict {
-    let _page = Page::vmclock();
+    let _page = SignalPage::vmclock();
     let before = generation();
     assert_eq!(signal(), Some(Signal::VmClock));
     changed(in_later_process(FORK, &mut || generation() != before))
@@ -140,7 +140,7 @@ pub fn restored_process_changes_generation_of_clone() -> Verdict {
 
 /// A watch whose device is removed looks often by itself. A pipe cannot be read at an offset, as if it had been removed.
 pub fn watch_outlives_its_device() -> Verdict {
-    let page = Page::vmclock();
+    let page = SignalPage::vmclock();
     let path = scratch("page");
     mkfifo(&path, Mode::S_IRWXU).expect("a FIFO");
     let device = File::options().read(true).write(true).open(&path);

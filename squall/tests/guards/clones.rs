@@ -10,9 +10,9 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-use squall::CloneGuard;
 use squall::testing::Failpoint::{HideKvmClock, SkipCloneDeviceCheck};
 use squall::testing::{KEY_OFFSETS_FOR_TESTING, activate_for_testing, clone_device_for_testing};
+use squall::{CloneGuard, Signal};
 
 use crate::Verdict;
 use crate::drops::page_size;
@@ -78,7 +78,10 @@ pub fn distrusted() -> Verdict {
 /// Hides other signals, so that vmgenid, which a case's failpoints add, is the only one.
 pub fn leave_delayed_notification() {
     without_signal();
-    assert_eq!(squall::status().clone_guard, CloneGuard::Vmgenid);
+    assert_eq!(
+        squall::status().clone_guard,
+        CloneGuard::Signal(Signal::Vmgenid)
+    );
 }
 
 /// Hides the immediate signals of clones.
@@ -262,32 +265,36 @@ fn use_as_vmgenid_page(path: &Path) {
 }
 
 /// A file that imitates the page of a device with a signal of clones.
-pub struct Signal {
+pub struct SignalPage {
     file: File,
     count_at: u64,
 }
 
-impl Signal {
+impl SignalPage {
     /// A vmclock that counts generations.
-    pub fn vmclock() -> Signal {
-        Signal::of_vmclock(1 << 8, 104)
+    pub fn vmclock() -> SignalPage {
+        SignalPage::of_vmclock(1 << 8, 104)
     }
 
     /// A vmclock that only has a disruption marker.
-    fn marker() -> Signal {
-        Signal::of_vmclock(0, 16)
+    fn marker() -> SignalPage {
+        SignalPage::of_vmclock(0, 16)
     }
 
     /// vmgenid's page, of which only the 8 bytes from `count_at` on change.
-    pub fn vmgenid(count_at: u64) -> Signal {
-        let signal = Signal::installed(count_at, use_as_vmgenid_page, Signal::write_vmgenid);
-        assert_eq!(squall::status().clone_guard, CloneGuard::VmgenidPage);
+    pub fn vmgenid(count_at: u64) -> SignalPage {
+        let signal =
+            SignalPage::installed(count_at, use_as_vmgenid_page, SignalPage::write_vmgenid);
+        assert_eq!(
+            squall::status().clone_guard,
+            CloneGuard::Signal(Signal::VmgenidPage)
+        );
         signal
     }
 
-    fn of_vmclock(flags: u64, count_at: u64) -> Signal {
-        let signal = Signal::installed(count_at, use_as_vmclock, |path, count_at| {
-            Signal::write_vmclock(path, flags, count_at)
+    fn of_vmclock(flags: u64, count_at: u64) -> SignalPage {
+        let signal = SignalPage::installed(count_at, use_as_vmclock, |path, count_at| {
+            SignalPage::write_vmclock(path, flags, count_at)
         });
         assert!(squall::status().has_vmclock);
         signal
@@ -296,8 +303,8 @@ impl Signal {
     fn installed(
         count_at: u64,
         use_path: fn(&Path),
-        write: impl FnOnce(&Path, u64) -> Signal,
-    ) -> Signal {
+        write: impl FnOnce(&Path, u64) -> SignalPage,
+    ) -> SignalPage {
         activate_for_testing(SkipCloneDeviceCheck);
         let path = scratch("page");
         let signal = write(&path, count_at);
@@ -309,8 +316,8 @@ impl Signal {
     }
 
     /// Writes a page of vmclock.
-    fn write_vmclock(path: &Path, flags: u64, count_at: u64) -> Signal {
-        let signal = Signal::write(path, count_at);
+    fn write_vmclock(path: &Path, flags: u64, count_at: u64) -> SignalPage {
+        let signal = SignalPage::write(path, count_at);
         let fields: [(&[u8], u64); 4] = [
             (&0x4b4c_4356_u32.to_le_bytes(), 0),
             (&4096_u32.to_le_bytes(), 4),
@@ -325,11 +332,11 @@ impl Signal {
 
     /// Writes a page of vmgenid that begins with the identifier. A read of the device gives the same
     /// bytes: the identifier, followed by its offset, which is 0.
-    fn write_vmgenid(path: &Path, count_at: u64) -> Signal {
-        Signal::write(path, count_at)
+    fn write_vmgenid(path: &Path, count_at: u64) -> SignalPage {
+        SignalPage::write(path, count_at)
     }
 
-    fn write(path: &Path, count_at: u64) -> Signal {
+    fn write(path: &Path, count_at: u64) -> SignalPage {
         let file = File::options()
             .read(true)
             .write(true)
@@ -338,7 +345,7 @@ impl Signal {
             .open(path)
             .expect("a temporary file");
         file.set_len(4096).unwrap();
-        let signal = Signal { file, count_at };
+        let signal = SignalPage { file, count_at };
         signal.set(1);
         signal
     }
@@ -351,26 +358,29 @@ impl Signal {
 
 /// vmclock's counter is different in every copy.
 pub fn vmclock_changes() -> Verdict {
-    copies_with_changing(&Signal::vmclock(), draws)
+    copies_with_changing(&SignalPage::vmclock(), draws)
 }
 
 /// vmclock's disruption marker is different in every copy.
 pub fn vmclock_marker_changes() -> Verdict {
-    copies_with_changing(&Signal::marker(), draws)
+    copies_with_changing(&SignalPage::marker(), draws)
 }
 
 /// The first half of vmgenid's identifier is different in every copy.
 pub fn vmgenid_page_begins_differently() -> Verdict {
-    copies_with_changing(&Signal::vmgenid(0), draws)
+    copies_with_changing(&SignalPage::vmgenid(0), draws)
 }
 
 /// The last half of vmgenid's identifier is different in every copy.
 pub fn vmgenid_page_ends_differently() -> Verdict {
-    copies_with_changing(&Signal::vmgenid(8), draws)
+    copies_with_changing(&SignalPage::vmgenid(8), draws)
 }
 
 /// Copies draw, each under another value of `signal`.
-pub fn copies_with_changing<const N: usize>(signal: &Signal, draw: fn() -> [Draw; N]) -> Verdict {
+pub fn copies_with_changing<const N: usize>(
+    signal: &SignalPage,
+    draw: fn() -> [Draw; N],
+) -> Verdict {
     judge_sent(|writer| {
         for round in 0..200 {
             for copy in 0..3 {
@@ -383,21 +393,21 @@ pub fn copies_with_changing<const N: usize>(signal: &Signal, draw: fn() -> [Draw
 
 /// The control: the counter never changes, so the copies repeat.
 pub fn vmclock_never_changes() -> Verdict {
-    let _clock = Signal::vmclock();
+    let _clock = SignalPage::vmclock();
     copies_draw(draws, || {})
 }
 
 /// The control: the identifier never changes, so the copies repeat.
 pub fn vmgenid_page_never_changes() -> Verdict {
-    let _page = Signal::vmgenid(0);
+    let _page = SignalPage::vmgenid(0);
     copies_draw(draws, || {})
 }
 
 /// A vmclock that counts generations, at a path where squall has not looked yet.
-pub fn undecided_vmclock() -> (Signal, PathBuf) {
+pub fn undecided_vmclock() -> (SignalPage, PathBuf) {
     activate_for_testing(SkipCloneDeviceCheck);
     let path = scratch("page");
-    let clock = Signal::write_vmclock(&path, 1 << 8, 104);
+    let clock = SignalPage::write_vmclock(&path, 1 << 8, 104);
     use_as_vmclock(&path);
     (clock, path)
 }
@@ -417,7 +427,7 @@ pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
 /// Files of any kind at the device's path are not used, and FIFOs not even opened.
 pub fn vmclock_is_the_device() -> Verdict {
     let [page, link, fifo] = ["page", "link", "fifo"].map(scratch);
-    Signal::write_vmclock(&page, 1 << 8, 104);
+    SignalPage::write_vmclock(&page, 1 << 8, 104);
     symlink(&page, &link).unwrap();
     // SAFETY: the path ends with a null byte.
     assert_eq!(unsafe { libc::mkfifo(c_path(&fifo).as_ptr(), 0o600) }, 0);
@@ -458,7 +468,7 @@ pub fn vmclock_is_the_device() -> Verdict {
 /// A file, or another device, at the path of the module's device is not used.
 pub fn vmgenid_page_is_the_device() -> Verdict {
     let page = scratch("page");
-    Signal::write_vmgenid(&page, 0);
+    SignalPage::write_vmgenid(&page, 0);
     let uses = |path: &&Path| {
         is_true_in_child(|| {
             use_as_vmgenid_page(path);
@@ -479,7 +489,7 @@ pub fn vmgenid_page_is_the_device() -> Verdict {
 /// Truncating a file at the device's path does not end the program.
 pub fn vmclock_cut_short() -> Verdict {
     let path = scratch("page");
-    let clock = Signal::write_vmclock(&path, 1 << 8, 104);
+    let clock = SignalPage::write_vmclock(&path, 1 << 8, 104);
     use_as_vmclock(&path);
     let child = fork(|| {
         squall::status();
@@ -531,7 +541,7 @@ pub fn can_make_devices() -> bool {
 
 /// A vmclock whose marker does not change also makes this a VM.
 pub fn hidden_hypervisor_with_marker() -> Verdict {
-    let _clock = Signal::marker();
+    let _clock = SignalPage::marker();
     copies_draw(draws, || {})
 }
 

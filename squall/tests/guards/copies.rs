@@ -4,8 +4,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use squall::CloneGuard;
 use squall::testing::{KvmClockRecordForTesting, kvm_clock_records_for_testing};
+use squall::{CloneGuard, Signal};
 
 use crate::Verdict;
 use crate::outputs::{Draw, fork, judge_sent, send, wait};
@@ -18,7 +18,10 @@ pub static RECORDS: [KvmClockRecordForTesting; 64] =
 pub fn use_records() {
     RECORDS.iter().for_each(KvmClockRecordForTesting::rewrite);
     kvm_clock_records_for_testing(&RECORDS);
-    assert_eq!(squall::status().clone_guard, CloneGuard::KvmClock);
+    assert_eq!(
+        squall::status().clone_guard,
+        CloneGuard::Signal(Signal::KvmClock)
+    );
 }
 
 /// Keeps this thread on its CPU, and rewrites that CPU's record, as KVM does before the CPU runs in a clone. All clones get the
@@ -121,7 +124,7 @@ fn draw_while(act: fn(), most: usize) -> Verdict {
     let is_done = &AtomicBool::new(false);
     let are_given_up = |_| {
         squall::fill(&mut vec![0; 1 << 20]);
-        squall::status().clone_guard != CloneGuard::KvmClock
+        squall::status().clone_guard != CloneGuard::Signal(Signal::KvmClock)
     };
     let were_given_up = std::thread::scope(|scope| {
         scope.spawn(move || {

@@ -2,11 +2,11 @@
 
 use sha2::{Digest, Sha512};
 use squall::testing::{Failpoint, activate_for_testing};
-use squall::{CloneGuard, Engine};
+use squall::{CloneGuard, Engine, Signal};
 use squall_reference::{Machine, Thread};
 
 use crate::Verdict;
-use crate::clones::{Signal, without_signal};
+use crate::clones::{SignalPage, without_signal};
 
 /// A process on a machine that is no VM. The first request is served before squall has looked for signals and for the tick.
 pub fn in_new_process() -> Verdict {
@@ -38,8 +38,11 @@ pub fn in_vm_without_signal() -> Verdict {
 /// A thread in a VM that is cloned, which its vmclock shows.
 pub fn in_vm_with_signal() -> Verdict {
     know_seeds_and_noise();
-    let signal = Signal::vmclock();
-    assert_eq!(squall::status().clone_guard, CloneGuard::VmClock);
+    let signal = SignalPage::vmclock();
+    assert_eq!(
+        squall::status().clone_guard,
+        CloneGuard::Signal(Signal::VmClock)
+    );
     in_new_thread(|| {
         let mut thread = Thread::new(machine(true, true), &seed());
         compare_while_ticks_begin(&mut thread)?;

@@ -5,7 +5,7 @@ use squall::testing::{Failpoint, activate_for_testing, events_for_testing};
 use squall::{CloneGuard, NoiseSource};
 
 use crate::Verdict;
-use crate::clones::{Signal, without_signal};
+use crate::clones::{SignalPage, without_signal};
 use crate::drops::drop_page;
 use crate::outputs::{fork, is_true_in_child, judge, judge_sent, send, wait};
 use crate::reseeds::{KernelRng, repeat_until_no_reseed};
@@ -86,14 +86,14 @@ fn bootstraps_again(change: impl FnOnce()) -> Verdict {
 }
 
 pub fn vmclock_bootstraps() -> Verdict {
-    signal_bootstraps(&Signal::vmclock())
+    signal_bootstraps(&SignalPage::vmclock())
 }
 
 pub fn vmgenid_page_bootstraps() -> Verdict {
-    signal_bootstraps(&Signal::vmgenid(8))
+    signal_bootstraps(&SignalPage::vmgenid(8))
 }
 
-fn signal_bootstraps(signal: &Signal) -> Verdict {
+fn signal_bootstraps(signal: &SignalPage) -> Verdict {
     let verdict = bootstraps_again(|| signal.set(2));
     let after_once = squall::status().bootstraps;
     drop_page();
@@ -112,7 +112,7 @@ pub fn generation_bootstraps() -> Verdict {
 /// Every event of the guards becomes an input of the root.
 pub fn events_are_inputs() -> Verdict {
     let rng = KernelRng::open();
-    let clock = Signal::vmclock();
+    let clock = SignalPage::vmclock();
     // Not every refill becomes an input.
     let draw_until_refill = || {
         let before = events_for_testing()[REFILL];

@@ -47,10 +47,10 @@ mod x86_64 {
         Failpoint, activate_for_testing, events_for_testing, page_address_for_testing,
         reseeds_for_testing, watch_generation_at_for_testing,
     };
-    use squall::{BufferedSimulationRng, CloneGuard, MemoryKind};
+    use squall::{BufferedSimulationRng, CloneGuard, MemoryKind, Signal};
 
     use crate::Verdict;
-    use crate::clones::{Signal, undecided_vmclock};
+    use crate::clones::{SignalPage, undecided_vmclock};
     use crate::drops::{EMPTIED, drop_at, drop_page};
     use crate::outputs::{Draw, exit_status_of, fork, judge, raw_fork, receive, send};
     use crate::reseeds::KernelRng;
@@ -413,7 +413,7 @@ mod x86_64 {
         static BOOTSTRAPS: AtomicU64 = AtomicU64::new(0);
         static EVENTS: AtomicU64 = AtomicU64::new(0);
         static WAS_SERVED: AtomicBool = AtomicBool::new(false);
-        let clock = Signal::vmclock();
+        let clock = SignalPage::vmclock();
         squall::u32();
         BOOTSTRAPS.store(squall::status().bootstraps, Ordering::Relaxed);
         EVENTS.store(events_for_testing().iter().sum(), Ordering::Relaxed);
@@ -452,7 +452,7 @@ mod x86_64 {
         static SEEN: AtomicI32 = AtomicI32::new(UNDECIDED);
         fn look() -> libc::c_int {
             match squall::status().clone_guard {
-                CloneGuard::VmClock => {
+                CloneGuard::Signal(Signal::VmClock) => {
                     squall::u64();
                     let before = reseeds_for_testing();
                     EVENT.get().expect("it was set")();
@@ -641,19 +641,19 @@ mod x86_64 {
         in_a_fresh_draw(|| KernelRng::open().reseed())
     }
 
-    static CLOCK: OnceLock<Signal> = OnceLock::new();
+    static CLOCK: OnceLock<SignalPage> = OnceLock::new();
 
     fn change_clock() {
         CLOCK.get().expect("it was set").set(2);
     }
 
     pub fn clone_in_a_fresh_draw() -> Verdict {
-        CLOCK.get_or_init(Signal::vmclock);
+        CLOCK.get_or_init(SignalPage::vmclock);
         in_a_fresh_draw(change_clock)
     }
 
     pub fn clone_in_a_seeding() -> Verdict {
-        CLOCK.get_or_init(Signal::vmclock);
+        CLOCK.get_or_init(SignalPage::vmclock);
         squall::u32();
         in_a_seeding(change_clock)
     }

@@ -1,6 +1,7 @@
 //! Which should I use? A few sentences about this machine, from what was measured on it.
 
 use crate::report::model::{Report, Workload, workload};
+use squall::CloneGuard;
 use squall_tools::units;
 
 const KEY: u64 = 32;
@@ -69,16 +70,18 @@ fn bulk(fill: &Workload, kernel: &str, how: &str) -> String {
 
 /// What is to be known of clones here.
 fn guard(report: &Report) -> &'static str {
-    match report.machine.clone_guard.as_str() {
-        "vmgenid" => {
+    match CloneGuard::from_name(&report.machine.clone_guard) {
+        Some(CloneGuard::Signal(signal)) if signal.is_immediate() => {
+            "If this VM is cloned, squall notices before it gives the clone a byte."
+        }
+        Some(CloneGuard::Signal(_)) => {
             "If this VM is cloned, the kernel learns of it late: until then the clone may get the same \
              bytes from getrandom, but not from squall."
         }
-        "no-signal" => {
+        Some(CloneGuard::NoSignal) => {
             "If this VM is cloned, nothing notifies the kernel: the clone may get the same bytes from \
              getrandom, but not from squall."
         }
-        "not-a-vm" => "",
-        _ => "If this VM is cloned, squall notices before it gives the clone a byte.",
+        _ => "",
     }
 }

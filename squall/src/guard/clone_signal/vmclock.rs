@@ -11,7 +11,7 @@ mod layout;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::{CloneGuard, CloneSignal, Device, misc_device};
+use super::{CloneSignal, Device, Signal, misc_device};
 use crate::file::File;
 use crate::guard::memory;
 use crate::guard::signal_address::Layout;
@@ -41,7 +41,7 @@ impl Device for VmClock {
             return None;
         };
         Some(CloneSignal {
-            guard: (at == GENERATION_AT).then_some(CloneGuard::VmClock),
+            signal: (at == GENERATION_AT).then_some(Signal::VmClock),
             device: Some(self.path()),
             page,
             at,

@@ -8,7 +8,7 @@
 
 use core::ffi::CStr;
 
-use super::{CloneGuard, CloneSignal, Device, misc_device};
+use super::{CloneSignal, Device, Signal, misc_device};
 use crate::file::File;
 use crate::guard::memory::page_size;
 use crate::guard::signal_address::Layout;
@@ -33,7 +33,7 @@ impl Device for VmgenidPage {
     fn signal(&self, file: &File) -> Option<CloneSignal> {
         let at = id_at(&read_head(file)?)?;
         Some(CloneSignal {
-            guard: Some(CloneGuard::VmgenidPage),
+            signal: Some(Signal::VmgenidPage),
             device: Some(self.path()),
             page: misc_device::map(file)?,
             at,

@@ -1,5 +1,6 @@
 //! The report for people: which tables and sentences a run has.
 
+use squall::CloneGuard;
 use squall_tools::report::{Cell, Column, Document, Kind, Medium, Part, Section, Table};
 use squall_tools::units;
 
@@ -98,11 +99,11 @@ impl Machine {
         } else {
             "no CPU in particular"
         };
-        let when = match self.clone_guard.as_str() {
-            "not-a-vm" => "",
-            "vmgenid" => " (late notification)",
-            "no-signal" => " (no notification)",
-            _ => " (immediate signal)",
+        let when = match CloneGuard::from_name(&self.clone_guard) {
+            Some(CloneGuard::Signal(signal)) if signal.is_immediate() => " (immediate signal)",
+            Some(CloneGuard::Signal(_)) => " (late notification)",
+            Some(CloneGuard::NoSignal) => " (no notification)",
+            _ => "",
         };
         vec![
             ("CPU", self.cpu.clone()),
