@@ -5,6 +5,7 @@ pub mod hooks;
 pub mod leases;
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,9 +13,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use squall_guests::debian::KernelName;
+use squall_guests::debian::{Cache, KernelName};
 use squall_guests::fixture::{self, Workspace, ok, wait_until_ok};
-use squall_guests::needs::{GUESTS, KVM_CLOCK};
+use squall_guests::needs::{CRIU, GUESTS, KVM_CLOCK};
 use squall_guests::{Guest, Setup, Snapshot};
 use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::{NOTHING, Need, Test};
@@ -191,10 +192,17 @@ const RESTORE: &str = "
     wait $squall; cut -d ' ' -f 22 /proc/101/stat; cat log; end";
 
 fn a_restored_process_runs_the_command() {
+    the_command_runs_once(&["sh".into(), "-c".into(), RESTORE.into()]);
+}
+
+/// The script must print the restored process's generation and what `squall clones --pid` has printed.
+#[track_caller]
+fn the_command_runs_once(script: &[OsString]) {
     let folder = tempfile::tempdir().expect("a folder");
     let output = Command::new("unshare")
         .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
-        .args(["timeout", "100", "sh", "-c", RESTORE])
+        .args(["timeout", "100"])
+        .args(script)
         .current_dir(folder.path())
         .env("SQUALL", env!("CARGO_BIN_EXE_squall"))
         .output()
@@ -210,6 +218,27 @@ fn a_restored_process_runs_the_command() {
     );
     let expected = format!("clone: signal process, generation {generation}");
     assert_eq!(clone, expected);
+}
+
+/// A process that CRIU checkpoints and ends, and restores with its ID. It keeps no file open that was opened outside the
+/// namespace, which CRIU cannot dump.
+const CHECKPOINT: &str = "
+    sleep='for file in /proc/$$/fd/*; do ((${file##*/} <= 2)) || eval \"exec ${file##*/}>&-\"; done; exec sleep 1000'
+    setsid bash -c \"$sleep\" < /dev/null > /dev/null 2>&1 & id=$!
+    until [ \"$(cat /proc/$id/comm)\" = sleep ]; do :; done
+    \"$SQUALL\" clones --once --pid $id --exec 'echo $SQUALL_CLONE_SIGNAL' > log 2>&1 & squall=$!
+    until grep -q start log; do :; done
+    mkdir images && \"$@\" dump --tree $id --images-dir images || exit
+    wait $id
+    \"$@\" restore --restore-detached --images-dir images || exit
+    wait $squall; cut -d ' ' -f 22 /proc/$id/stat; cat log";
+
+fn a_process_that_criu_restores_runs_the_command() {
+    let cache = Cache::open(None).expect("the cache");
+    let criu = cache.checkpointer("criu-4.2").expect("CRIU");
+    let mut line = vec!["bash".into(), "-c".into(), CHECKPOINT.into(), "bash".into()];
+    line.extend(criu.command_line("usr/sbin/criu", "criu"));
+    the_command_runs_once(&line);
 }
 
 const RESTORABLE: Need = Need {
@@ -515,6 +544,7 @@ pub const TESTS: &[Test] = tests![
     each_clone_runs_its_programs: [TEST_ALL, GUESTS],
     each_clone_runs_its_programs_by_kvm_clock: [TEST_ALL, GUESTS, KVM_CLOCK],
     a_restored_process_runs_the_command: [PRIVILEGE, RESTORABLE],
+    a_process_that_criu_restores_runs_the_command: [PRIVILEGE, CRIU],
     a_process_that_cannot_be_watched_is_refused,
     a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_MEMORY_SIGNAL],
     a_missing_folder_is_refused,

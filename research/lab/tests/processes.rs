@@ -5,7 +5,7 @@ use std::process::Command;
 use squall_guests::commands::contains;
 use squall_guests::debian::Cache;
 use squall_guests::fixture::message;
-use squall_guests::needs::{C_COMPILER, NGINX};
+use squall_guests::needs::{C_COMPILER, CRIU, NGINX};
 use squall_testing::needs::{PYTHON, ROOT};
 use squall_testing::suite::{NOTHING, Need, Test, command};
 use squall_testing::tests;
@@ -20,20 +20,6 @@ pub const TESTS: &[Test] = tests![
     copies_in_other_languages_share_only_what_controls_share: [ROOT, NGINX, PYTHON, GO_MODULE, NODE, CRIU, GVISOR],
     what_is_missing_or_wrong_is_named,
 ];
-
-const CRIU: Need = Need {
-    check: || {
-        ["criu-4.1", "criu-4.2"].into_iter().try_for_each(|name| {
-            let criu = Cache::open(None).and_then(|cache| cache.checkpointer(name));
-            let criu = criu.map_err(message)?;
-            let checked = criu.run("usr/sbin/criu", "criu", |criu| {
-                criu.arg("check");
-            });
-            checked.map_err(message)
-        })
-    },
-    required_by: NOTHING,
-};
 
 const GVISOR: Need = Need {
     check: || {

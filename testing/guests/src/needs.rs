@@ -28,6 +28,21 @@ pub const KVM_CLOCK: Need = Need {
     required_by: NOTHING,
 };
 
+/// Both versions of CRIU, and a kernel that they work on.
+pub const CRIU: Need = Need {
+    check: || {
+        in_cache(|cache| {
+            ["criu-4.1", "criu-4.2"].into_iter().try_for_each(|name| {
+                let criu = cache.checkpointer(name)?;
+                criu.run("usr/sbin/criu", "criu", |criu| {
+                    criu.arg("check");
+                })
+            })
+        })
+    },
+    required_by: NOTHING,
+};
+
 /// Machines with Debian's tools.
 pub const GUESTS: Need = Need {
     check: || in_cache(|cache| machines(cache).and_then(|()| cache.tools().map(drop))),
