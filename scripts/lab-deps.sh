@@ -12,6 +12,7 @@
 #                                               140 MB, 3 GB while it builds, ten minutes on two CPUs
 #     scripts/lab-deps.sh criu-4.1 criu-4.2 gvisor
 #                                               what checkpoints processes: a download of 23 MB, 60 MB in the cache
+#     scripts/lab-deps.sh cbmc                  a model checker for C: a download of 26 MB, 42 MB in the cache
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,6 +32,7 @@ pkgconf python3-pip sed xz-utils zlib1g-dev"
     [criu-4.1]="trixie criu"
     [criu-4.2]="sid criu"
     [gvisor]="trixie runsc"
+    [cbmc]="trixie cbmc libc6 libgcc-s1 libstdc++6 minisat"
 )
 [ $# -gt 0 ] || set -- 6.1 6.12 newest
 for kernel in "$@"; do
@@ -245,6 +247,7 @@ usr/lib/jvm usr/lib/python3.13 usr/lib/python3/dist-packages/numpy usr/share/nod
         ;;
     criu-*) tree "$kernel" "$suite" amd64 programs "usr/sbin/criu $libraries" "$packages" ;;
     gvisor) tree gvisor "$suite" amd64 programs usr/bin/runsc "" "$packages" ;;
+    cbmc) tree cbmc "$suite" amd64 programs "usr/bin/cbmc usr/bin/goto-cc usr/bin/goto-instrument usr/lib" "" "$packages" ;;
     *-arm64*) tree "kernels/$kernel" "$suite" arm64 kernel "" "$packages" ;;
     *) tree "kernels/$kernel" "$suite" amd64 kernel "" "$packages" ;;
     esac

@@ -14,7 +14,7 @@ source scripts/phases.sh
 
 quick=(format tests)
 # What uses one CPU runs beside research, and what compiles on all comes last.
-rest=(research no_std proof first_command python node java complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
+rest=(research no_std proof kernel_proof first_command python node java complete wheels go packages uml arm64 thread_locals clippy sanitizers release documentation)
 
 format() { cargo fmt --all --check && lock_files && mistakes; }
 
@@ -88,6 +88,9 @@ proof() {
         python3 drbg/proof
     fi
 }
+
+# Properties of the kernel module. `kernel/proof/run.sh --control` takes longer.
+kernel_proof() { kernel/proof/run.sh; }
 
 research() { cargo test --no-fail-fast "${research_packages[@]}"; }
 
