@@ -65,8 +65,10 @@ copy() {
             return 1
         }
     fi
-    sed -i 's/^\twhile (iov_iter_count(to)) {$/\tfor (ANY_PIECE(); iov_iter_count(to); NEXT_PIECE()) {/
-        s/^\tfor (attempt = 1;; attempt++) {$/\tfor (attempt = 1, ANY_ATTEMPT();; attempt++, NEXT_ATTEMPT()) {/' "$1/squall.c"
+    sed -i '
+        s/^\twhile (iov_iter_count(to)) {$/\tfor (ANY_PIECE(); iov_iter_count(to); NEXT_PIECE()) {/
+        s/^\tfor (attempt = 1;; attempt++) {$/\tfor (attempt = 1, ANY_ATTEMPT();; attempt++, NEXT_ATTEMPT()) {/
+    ' "$1/squall.c"
     [ "$(grep -cE 'ANY_(PIECE|ATTEMPT)' "$1/squall.c")" = 2 ] || {
         echo "run.sh: a loop of squall.c is not where it was" > "$1/log"
         return 1
@@ -78,7 +80,7 @@ compile() {
     local sub_word=any_word
     [ "$3" = reads ] || sub_word=any_s_box
     # shellcheck disable=SC2086
-    tool goto-cc ${machines[$2]} -I"$1" -I"$1/empty" -I"$here" --function "proof_of_$3" -o "$1/compiled" "$here/proof.c" &&
+    tool goto-cc ${machines[$2]} -I"$1" -I"$1/empty" --function "proof_of_$3" -o "$1/compiled" "$here/proof.c" &&
         tool goto-instrument --replace-calls "sub_word:$sub_word" "$1/compiled" "$1/program"
 } > "$1/log" 2>&1
 
@@ -189,12 +191,14 @@ else
     fault memory: "an allocation that failed is used" 's/if (!bytes)$/if (false)/'
     fault 'array .words. upper bound' "a word more than there is place for" 's/#define SHORT 64/#define SHORT 65/'
     fault memory: "a word that was not drawn" 's/i = 0; i \* 8 < len/i = 1; i * 8 < len + 8/'
-    fault 'array .keys. upper bound' "the instruction's words exceed the key" 's/i < 8 && !IS_ENABLED/i < 80 \&\& !IS_ENABLED/'
+    fault 'array .keys. upper bound' "the instruction's words exceed the key" \
+        's/i < 8 && !IS_ENABLED/i < 80 \&\& !IS_ENABLED/'
 
     fault erasure: "the key stays" '/^\tmemzero_explicit(&state, /d'
     fault erasure: "a pointer's size of the key is erased" 's/sizeof(state));/sizeof(\&state));/'
     fault erasure: "the key is erased by what the compiler may omit" 's/memzero_explicit(&state, /memset(\&state, 0, /'
-    fault erasure: "a fault returns at once" 's/copied < len || is_over(number)/copied < len) return done; if (is_over(number)/'
+    fault erasure: "a fault returns at once" \
+        's/copied < len || is_over(number)/copied < len) return done; if (is_over(number)/'
     fault erasure: "freed memory has keystream" 's/kfree_sensitive/kfree/'
     fault erasure: "words stay" '/^\tmemzero_explicit(words, /d'
     fault erasure: "a byte of the words stays" 's/memzero_explicit(words, len)/memzero_explicit(words, len - 1)/'
@@ -205,7 +209,8 @@ else
     fault count: "discarded bytes stay in the iterator" '/iov_iter_revert/d'
     fault count: "less is reverted than was copied" 's/iov_iter_revert(to, done)/iov_iter_revert(to, done - 1)/'
     fault count: "a fault at the first byte is the end" 's/return done ?: -EFAULT/return done/'
-    fault count: "an old piece is copied after a new one" 's/copy_to_iter(bytes, len, to)/copy_to_iter(bytes, size, to)/'
+    fault count: "an old piece is copied after a new one" \
+        's/copy_to_iter(bytes, len, to)/copy_to_iter(bytes, size, to)/'
     fault count: "an error after bytes" 's/if (copied < len || /if (copied < len) done = 0; if (/'
 
     fault waits: "a reader that must not wait allocates" 's/waits ? GFP_KERNEL :/true ? GFP_KERNEL :/'
@@ -240,7 +245,8 @@ else
     fault context: "the CPU may change between signal and note" '/preempt_disable();/d; /preempt_enable();/d'
     fault context: "preemption stays disabled" '/^\tput_cpu_ptr/d'
     fault context: "AES without the vector registers" '/^\taes_begin();/d; /^\taes_end();/d'
-    fault context: "vector registers are used for 8 KiB" 's/#define PIECE 4096/#define PIECE 8192/; s/(16 \* PIECE)/(8 * PIECE)/'
+    fault context: "vector registers are used for 8 KiB" \
+        's/#define PIECE 4096/#define PIECE 8192/; s/(16 \* PIECE)/(8 * PIECE)/'
     fault context: "vector registers are kept" '/^\taes_end();/d'
 
     fault load: "an open file is kept" 's/goto close;/goto put;/'
