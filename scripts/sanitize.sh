@@ -41,7 +41,7 @@ memcheck() {
     valgrind_on squall-drbg --lib -- the_stack_ &&
         valgrind_on squall-drbg --test integration -- ::vaes &&
         valgrind_on squall --lib -- guard a_root_is_ready a_full_buffer_stays_locked \
-        a_holder_that_has_committed no_sample_is_counted_twice &&
+            a_holder_is_waited_for a_copy_replaces_what the_seed_that_is_taken no_sample_is_counted_twice &&
         valgrind_on squall --test integration -- ::vaes whirlwind:: long_requests \
             past_the_cache are_statistically_even are_not_even every_byte comes_twice do_not_repeat
 }
