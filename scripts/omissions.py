@@ -47,7 +47,7 @@ def of_squall(*targets):
 
 UNITS, API, GUARDS = of_squall("--lib"), of_squall("--test", "integration"), of_squall("--test", "guards")
 DRBG = ["-p", "squall-drbg", "--all-features", "--lib", "--test", "integration"]
-COUNTERS = [(["-p", "squall-bindings", "--lib", "--test", "integration"], "")]
+COUNTERS = [(["-p", "squall-binding-base", "--lib", "--test", "integration"], "")]
 KEYSTREAMS = [(API, "stream"), (GUARDS, "stack/"), (GUARDS, "registers/")]
 NUMBERS = [(UNITS, "uniform"), (API, "rng::"), (GUARDS, "registers/")]
 WHIRLWIND = [(UNITS, "whirlwind"), (API, "whirlwind"), (GUARDS, "stack/no-seeds-left"), (GUARDS, "registers/draws")]
@@ -56,8 +56,8 @@ GENERATION = [(UNITS, "clones"), (GUARDS, "clone/generation")]
 # Where mistakes are made, and the tests that must notice them, the quick ones first: the targets, and a part of the tests'
 # names. A file's tests are those of the first place that has it.
 SUITES = {
-    "bindings/common/src/counters": COUNTERS,
-    "bindings/common/src/counters.rs": COUNTERS,
+    "bindings/binding-base/src/counters": COUNTERS,
+    "bindings/binding-base/src/counters.rs": COUNTERS,
     "drbg/src": [(DRBG, ""), (GUARDS, "stack/"), (GUARDS, "registers/")],
     "squall/src/arrays.rs": NUMBERS,
     "squall/src/backoff.rs": [(UNITS, "entropy"), (GUARDS, "health/"), (GUARDS, "sandbox/")],
@@ -81,9 +81,9 @@ REGISTERS_ARE_CLEARED = "whoever calls clears the registers, too"
 COMPARED_ALONE = "nothing but comparisons uses the alternatives, with no secrets"
 # What nothing can notice, and why.
 SURVIVORS = {
-    "bindings/common/src/counters.rs: a check removed: std::fs::remove_file(path)?;":
+    "bindings/binding-base/src/counters.rs: a check removed: std::fs::remove_file(path)?;":
         "a file that is still there is not created, which is an error, too",
-    "bindings/common/src/counters/shared.rs: a check removed: if fd < 0 {": "fstat and close refuse what is no descriptor",
+    "bindings/binding-base/src/counters/shared.rs: a check removed: if fd < 0 {": "fstat and close refuse what is no descriptor",
     "drbg/src/ctr_drbg.rs: a dropped wipe: let mut seed_material = Secret::zeroed();": STACK_IS_WIPED,
     "drbg/src/ctr_drbg.rs: a dropped wipe: let mut input = Secret::zeroed();": STACK_IS_WIPED,
     "drbg/src/ctr_drbg.rs: a dropped wipe: let mut temp = Secret::<MAX_SEED_LEN>::zeroed();": STACK_IS_WIPED,

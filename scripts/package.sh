@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=()
-for crate in squall-drbg squall squall-bindings squall-c squall-getrandom squall-rustls squall-tools squall-drives squall-bench squall-wipe \
+for crate in squall-drbg squall squall-binding-base squall-c squall-getrandom squall-rustls squall-tool-base squall-drives squall-bench squall-wipe \
     squall-dmcrypt squall-cli; do
     packages+=(-p "$crate")
 done

@@ -112,7 +112,7 @@ machines() {
 # Compiles what does not depend on the CPU, for 64 bits, little-endian and big-endian. A crate that the
 # command depends on does not support s390x.
 others() {
-    local libraries=(-p squall -p squall-bindings -p squall-c -p squall-preload -p squall-openssl)
+    local libraries=(-p squall -p squall-binding-base -p squall-c -p squall-preload -p squall-openssl)
     "$cross" cargo check --locked --target riscv64gc-unknown-linux-gnu "${libraries[@]}" -p squall-cli &&
         "$cross" cargo check --locked --target s390x-unknown-linux-gnu "${libraries[@]}"
 }

@@ -95,7 +95,7 @@ fn squall_takes_every_command_line_that_it_prints() {
     for part in [
         "cli",
         "tools/bench",
-        "tools/common",
+        "tools/tool-base",
         "tools/dmcrypt",
         "tools/drives",
         "tools/wipe",

@@ -17,9 +17,9 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
 use squall::clones::{Signal, Watch, generation, signal};
 use squall::internal::newest_clone_message;
-use squall_tools::Failure;
-use squall_tools::failure::{cause, opening, text_at};
-use squall_tools::{output, time};
+use squall_tool_base::Failure;
+use squall_tool_base::failure::{cause, opening, text_at};
+use squall_tool_base::{output, time};
 
 use crate::seed::Seeder;
 use process::Process;
@@ -361,7 +361,7 @@ fn print_event(
 fn print_error(message: &str) {
     let line = format!(
         "squall: clones: {}\n",
-        squall_tools::text::in_a_line(message)
+        squall_tool_base::text::in_a_line(message)
     );
     let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
 }

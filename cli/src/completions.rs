@@ -3,7 +3,7 @@
 use clap::builder::PossibleValue;
 use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
-use squall_tools::{Failure, output};
+use squall_tool_base::{Failure, output};
 
 #[derive(Args)]
 #[command(

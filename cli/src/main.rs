@@ -23,7 +23,7 @@ use clap::CommandFactory;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
-    squall_tools::run(
+    squall_tool_base::run(
         "squall",
         |given: Arguments| given.command,
         |command| match command {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, roman};
-use squall_tools::Failure;
-use squall_tools::failure::{at, creating_folder};
-use squall_tools::sink::Sink;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::{at, creating_folder};
+use squall_tool_base::sink::Sink;
 
 #[derive(Args)]
 pub struct ManArguments {

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use squall_tools::{terminal, units};
+use squall_tool_base::{terminal, units};
 
 const TICK: Duration = Duration::from_millis(100);
 

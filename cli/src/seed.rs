@@ -20,9 +20,9 @@ use squall::entropy::ThisMachine;
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
 
 use kernel_pool::{Contribution, KernelPool, LEN, PATH};
-use squall_tools::Failure;
-use squall_tools::failure::cause;
-use squall_tools::{number, output, time};
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
+use squall_tool_base::{number, output, time};
 
 /// Maximum number of bits of entropy that may be claimed for the 512 that `squall seed` adds.
 const MAX_CREDIT: u16 = 512;

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 pub use report::Report;
-use squall_tools::Failure;
-use squall_tools::output;
+use squall_tool_base::Failure;
+use squall_tool_base::output;
 
 #[derive(Args)]
 pub struct StatusArguments {

@@ -25,8 +25,8 @@ use maker::{ChunkMaker, Chunking};
 use pump::Threads;
 use sink::Sink;
 use source::Source;
-use squall_tools::Failure;
-use squall_tools::pace::Pace;
+use squall_tool_base::Failure;
+use squall_tool_base::pace::Pace;
 
 /// Random bytes in a chunk that is given to a pipe: one huge page of x86-64 and most ARMv8.
 const GIFT_CHUNK: usize = 2 << 20;

@@ -32,7 +32,7 @@ Lengths are in bytes unless it says otherwise.
 
 from binascii import b2a_base64 as _b2a_base64
 
-from squall_startup.after_import import is_starting as _is_starting
+from squall_startup import is_starting as _is_starting
 
 try:
     from . import _squall

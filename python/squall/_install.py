@@ -5,7 +5,7 @@ import os
 import sys
 from _thread import RLock
 
-from squall_startup.after_import import OsFunctions, call_after_import, warn
+from squall_startup import OsFunctions, call_after_import, warn
 
 from . import _squall
 from ._forks import free_abandoned

@@ -13,7 +13,7 @@ except ModuleNotFoundError as error:
         raise
     raise ModuleNotFoundError("NumPy is not installed: run pip install numpy", name="numpy") from None
 
-from squall_startup.after_import import warn
+from squall_startup import warn
 
 from . import _forks
 from ._squall import token_bytes

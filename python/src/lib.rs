@@ -51,6 +51,6 @@ mod _squall {
     /// Return the protections of this process and the work of its generator, as JSON.
     #[pyfunction]
     fn status() -> PyResult<String> {
-        squall_bindings::facts::json().map_err(no_randomness)
+        squall_binding_base::facts::json().map_err(no_randomness)
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
-use squall_tools::retry::retry;
+use squall_tool_base::retry::retry;
 use tempfile::TempDir;
 
 /// How long the kernel, or a process of another test, may keep a device or a mount busy.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
-use squall_tools::schema::JsonSchema;
+use squall_tool_base::schema::JsonSchema;
 
 /// Keywords that describe, and allow every value.
 const NOTES: [&str; 4] = ["$schema", "$defs", "title", "description"];
@@ -35,7 +35,7 @@ struct Found {
 impl Schema {
     /// The schema of `T`, as `squall schemas` writes it.
     pub fn derive<T: JsonSchema>() -> Schema {
-        Schema(squall_tools::schema::derive::<T>().to_value())
+        Schema(squall_tool_base::schema::derive::<T>().to_value())
     }
 
     pub fn takes(&self, value: &Value) -> bool {

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use squall_bindings::counters::{self, Totals};
+use squall_binding_base::counters::{self, Totals};
 use tempfile::TempDir;
 
 use crate::artifacts;

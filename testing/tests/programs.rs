@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use squall_bindings::counters::{Interface, Totals};
+use squall_binding_base::counters::{Interface, Totals};
 use squall_testing::needs::TEST_ALL;
 use squall_testing::programs::nginx::Nginx;
 use squall_testing::programs::postgres::Postgres;

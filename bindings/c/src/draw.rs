@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use squall_bindings::counters::{self, Interface};
+use squall_binding_base::counters::{self, Interface};
 
 use crate::buffer;
 use crate::error::{SQUALL_OK, code};

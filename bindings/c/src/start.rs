@@ -5,7 +5,7 @@
 //! own, and a linker takes only members that something refers to. So each module whose functions draw
 //! refers to the initialiser.
 
-use squall_bindings::counters;
+use squall_binding_base::counters;
 
 /// Called by the loader before the program's own constructors (System V ABI, "Initialization and
 /// Termination Functions"), also in programs that are linked with the static library.

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use squall_bindings::facts;
+use squall_binding_base::facts;
 
 use crate::buffer;
 use crate::error::code;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use squall_bindings::counters::{self, Interface};
+use squall_binding_base::counters::{self, Interface};
 use squall_testing::artifacts;
 use squall_testing::refuse::{Refusal, refusing};
 use squall_testing::suite::Test;

@@ -75,8 +75,8 @@ use core::ffi::{c_uint, c_void};
 use core::mem;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use squall_bindings::counters::{self, Interface};
-use squall_bindings::request;
+use squall_binding_base::counters::{self, Interface};
+use squall_binding_base::request;
 
 /// A bit for each combination of flags that the kernel has accepted.
 static ACCEPTED_FLAGS: AtomicU8 = AtomicU8::new(0);

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use rand::TryRng as _;
 use rand_09::TryRngCore as _;
-use squall_bindings::counters::{self, Interface};
+use squall_binding_base::counters::{self, Interface};
 use squall_testing::artifacts;
 use squall_testing::suite::Test;
 use squall_testing::{tests, workspace};

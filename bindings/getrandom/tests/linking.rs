@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use squall_bindings::counters::Interface;
+use squall_binding_base::counters::Interface;
 use squall_testing::artifacts;
 use squall_testing::needs::{STATIC_LIBC, TEST_ALL};
 use squall_testing::suite::Test;

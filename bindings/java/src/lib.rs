@@ -75,7 +75,7 @@ unsafe fn fill_in_parts<const N: usize>(
 /// Java calls it, with its environment.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn Java_org_squallrng_Native_status(env: *mut JNIEnv, _: jclass) -> jstring {
-    let Ok(json) = squall_bindings::facts::json() else {
+    let Ok(json) = squall_binding_base::facts::json() else {
         return null_mut();
     };
     let json = CString::new(json).expect("no null byte");

@@ -269,7 +269,7 @@ fn throw(env: sys::napi_env, result: Result<(), Error>) -> sys::napi_value {
 /// The protections of this process and the work of its generator, as JSON.
 #[napi]
 pub fn status() -> Result<String, Error> {
-    squall_bindings::facts::json().map_err(no_randomness)
+    squall_binding_base::facts::json().map_err(no_randomness)
 }
 
 /// A number that changes when this process may be running in a clone of its machine; null if that is unknown.

@@ -13,7 +13,7 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
-use squall_bindings::counters::{self, Interface};
+use squall_binding_base::counters::{self, Interface};
 
 use crate::abi::reason;
 use crate::params::Answer;

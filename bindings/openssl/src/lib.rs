@@ -53,7 +53,7 @@ pub unsafe extern "C" fn OSSL_provider_init(
         host.raise(reason::UNSUPPORTED, c"OSSL_provider_init", Some(text));
         return 0;
     }
-    squall_bindings::counters::attach();
+    squall_binding_base::counters::attach();
     squall::hazmat::prepare_threads();
     let ours = abi::boxed(Provider { host });
     if ours.is_null() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use squall_bindings::counters::{self, Interface, Total, Totals};
+use squall_binding_base::counters::{self, Interface, Total, Totals};
 use squall_testing::artifacts;
 use squall_testing::compiler::compile as run_compiler;
 use squall_testing::suite::{self, Need};

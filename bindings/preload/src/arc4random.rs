@@ -5,7 +5,7 @@
 
 use core::ffi::c_void;
 
-use squall_bindings::counters::{self, Interface};
+use squall_binding_base::counters::{self, Interface};
 
 use crate::{agreement, gate, getrandom, real, sandbox};
 

@@ -10,8 +10,8 @@
 use core::ffi::c_uint;
 use core::sync::atomic::Ordering;
 
-use squall_bindings::counters::{self, Interface};
-use squall_bindings::request::{self, FLAGS};
+use squall_binding_base::counters::{self, Interface};
+use squall_binding_base::request::{self, FLAGS};
 
 use crate::agreement::{ACCEPTED_FLAGS, clear_accepted, is_kernel_only, update};
 use crate::sandbox;

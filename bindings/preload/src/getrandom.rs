@@ -3,8 +3,8 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use squall::internal::keep_errno;
-use squall_bindings::counters::{self, Interface};
-use squall_bindings::request;
+use squall_binding_base::counters::{self, Interface};
+use squall_binding_base::request;
 
 use crate::{gate, real};
 

@@ -6,8 +6,8 @@ mod scattered;
 use core::ffi::{c_int, c_void};
 
 use libc::off_t;
-use squall_bindings::counters::{self, Interface};
-use squall_bindings::request;
+use squall_binding_base::counters::{self, Interface};
+use squall_binding_base::request;
 
 use crate::real::{self, next_or_call};
 use crate::{device, gate};

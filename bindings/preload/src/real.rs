@@ -130,7 +130,7 @@ static CONSTRUCTOR: extern "C" fn() = {
         look_up_all();
         // SAFETY: clears the error of a failed lookup; its result is not used.
         unsafe { libc::dlerror() };
-        squall_bindings::counters::attach();
+        squall_binding_base::counters::attach();
         squall::hazmat::prepare_threads();
     }
     construct

@@ -23,7 +23,7 @@ use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;
 
-use squall_bindings::request;
+use squall_binding_base::request;
 
 use crate::{agreement, getrandom, memory, sandbox};
 #[cfg(target_arch = "aarch64")]

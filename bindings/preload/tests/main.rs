@@ -7,7 +7,7 @@ mod unchanged;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
-use squall_bindings::counters::{self, Interface, Totals};
+use squall_binding_base::counters::{self, Interface, Totals};
 use squall_testing::artifacts;
 use squall_testing::compiler::compile;
 use squall_testing::suite;

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use squall::Engine;
-use squall_bindings::counters::Interface;
+use squall_binding_base::counters::Interface;
 use squall_testing::artifacts;
 use squall_testing::needs::NM;
 use squall_testing::suite::Test;

@@ -12,7 +12,7 @@ use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection,
     SupportedProtocolVersion,
 };
-use squall_bindings::counters::Interface;
+use squall_binding_base::counters::Interface;
 use squall_testing::suite::{self, Test};
 use squall_testing::workspace::counted;
 use squall_testing::{artifacts, tests};

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use rustix::stdio::stderr;
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 use super::{Noticed, print_error};
 

@@ -6,10 +6,10 @@ mod libcrypto;
 
 use std::path::Path;
 
-use squall_tools::{Failure, output};
+use squall_tool_base::{Failure, output};
 
 use super::args::OpensslConfArguments;
-use squall_tools::places::{self, PROVIDER};
+use squall_tool_base::places::{self, PROVIDER};
 
 /// The lines, with `{module}` in place of the provider's path. The file is a link to the provider's
 /// own copy, because a published crate contains only files in its own folder.

@@ -11,14 +11,14 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
-use squall_bindings::counters;
-use squall_tools::failure::{at, cause, opening};
-use squall_tools::{Failure, inherited};
+use squall_binding_base::counters;
+use squall_tool_base::failure::{at, cause, opening};
+use squall_tool_base::{Failure, inherited};
 
 use super::args::RunArguments;
 use super::search::Refusal;
 use super::{program, python};
-use squall_tools::places::{self, PRELOAD};
+use squall_tool_base::places::{self, PRELOAD};
 
 /// The variable in which ld.so(8) looks for libraries to preload.
 const VARIABLE: &str = "LD_PRELOAD";

@@ -5,8 +5,8 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use squall_tools::Failure;
-use squall_tools::places;
+use squall_tool_base::Failure;
+use squall_tool_base::places;
 
 /// The variable that lists folders in which Python looks for modules.
 pub const VARIABLE: &str = "PYTHONPATH";

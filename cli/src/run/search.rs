@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 /// Why a program is not executed.
 #[derive(Debug)]

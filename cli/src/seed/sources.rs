@@ -6,7 +6,7 @@ use std::fmt::Write;
 use squall::entropy::ThisMachine;
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
 use squall::{NoiseSource, Status};
-use squall_tools::{Failure, output};
+use squall_tool_base::{Failure, output};
 
 use super::is_kernel_ready;
 

@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use squall_bindings::counters::{self, Totals};
-use squall_tools::failure::opening;
-use squall_tools::{Failure, output, units};
+use squall_binding_base::counters::{self, Totals};
+use squall_tool_base::failure::opening;
+use squall_tool_base::{Failure, output, units};
 
 /// Prints the counters in `file`, for people or as JSON.
 pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {

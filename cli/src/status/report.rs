@@ -9,9 +9,9 @@ use std::process::Command;
 
 use serde::Serialize;
 use squall::Signal;
-use squall_bindings::facts::Facts;
-use squall_tools::Failure;
-use squall_tools::measure::machine;
+use squall_binding_base::facts::Facts;
+use squall_tool_base::Failure;
+use squall_tool_base::measure::machine;
 
 use super::warnings::{self, DeviceVisibility, Warning};
 

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use squall::Engine;
 use squall_drives::confirm::Consent;
-use squall_tools::{number, size};
+use squall_tool_base::{number, size};
 use zeroize::Zeroizing;
 
 use crate::version::engine_names;

@@ -6,8 +6,8 @@
 use std::io;
 
 use rustix::io::Errno;
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 use zeroize::Zeroizing;
 
 use super::gift::Gift;

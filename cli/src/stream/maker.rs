@@ -2,7 +2,7 @@
 
 use data_encoding::{BASE64, HEXLOWER};
 use squall::Error;
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 use zeroize::Zeroizing;
 
 use super::args::Format;

@@ -13,8 +13,8 @@ use std::slice;
 use squall_drives::confirm::{Consent, confirm};
 use squall_drives::io::{Access, Device, Direct, OtherPaths};
 use squall_drives::{Purpose, Target, guards, shown};
-use squall_tools::failure::{at, opening};
-use squall_tools::{Failure, output};
+use squall_tool_base::failure::{at, opening};
+use squall_tool_base::{Failure, output};
 
 use super::args::Format;
 

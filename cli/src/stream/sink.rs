@@ -9,8 +9,8 @@ use std::os::fd::AsFd;
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 
 use super::buffer::{Buffer, Memory};
 use super::gift;

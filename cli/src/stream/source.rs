@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use squall::{Engine, Error, Stream};
-use squall_tools::Failure;
-use squall_tools::failure::text_at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::text_at;
 use zeroize::Zeroizing;
 
 use super::args::{self, Seed};

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use super::{BENCH, BLANK, DMCRYPT, DRIVES, SCHEMAS, VERIFY, WIPE};
 

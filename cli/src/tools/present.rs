@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use squall_bench::args::BenchArguments;
 use squall_dmcrypt::args::DmcryptArguments;
 use squall_drives::list::{DrivesArguments, list};
-use squall_tools::Failure;
-use squall_tools::failure::creating_folder;
-use squall_tools::sink::Sink;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::creating_folder;
+use squall_tool_base::sink::Sink;
 use squall_wipe::args::{BlankArguments, VerifyArguments, WipeArguments};
 
 use super::{BENCH, BLANK, DMCRYPT, DRIVES, SCHEMAS, VERIFY, WIPE};

@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use squall_bindings::counters::Interface;
+use squall_binding_base::counters::Interface;
 use squall_testing::artifacts;
 use squall_testing::suite::Test;
 use squall_testing::tests;

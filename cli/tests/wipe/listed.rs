@@ -10,7 +10,7 @@ use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::{LOOP_DEVICES, MOUNTS};
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_tools::retry::retry;
+use squall_tool_base::retry::retry;
 
 use super::workspace::{Running, Workspace, run_to_end, serial};
 use crate::common::{run, text};

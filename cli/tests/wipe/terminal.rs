@@ -9,8 +9,8 @@ use rustix::stdio::stdin;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_tools::in_child;
-use squall_tools::interrupt::Interrupt;
+use squall_tool_base::in_child;
+use squall_tool_base::interrupt::Interrupt;
 
 use super::workspace::Workspace;
 use crate::common::emulator::{Emulator, Resize};

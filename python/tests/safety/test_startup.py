@@ -212,7 +212,7 @@ def test_a_finder_that_another_thread_has_removed(started):
     """While Python asks it."""
     code = """
 import sys
-from squall_startup.after_import import _Finder
+from squall_startup import _Finder
 sys.meta_path.remove(_Finder)
 print(_Finder.find_spec("random").name)"""
     assert started.run(code) == "random\n"

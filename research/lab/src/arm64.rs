@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::{Failure, Interrupt};
 
 use squall_guests::debian::{Architecture, Cache, Kernel, KernelName, Qemu};
 use squall_guests::emulator::{Arguments, Hardware, Host, Initramfs, Machine, root_of_arm64};

@@ -11,7 +11,7 @@ mod system;
 mod trial;
 
 use clap::{Args, Subcommand};
-use squall_tools::{Failure, output};
+use squall_tool_base::{Failure, output};
 
 use report::AttackReport;
 use scenario::Scenario;

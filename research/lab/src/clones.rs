@@ -17,10 +17,10 @@ use serde_json::Value;
 use squall_guests::debian::{Architecture, Cache, Kernel};
 use squall_guests::emulator;
 use squall_probe::Mode;
-use squall_tools::failure::at;
-use squall_tools::output::{print, print_json};
-use squall_tools::sink::Sink;
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::failure::at;
+use squall_tool_base::output::{print, print_json};
+use squall_tool_base::sink::Sink;
+use squall_tool_base::{Failure, Interrupt};
 use tempfile::NamedTempFile;
 
 use crate::analysis::{Campaign, Experiment, Setup, Validity, markdown};

@@ -16,11 +16,11 @@ use squall_bench::processes;
 use squall_bench::source::NOTHING;
 use squall_legacy_rng::Legacy;
 use squall_robust_prng::Robust;
-use squall_tools::columns::{columns, lines};
-use squall_tools::measure::contest::{self, Batch, Budget, Contestant, Orders, Outcome};
-use squall_tools::measure::machine::{cpu, kernel};
-use squall_tools::measure::{Effort, Peer, Spread, in_turns, interval_of_median};
-use squall_tools::{Failure, output, units};
+use squall_tool_base::columns::{columns, lines};
+use squall_tool_base::measure::contest::{self, Batch, Budget, Contestant, Orders, Outcome};
+use squall_tool_base::measure::machine::{cpu, kernel};
+use squall_tool_base::measure::{Effort, Peer, Spread, in_turns, interval_of_median};
+use squall_tool_base::{Failure, output, units};
 
 /// Options of `squall-lab cost`.
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fastrand::Rng;
-use squall_tools::{Failure, output};
+use squall_tool_base::{Failure, output};
 
 use crate::clones::{check_directory, progress, write_files};
 use looks::Looks;

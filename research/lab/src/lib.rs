@@ -19,7 +19,7 @@ pub mod vm;
 
 use args::Command;
 use squall_bench::View;
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 /// Runs a command.
 pub fn run(command: &Command) -> Result<(), Failure> {

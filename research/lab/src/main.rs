@@ -11,5 +11,5 @@ use squall_lab::args::Arguments;
 fn main() -> ExitCode {
     squall_bench::sources::add(squall_lab::sources::ENTRIES);
     let given = |given: Arguments| given.command;
-    squall_tools::run("squall-lab", given, |command| squall_lab::run(&command))
+    squall_tool_base::run("squall-lab", given, |command| squall_lab::run(&command))
 }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use squall_guests::debian::Cache;
-use squall_tools::failure::at;
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::failure::at;
+use squall_tool_base::{Failure, Interrupt};
 use tempfile::TempDir;
 
 use program::{PROGRAMS, Program, Workshop};

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use squall_guests::debian::{Architecture, Cache, Qemu};
 use squall_guests::emulator::{self, Artifact, Initramfs};
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::{Failure, Interrupt};
 
 pub use guest::{Guest, Snapshot};
 pub use memory::{Counts, Name, Resets, SharedMemory, Trace};

@@ -15,7 +15,7 @@ use squall_guests::needs::{ARM64, ARM64_64K};
 use squall_lab::arm64::GuestRunner;
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_tools::Interrupt;
+use squall_tool_base::Interrupt;
 
 use crate::clones::repeats;
 use crate::common::{Workspace, complaint, turn};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use squall_bindings::counters::{self, Interface};
+use squall_binding_base::counters::{self, Interface};
 use squall_guests::emulator::library;
 use squall_guests::{Guest, Setup};
 

@@ -10,7 +10,7 @@ use squall_testing::needs::MOUNTS;
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 use squall_testing::workspace::said;
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use crate::common::{Workspace, complaint, report_with};
 

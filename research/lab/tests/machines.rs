@@ -7,7 +7,7 @@ use squall_lab::vm::{Accelerator, Contents, Cpu, Host, Signals, Snapshot, Spec, 
 use squall_probe::Mode;
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_tools::Interrupt;
+use squall_tool_base::Interrupt;
 
 use crate::common::turn;
 use squall_guests::commands::contains;

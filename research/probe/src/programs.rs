@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use serde_json::Value;
-use squall_bindings::counters::{self, Interface};
+use squall_binding_base::counters::{self, Interface};
 use squall_probe::Source;
 use squall_probe::hello::{client_hello, read_drawn_values};
 

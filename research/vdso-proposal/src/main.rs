@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use squall_bench::source::Request;
 use squall_bench::sources::{self, Opened};
-use squall_tools::Failure;
-use squall_tools::measure::Spread;
-use squall_tools::measure::contest::{Batch, Budget, Contestant, Orders, Outcome, in_turns};
+use squall_tool_base::Failure;
+use squall_tool_base::measure::Spread;
+use squall_tool_base::measure::contest::{Batch, Budget, Contestant, Orders, Outcome, in_turns};
 
 const NUMBERS: u64 = 1 << 24;
 const ROUNDS: usize = 16;

@@ -170,7 +170,7 @@ impl Drop for WipedPage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use squall_tools::measure::fork::fork;
+    use squall_tool_base::measure::fork::fork;
 
     /// What a test shares with its pool.
     #[derive(Default)]

@@ -11,8 +11,8 @@ use std::io::ErrorKind;
 use std::path::{self, Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 /// What fills the cache with all but the kernels for arm64 and user-mode Linux.
 const MAKER: &str = "make lab-deps";

@@ -7,7 +7,7 @@ use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use squall_testing::artifacts;
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::{Failure, Interrupt};
 use tempfile::TempDir;
 
 use crate::debian::{Cache, KernelName};

@@ -9,8 +9,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 
 use super::setup::{Drive, device, id, medium, number_of};
 use crate::emulator::{Machine, PAUSE, Wait};

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use ruzstd::decoding::StreamingDecoder;
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 /// Where the image says how many sectors of 512 bytes its first part has, besides the first sector.
 const SETUP_SECTORS: usize = 0x1f1;

@@ -20,8 +20,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use squall_tools::failure::at;
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::failure::at;
+use squall_tool_base::{Failure, Interrupt};
 
 use crate::debian::{Architecture, Cache, KernelName, Qemu, Tree, UserMode};
 use crate::emulator::{Arguments, Hardware, Host, Initramfs, Machine, escaped};

@@ -3,7 +3,7 @@
 
 use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::{self, NOTHING, Need};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use crate::debian::{Architecture, Cache, KernelName};
 use crate::fixture::message;

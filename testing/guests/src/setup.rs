@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use crate::emulator::{Arguments, escaped};
 

@@ -14,8 +14,8 @@ use squall_testing::programs::{
 };
 use squall_testing::suite::Need;
 use squall_testing::workspace::{Way, Workspace};
-use squall_tools::measure::contest::{Batch, Budget, Contestant, Outcome, in_turns};
-use squall_tools::measure::{Orders, Spread, interval_of_median, machine};
+use squall_tool_base::measure::contest::{Batch, Budget, Contestant, Outcome, in_turns};
+use squall_tool_base::measure::{Orders, Spread, interval_of_median, machine};
 
 /// Default number of rounds.
 const ROUNDS: usize = 9;

@@ -99,11 +99,11 @@ const MAY_USE: [(&str, &[&str]); 10] = [
     ("drbg", &[]),
     ("squall", &["drbg"]),
     ("bindings/getrandom/tests", &["bindings/getrandom"]),
-    ("bindings", &["squall", "bindings/common"]),
-    ("python", &["squall", "bindings/common"]),
+    ("bindings", &["squall", "bindings/binding-base"]),
+    ("python", &["squall", "bindings/binding-base"]),
     ("tools", &["squall", "bindings", "tools"]),
     ("cli", &["squall", "bindings", "tools"]),
-    ("testing/guests", &["tools/common", "testing"]),
+    ("testing/guests", &["tools/tool-base", "testing"]),
     ("testing", &["squall", "bindings", "tools"]),
     (
         "research",
@@ -185,8 +185,8 @@ fn wrong_dependencies_are_found() {
         is_for_tests,
     };
     for (from, to) in [
-        ("squall", "bindings/common"),
-        ("bindings/c", "tools/common"),
+        ("squall", "bindings/binding-base"),
+        ("bindings/c", "tools/tool-base"),
         ("bindings/c", "bindings/preload"),
         ("python", "bindings/c"),
         ("tools/wipe", "cli"),

@@ -2,7 +2,7 @@
 
 use crate::report::model::{Report, Workload, workload};
 use squall::CloneGuard;
-use squall_tools::units;
+use squall_tool_base::units;
 
 const KEY: u64 = 32;
 /// A buffer: the longest of these that was measured.

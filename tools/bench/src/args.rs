@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use squall_tools::reports::ReportArguments;
+use squall_tool_base::reports::ReportArguments;
 
 use crate::workloads::Kind;
 

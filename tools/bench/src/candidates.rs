@@ -1,9 +1,9 @@
 //! The sources of a run: which are there, what became of each, and how they are measured together, as points of a
 //! workload.
 
-use squall_tools::Failure;
-use squall_tools::measure::contest::{Budget, Contestant, Outcome, in_turns};
-use squall_tools::places::{self, PRELOAD};
+use squall_tool_base::Failure;
+use squall_tool_base::measure::contest::{Budget, Contestant, Outcome, in_turns};
+use squall_tool_base::places::{self, PRELOAD};
 
 use crate::child::{Child, Work};
 use crate::go::Program;

@@ -12,8 +12,8 @@ use std::process::{self, Command};
 use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 
 use crate::source::{NOTHING, Source};
 use crate::sources::{self, Opened};

@@ -10,8 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 use tempfile::TempDir;
 
 use crate::remote::{self, Remote, TIMEOUT};

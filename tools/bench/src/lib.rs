@@ -1,7 +1,7 @@
 //! `squall bench`: every source of randomness on this machine, side by side.
 //!
 //! [`sources`] has a file for each family of sources, `workloads` one for each kind of experiment;
-//! [`squall_tools::measure::contest`] takes them in turns, and [`report`] shows what came of it.
+//! [`squall_tool_base::measure::contest`] takes them in turns, and [`report`] shows what came of it.
 
 pub mod advice;
 pub mod args;
@@ -22,7 +22,7 @@ pub use run::{run, work};
 pub use workloads::{pipe, processes};
 
 use report::model::Report;
-use squall_tools::schema::{self, Schema};
+use squall_tool_base::schema::{self, Schema};
 
 /// The name and the schema of the report.
 pub fn schemas() -> [(&'static str, Schema); 1] {

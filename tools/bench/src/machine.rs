@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use squall::Status;
-use squall_tools::measure::Spread;
-use squall_tools::measure::machine::{self as named, Ticks};
+use squall_tool_base::measure::Spread;
+use squall_tool_base::measure::machine::{self as named, Ticks};
 
 use crate::report::model::{Machine, Noise, Version, Workload};
 use crate::sources;

@@ -22,8 +22,8 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 
 use crate::child::Subprocess;
 use crate::source::{Request, Source};

@@ -7,7 +7,7 @@ mod plots;
 pub mod published;
 
 use serde_json::json;
-use squall_tools::reports::Line;
+use squall_tool_base::reports::Line;
 
 use model::Report;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use jiff::Timestamp;
-use squall_tools::reports::Reports;
-use squall_tools::{Failure, Interrupt, output, units};
+use squall_tool_base::reports::Reports;
+use squall_tool_base::{Failure, Interrupt, output, units};
 
 use crate::args::BenchArguments;
 use crate::candidates::Candidates;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use squall_tools::measure::Orders;
-use squall_tools::{Interrupt, terminal};
+use squall_tool_base::measure::Orders;
+use squall_tool_base::{Interrupt, terminal};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

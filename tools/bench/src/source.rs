@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::hint::black_box;
 use std::time::Duration;
 
-use squall_tools::Failure;
-use squall_tools::measure::time;
+use squall_tool_base::Failure;
+use squall_tool_base::measure::time;
 
 /// The source that does nothing: what an experiment costs without a source.
 pub const NOTHING: &str = "nothing";

@@ -8,8 +8,8 @@ mod threads;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use squall_tools::measure::BATCH;
-use squall_tools::measure::contest::{Batch, Budget};
+use squall_tool_base::measure::BATCH;
+use squall_tool_base::measure::contest::{Batch, Budget};
 
 use crate::candidates::Candidates;
 use crate::go::Program;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use squall_bench::report::compare::{Change, Comparison, compare, read};
 use squall_bench::report::model::{Effort, Figure, Report};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 use tempfile::TempDir;
 
 use crate::fixture::fixture;

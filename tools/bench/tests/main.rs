@@ -20,7 +20,7 @@ use squall_bench::child::{Child, Work};
 use squall_bench::go::{self, Program};
 use squall_testing::needs::{GO, TEST_ALL};
 use squall_testing::suite;
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 fn main() -> ExitCode {
     if let Some(served) = serve() {

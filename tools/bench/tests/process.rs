@@ -11,10 +11,10 @@ use squall_bench::source::NOTHING;
 use squall_bench::sources::{self, Opened, RunsIn, filled_by};
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_tools::Failure;
-use squall_tools::failure::cause;
-use squall_tools::measure::contest::Contestant;
-use squall_tools::measure::fork;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
+use squall_tool_base::measure::contest::Contestant;
+use squall_tool_base::measure::fork;
 
 use crate::child;
 

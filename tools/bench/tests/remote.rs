@@ -10,7 +10,7 @@ use squall_bench::remote::Remote;
 use squall_bench::source::{Request, Source};
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use crate::message;
 use crate::{child, is_alive, wait_until};

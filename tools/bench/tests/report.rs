@@ -11,7 +11,7 @@ use squall_bench::report::model::{Figure, Noise, Report};
 use squall_testing::schema::Schema;
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_tools::reports::csv;
+use squall_tool_base::reports::csv;
 
 use crate::fixture::fixture;
 

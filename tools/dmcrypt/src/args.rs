@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use squall_drives::confirm::Consent;
-use squall_tools::reports::ReportArguments;
-use squall_tools::{number, size, time};
+use squall_tool_base::reports::ReportArguments;
+use squall_tool_base::{number, size, time};
 
 use crate::spec::Spec;
 

@@ -14,8 +14,8 @@ use rustix::fs::{Mode, OFlags};
 use squall_drives::confirm::{Consent, confirm};
 use squall_drives::io::{Access, Buffer, Device, Direct, OtherPaths, forget_partitions, hold};
 use squall_drives::{Kind, Number, Purpose, Target, guards, shown};
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 use crate::mapper::{Control, Mapped, PREFIX, Table};
 use crate::measure::Subject;

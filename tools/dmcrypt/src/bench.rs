@@ -4,8 +4,8 @@ pub mod choice;
 mod devices;
 
 use jiff::Timestamp;
-use squall_tools::reports::Reports;
-use squall_tools::{Failure, Interrupt, output};
+use squall_tool_base::reports::Reports;
+use squall_tool_base::{Failure, Interrupt, output};
 
 use crate::args::BenchArguments;
 use crate::backing::Backing;

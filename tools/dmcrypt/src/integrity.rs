@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use squall_drives::Number;
 use squall_drives::io::Buffer;
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 
 use crate::mapper::{Control, Mapped, Table};
 

@@ -24,8 +24,8 @@ mod rules;
 mod session;
 mod spec;
 
-use squall_tools::Failure;
-use squall_tools::schema::{self, Schema};
+use squall_tool_base::Failure;
+use squall_tool_base::schema::{self, Schema};
 
 use args::{DmcryptArguments, DmcryptCommand};
 use model::{Bench, List};

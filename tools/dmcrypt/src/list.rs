@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use jiff::Timestamp;
-use squall_tools::reports::Reports;
-use squall_tools::{Failure, Interrupt, output};
+use squall_tool_base::reports::Reports;
+use squall_tool_base::{Failure, Interrupt, output};
 
 use crate::args::ListArguments;
 use crate::model::{Entry, LIST_FORMAT, List, Machine};

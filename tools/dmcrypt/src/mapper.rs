@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use squall_drives::mapper::{Answer, CONTROL, Command, Header, flag, request};
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 
 /// How long to wait for programs such as udev, which open a new disk to examine it.
 pub const SETTLING_TIME: Duration = Duration::from_secs(20);

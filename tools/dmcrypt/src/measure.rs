@@ -17,10 +17,10 @@ use std::time::Duration;
 
 use rustix::fs::Advice;
 use squall_drives::io::Buffer;
-use squall_tools::Failure;
-use squall_tools::failure::cause;
-use squall_tools::measure::Orders;
-use squall_tools::units;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
+use squall_tool_base::measure::Orders;
+use squall_tool_base::units;
 
 pub use crate::model::{Direction, Workload};
 use flight::Offsets;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use squall_tools::measure::{Spread, machine};
+use squall_tool_base::measure::{Spread, machine};
 
 use crate::rules::{Reason, Verdict};
 use crate::spec::Spec;

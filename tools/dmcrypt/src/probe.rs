@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use rustix::io::Errno;
 use squall_drives::Number;
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 
 use crate::crypt::{self, Key};
 use crate::integrity::{self, Layout};

@@ -9,9 +9,9 @@ use std::{fs, io};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use squall_tools::Failure;
-use squall_tools::failure::{at, cause};
-use squall_tools::retry::retry;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::{at, cause};
+use squall_tool_base::retry::retry;
 
 use crate::mapper::{SETTLING_TIME, modprobe};
 

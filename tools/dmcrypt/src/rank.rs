@@ -8,7 +8,7 @@
 //! interval holds that much, so the difference must be a tenth. Whatever the rounds say, one whose score
 //! is a tenth lower is slower: no reader should find it recommended above a better line of the table.
 
-use squall_tools::measure::{Spread, interval_of_median};
+use squall_tool_base::measure::{Spread, interval_of_median};
 
 use crate::bench::choice::Wanted;
 use crate::measure::WorkloadSamples;

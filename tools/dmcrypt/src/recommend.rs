@@ -5,7 +5,7 @@
 //! scripts. Both count the whole key, which XTS doubles, and take the kernel's names of ciphers.
 //! `luksFormat` would choose the sector size by the drive, so the line always names it.
 
-use squall_tools::text::shell_word;
+use squall_tool_base::text::shell_word;
 
 use crate::model::{Backing, BackingKind, Measured, Options, Recommendation};
 use crate::rank::{PREFERENCES, Preferred, preferred};

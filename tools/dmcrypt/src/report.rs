@@ -7,8 +7,8 @@ mod tests;
 
 use jiff::Timestamp;
 use serde_json::json;
-use squall_tools::report::{Cell, Column, Kind, Part, Table};
-use squall_tools::reports::Line;
+use squall_tool_base::report::{Cell, Column, Kind, Part, Table};
+use squall_tool_base::reports::Line;
 
 use crate::model::{Bench, Figure, Machine, Measured, Options, Workload};
 use crate::rules::{Reason, Verdict};

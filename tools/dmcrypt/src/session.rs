@@ -13,9 +13,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
-use squall_tools::failure::at;
-use squall_tools::text::in_a_line;
-use squall_tools::{Failure, terminal};
+use squall_tool_base::failure::at;
+use squall_tool_base::text::in_a_line;
+use squall_tool_base::{Failure, terminal};
 
 use crate::mapper::{Control, PREFIX};
 use crate::ram::Ram;

@@ -11,10 +11,10 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use clap::Args;
-use squall_tools::columns::paragraph;
-use squall_tools::text::shell_word;
-use squall_tools::units::volume;
-use squall_tools::{Failure, output};
+use squall_tool_base::columns::paragraph;
+use squall_tool_base::text::shell_word;
+use squall_tool_base::units::volume;
+use squall_tool_base::{Failure, output};
 
 use crate::{Target, shown};
 
@@ -121,7 +121,7 @@ fn name_and_serial(target: &Target) -> String {
 }
 
 fn cannot_ask(error: io::Error) -> Failure {
-    let why = squall_tools::failure::cause(&error);
+    let why = squall_tool_base::failure::cause(&error);
     Failure::Runtime(format!(
         "cannot ask for confirmation: {why}: nothing was written: {SCRIPT_ADVICE}"
     ))

@@ -25,9 +25,9 @@ use loops::LoopDevice;
 use mapped::Tables;
 use mounts::{Mount, Swap};
 use rustix::fs::{Access, AtFlags, CWD};
-use squall_tools::Failure;
-use squall_tools::failure::{at, cause};
-use squall_tools::retry::retry;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::{at, cause};
+use squall_tool_base::retry::retry;
 use stack::{family, family_by, is_disk_of_part, parts, relative_name};
 
 use crate::io::{self as drive_io, CLAIM_TIMEOUT};

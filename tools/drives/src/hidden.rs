@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
-use squall_tools::units::volume;
+use squall_tool_base::units::volume;
 
 use crate::Target;
 use crate::commands::ata::{Command, words};

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use squall_tools::columns::{columns, hide, lines, whole};
-use squall_tools::text::in_a_line;
-use squall_tools::{Failure, output, units};
+use squall_tool_base::columns::{columns, hide, lines, whole};
+use squall_tool_base::text::in_a_line;
+use squall_tool_base::{Failure, output, units};
 
 use crate::erase::{self, EraseChoice};
 use crate::{Hidden, Kind, Purpose, Storage, Target, guards, shown};

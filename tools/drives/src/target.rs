@@ -16,8 +16,8 @@ use device::{Device, Number};
 use medium::{Match, Names};
 use partition::share_bytes;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom, StatxFlags};
-use squall_tools::failure::{at, cause};
-use squall_tools::{Failure, named_file};
+use squall_tool_base::failure::{at, cause};
+use squall_tool_base::{Failure, named_file};
 
 use crate::{Hidden, Identity, Kind, Storage, hidden, standby};
 

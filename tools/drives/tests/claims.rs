@@ -14,7 +14,7 @@ use squall_testing::loops::Lab;
 use squall_testing::needs::{LOOP_DEVICES, MOUNTS};
 use squall_testing::suite::Test;
 use squall_testing::tests;
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use crate::{MIB, allowed, find, in_the_end, refused, refused_while, runs, writable};
 

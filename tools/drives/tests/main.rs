@@ -12,7 +12,7 @@ use std::time::Duration;
 use squall_drives::guards::check;
 use squall_drives::{Purpose, Target};
 use squall_testing::suite;
-use squall_tools::retry::retry;
+use squall_tool_base::retry::retry;
 
 fn main() -> ExitCode {
     if guards::is_asked_elsewhere() {

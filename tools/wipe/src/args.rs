@@ -12,7 +12,7 @@ use serde::Serialize;
 use squall_drives::confirm::Consent;
 use squall_drives::erase::EraseChoice;
 use squall_drives::io::Direct;
-use squall_tools::{Failure, number, size, time};
+use squall_tool_base::{Failure, number, size, time};
 
 use crate::record::{ContentKind, Scope};
 

@@ -16,8 +16,8 @@ use squall_drives::guards::{self, claimed_by_others};
 use squall_drives::io::Device;
 use squall_drives::list::count;
 use squall_drives::{Identity, Likeness, Target};
-use squall_tools::Failure;
-use squall_tools::units::volume;
+use squall_tool_base::Failure;
+use squall_tool_base::units::volume;
 
 use crate::args::WipeArguments;
 use crate::choice::{self, Choice};

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use squall_drives::Target;
 use squall_drives::io::{Access, Buffer, Device, Direction};
-use squall_tools::failure::cause;
-use squall_tools::in_child::Ended;
-use squall_tools::{Failure, Inquiry, Interrupt, output};
+use squall_tool_base::failure::cause;
+use squall_tool_base::in_child::Ended;
+use squall_tool_base::{Failure, Inquiry, Interrupt, output};
 
 use crate::args::{BlankArguments, TransferArguments};
 

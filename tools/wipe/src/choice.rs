@@ -11,8 +11,8 @@ use serde::Serialize;
 use squall_drives::confirm::Consent;
 use squall_drives::list::{aligned, count, medium, or_none};
 use squall_drives::{Target, guards, shown};
-use squall_tools::text::in_a_line;
-use squall_tools::{Failure, units};
+use squall_tool_base::text::in_a_line;
+use squall_tool_base::{Failure, units};
 
 use crate::PURPOSE;
 use crate::args::{Bus, ChoiceArguments, names};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use squall_drives::io::Device;
 use squall_drives::{Health, Target};
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 use crate::args::TransferArguments;
 use crate::content::Content;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use squall_drives::Identity;
-use squall_tools::failure::at;
-use squall_tools::{Failure, named_file};
+use squall_tool_base::failure::at;
+use squall_tool_base::{Failure, named_file};
 use tempfile::Builder;
 
 use crate::record::{ContentKind, Drive, Extent, FORMAT, JOURNAL, Job, Pass, Verification};

@@ -12,8 +12,8 @@ use rustix::process::{Signal, getpid, kill_process};
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
-use squall_tools::in_child;
-use squall_tools::terminal::{input, is_ours};
+use squall_tool_base::in_child;
+use squall_tool_base::terminal::{input, is_ours};
 
 /// The terminal on standard input, while a run is shown.
 pub struct Keyboard {

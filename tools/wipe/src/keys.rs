@@ -13,8 +13,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 use zeroize::Zeroizing;
 
 use crate::content::{KEY, Key};

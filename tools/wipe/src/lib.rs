@@ -41,7 +41,7 @@ pub use blank::blank;
 pub use run::{check, verify, wipe};
 
 use squall_drives::{Purpose, shown};
-use squall_tools::schema::{self, Schema};
+use squall_tool_base::schema::{self, Schema};
 
 /// Why targets are overwritten, for messages.
 pub const PURPOSE: Purpose = Purpose {

@@ -1,7 +1,7 @@
 //! The two halves of a pass: every byte of a target is overwritten, and what was written is read back and compared.
 
 use squall_drives::io::{Buffer, Device, Direction};
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 use crate::content::Content;
 use crate::pipeline::{Pipeline, buffer};

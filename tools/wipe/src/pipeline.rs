@@ -3,14 +3,14 @@
 //! While the drive is busy with some transfers, the next one is prepared or the last one compared.
 //! At a checkpoint none is in flight, so everything before it is done.
 
-use squall_tools::pace::Pace;
+use squall_tool_base::pace::Pace;
 use std::io;
 use std::iter::Peekable;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use squall_drives::io::{Buffer, Finished, Queue, Transfer};
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 use crate::args::TransferArguments;
 use crate::progress::EventSender;

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use squall_drives::erase::{EraseChoice, SupportedErases};
 use squall_drives::{Hidden, Identity, Kind, Storage, Target, guards};
-use squall_tools::columns::hanging;
-use squall_tools::{Failure, text, units};
+use squall_tool_base::columns::hanging;
+use squall_tool_base::{Failure, text, units};
 
 use crate::advice;
 use crate::args::Then;

@@ -5,7 +5,7 @@ use squall_drives::erase::sanitize::{State, percent};
 use squall_drives::erase::{self, EraseChoice, EraseMethod, SupportedErases};
 use squall_drives::io::{Access, Buffer, Device};
 use squall_drives::{Target, shown};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use crate::args::TransferArguments;
 use crate::record::{OwnErase, Purge};

@@ -4,7 +4,7 @@
 
 use squall_drives::io::{Buffer, Device, Direction};
 use squall_drives::{Identity, Kind, Storage, Target, erase, shown};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use crate::content::Content;
 use crate::keys::Keys;

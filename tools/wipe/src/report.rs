@@ -11,8 +11,8 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
-use squall_tools::failure::cause;
-use squall_tools::{Failure, output};
+use squall_tool_base::failure::cause;
+use squall_tool_base::{Failure, output};
 
 use crate::journal::{self, Journal};
 use crate::record::{FORMAT, Job};

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 use crate::pipeline::buffer;
 use crate::record::Extent;

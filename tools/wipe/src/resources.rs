@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::process::{Resource, getrlimit};
 use squall_drives::{Kind, Target, shown};
-use squall_tools::{Failure, units};
+use squall_tool_base::{Failure, units};
 
 use crate::pipeline::TRANSFER;
 

@@ -15,9 +15,9 @@ use rustix::process::{DumpableBehavior, Resource};
 use rustix::thread::CapabilitySet;
 use squall::Engine;
 use squall_drives::confirm;
-use squall_tools::columns::paragraph;
-use squall_tools::in_child::{self, Ended};
-use squall_tools::{Failure, Inquiry, Interrupt, output};
+use squall_tool_base::columns::paragraph;
+use squall_tool_base::in_child::{self, Ended};
+use squall_tool_base::{Failure, Inquiry, Interrupt, output};
 
 use crate::args::WipeArguments;
 use crate::arrivals::{self, Arrivals, KnownDrives};

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressDrawTarget;
 use jiff::Timestamp;
-use squall_tools::{Failure, output, terminal};
+use squall_tool_base::{Failure, output, terminal};
 
 use crate::progress::{Event, EventKind, Progress};
 use crate::record::Job;

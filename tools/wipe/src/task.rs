@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use squall_drives::Target;
 use squall_drives::io::{Device, Direction};
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 use crate::progress::Progress;
 use crate::record::{Extent, Outcome};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use squall_tools::Interrupt;
+use squall_tool_base::Interrupt;
 
 use crate::progress::{Progress, Sign};
 

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use squall_tools::failure::cause;
-use squall_tools::{Failure, Inquiry, Interrupt};
+use squall_tool_base::failure::cause;
+use squall_tool_base::{Failure, Inquiry, Interrupt};
 
 use crate::args::TransferArguments;
 use crate::arrivals::{Arrival, Arrivals};

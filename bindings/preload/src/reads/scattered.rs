@@ -4,8 +4,8 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 
 use libc::{iovec, off_t};
-use squall_bindings::counters::{self, Interface};
-use squall_bindings::request;
+use squall_binding_base::counters::{self, Interface};
+use squall_binding_base::request;
 
 use super::{is_offset, may_serve_device};
 use crate::real::next_or_call;

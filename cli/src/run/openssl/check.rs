@@ -4,9 +4,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use squall_bindings::counters::{self, Interface};
-use squall_tools::failure::{at, cause};
-use squall_tools::{Failure, output};
+use squall_binding_base::counters::{self, Interface};
+use squall_tool_base::failure::{at, cause};
+use squall_tool_base::{Failure, output};
 
 use super::libcrypto::{Libcrypto, Role};
 

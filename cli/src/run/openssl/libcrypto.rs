@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_int, c_ulong, c_void};
 use std::ptr;
 
-use squall_tools::loaded::{Loaded, text};
+use squall_tool_base::loaded::{Loaded, text};
 
 /// The names of the versions that have providers.
 const NAMES: [&str; 2] = ["libcrypto.so.3", "libcrypto.so.4"];

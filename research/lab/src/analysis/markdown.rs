@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use squall_probe::Source;
-use squall_tools::columns::{self, Table};
+use squall_tool_base::columns::{self, Table};
 
 use super::repeats::Repeats;
 use super::report::{Campaign, Experiment, Kind, SourceReport, Validity};

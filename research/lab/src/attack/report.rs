@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use super::trial::{Claim, Fault, Trial};
 

@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use squall_probe::{Mode, Source};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use crate::vm::{Counts, Name, Resets, Trace};
 use crate::vm::{Guest, Host, Snapshot, Spec};

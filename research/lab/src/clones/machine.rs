@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::vm::{Cpu, KvmClock, Page, Signals};
 use squall_guests::debian::{Architecture, Cache, KernelName, Qemu};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 /// The names of all machines: those of the campaign, those whose kernel shows vmgenid's page or a copy of it, those with
 /// kvm-clock, and those with arm64, where QEMU has no device that notifies of a clone.

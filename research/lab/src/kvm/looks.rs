@@ -1,7 +1,7 @@
 //! Two CPUs that look at both records without pause: what they see after they were stopped and copied.
 
 use fastrand::Rng;
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use super::guest::{line_end, look, looker, own, record};
 use super::machine::{CPUS, Host, Machine, Snapshot, failure};

@@ -12,8 +12,8 @@ use kvm_bindings::{
 };
 use kvm_ioctls::{Kvm, VcpuExit, VcpuFd, VmFd};
 use libc::{EAGAIN, EINTR};
-use squall_tools::Failure;
-use squall_tools::failure::{cause, text_at};
+use squall_tool_base::Failure;
+use squall_tool_base::failure::{cause, text_at};
 use vmm_sys_util::signal::{Killable, SIGRTMIN, register_signal_handler};
 
 use super::guest::{self, LINE, LINES};

@@ -8,7 +8,7 @@ use std::ptr::{null_mut, slice_from_raw_parts};
 use kvm_bindings::kvm_userspace_memory_region;
 use kvm_ioctls::VmFd;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use super::guest::{LEN, RECORDS};
 use super::machine::Named as _;

@@ -6,7 +6,7 @@ use std::iter::once;
 
 use fastrand::Rng;
 use kvm_bindings::kvm_regs;
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use super::guest::{early_reader, early_take, reader};
 use super::looks::LINES;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde::Serialize;
-use squall_tools::Failure;
-use squall_tools::measure::machine::{cpu, hypervisor, kernel};
+use squall_tool_base::Failure;
+use squall_tool_base::measure::machine::{cpu, hypervisor, kernel};
 
 use super::guest::CODE;
 

@@ -1,8 +1,8 @@
 //! One program and one tool: a checkpoint, and what its copies draw.
 
 use serde_json::Value;
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 use tempfile::TempDir;
 
 use super::namespace::Process;

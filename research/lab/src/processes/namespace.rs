@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::fs::MetadataExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 /// The first process. It ends at the end of its input, and after an hour in any case, so that no program hangs.
 const FIRST: &str = "echo; exec timeout 3600 cat";

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use squall_guests::debian::{Cache, Tree};
 use squall_guests::emulator::{self, c_program, go_program, jar, java_program, library};
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 use super::tool::ToolName;
 use crate::vm::openssl_configuration;

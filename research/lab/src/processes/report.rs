@@ -6,9 +6,9 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use squall_tools::Failure;
-use squall_tools::output::{print, print_json};
-use squall_tools::sink::Sink;
+use squall_tool_base::Failure;
+use squall_tool_base::output::{print, print_json};
+use squall_tool_base::sink::Sink;
 
 use super::experiment::{Answer, Outcome};
 use super::program::{Claim, Program};

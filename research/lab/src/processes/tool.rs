@@ -9,8 +9,8 @@ use std::process::Command;
 use clap::ValueEnum;
 use serde_json::json;
 use squall_guests::debian::{Cache, Tree};
-use squall_tools::failure::at;
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::failure::at;
+use squall_tool_base::{Failure, Interrupt};
 
 use super::namespace::{Namespace, Process};
 use super::program::CommandLine;

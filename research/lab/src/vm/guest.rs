@@ -7,7 +7,7 @@ use std::thread::sleep;
 use serde_json::json;
 use squall_guests::emulator::{Arguments, Hardware, Host, Machine, PAUSE, Wait, escaped, reworded};
 use squall_probe::{Command, LEN, State};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use super::memory::SharedMemory;
 use super::spec::Spec;

@@ -13,8 +13,8 @@ use squall_probe::{
     CHANNEL_WORDS, CHANNELS, Channel, Command, Input, LEN, MAGIC, MESSAGE, MESSAGE_LEN, Output,
     Record, Source, State, WORD, header,
 };
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 /// The file behind a guest's shared memory.
 #[derive(Debug)]

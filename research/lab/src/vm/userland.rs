@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use squall_guests::debian::Tree;
 use squall_guests::emulator::{Host, Initramfs, c_program, jar, java_program, library};
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 /// The repository's root directory.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use squall_tools::Failure;
-use squall_tools::failure::{at, cause};
+use squall_tool_base::Failure;
+use squall_tool_base::failure::{at, cause};
 use tempfile::TempDir;
 
 use crate::debian::{Cache, KernelName};

@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use cpio::newc::{Builder, ModeFileType};
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 /// An archive's entries in the order in which the kernel creates them: a directory before its contents.
 #[derive(Default)]

@@ -12,8 +12,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use squall_tools::failure::{at, cause};
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::failure::{at, cause};
+use squall_tool_base::{Failure, Interrupt};
 use tempfile::TempDir;
 
 use super::arguments::{Arguments, escaped};

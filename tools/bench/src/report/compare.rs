@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
-use squall_tools::columns::{columns, lines};
-use squall_tools::measure::{Spread, interval_of_median};
-use squall_tools::{Failure, named_file, units};
+use squall_tool_base::columns::{columns, lines};
+use squall_tool_base::measure::{Spread, interval_of_median};
+use squall_tool_base::{Failure, named_file, units};
 
 use super::model::{Figure, Point, Report, SCHEMA, Workload};
 

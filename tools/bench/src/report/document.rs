@@ -1,8 +1,8 @@
 //! The report for people: which tables and sentences a run has.
 
 use squall::CloneGuard;
-use squall_tools::report::{Cell, Column, Document, Kind, Medium, Part, Section, Table};
-use squall_tools::units;
+use squall_tool_base::report::{Cell, Column, Document, Kind, Medium, Part, Section, Table};
+use squall_tool_base::units;
 
 use super::model::{Group, Machine, Point, Report, SourceReport, State, Workload, workload};
 use super::plots;

@@ -6,8 +6,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use squall_tools::measure::Spread;
-use squall_tools::units;
+use squall_tool_base::measure::Spread;
+use squall_tool_base::units;
 
 pub use crate::session::Effort;
 

@@ -1,7 +1,7 @@
 //! The plots, and which sources each shows.
 
-use squall_tools::report::plots::{Curve, Curves, Figure, LOOKS, MOST_CURVES, Plot};
-use squall_tools::units;
+use squall_tool_base::report::plots::{Curve, Curves, Figure, LOOKS, MOST_CURVES, Plot};
+use squall_tool_base::units;
 
 use super::model::{Group, Report, Series, SourceReport, State, Workload, workload};
 use super::published;

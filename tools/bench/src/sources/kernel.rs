@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::Read;
 use std::ptr;
 
-use squall_tools::failure::cause;
-use squall_tools::loaded::Loaded;
+use squall_tool_base::failure::cause;
+use squall_tool_base::loaded::Loaded;
 
 use super::{Entry, Opened, filled_by, in_process};
 use crate::report::model::Group;

@@ -7,8 +7,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
-use squall_tools::loaded::{Loaded, text};
-use squall_tools::places::{self, PROVIDER};
+use squall_tool_base::loaded::{Loaded, text};
+use squall_tool_base::places::{self, PROVIDER};
 
 use super::{Entry, Opened, RunsIn, Setting, filled_by, in_process};
 use crate::report::model::Group;
@@ -92,7 +92,7 @@ fn rand(library: &Loaded) -> Opened {
 /// RAND_bytes of a process whose generators are squall's, if it has not drawn yet.
 pub fn open_with_squall() -> Opened {
     let library = load()?;
-    let provider = places::find(PROVIDER, None).map_err(squall_tools::Failure::into_text)?;
+    let provider = places::find(PROVIDER, None).map_err(squall_tool_base::Failure::into_text)?;
     let folder = provider.parent().unwrap_or(Path::new("/"));
     let [folder, name] = [Some(folder.as_os_str()), provider.file_stem()].map(|text| {
         let text = text.unwrap_or_default().as_encoded_bytes();

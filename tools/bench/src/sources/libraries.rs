@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use chacha20::{ChaCha8Rng, ChaCha12Rng, ChaCha20Rng};
 use rand::{Rng, SeedableRng};
-use squall_tools::loaded::{Loaded, text};
+use squall_tool_base::loaded::{Loaded, text};
 
 use super::{Entry, Opened, RunsIn, in_process};
 use crate::report::model::Group;

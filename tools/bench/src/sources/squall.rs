@@ -12,7 +12,7 @@ use squall::entropy::whirlwind::Whirlwind;
 use squall::hazmat::{
     self, Aes128, Aes256, Cipher, FastKeyErasure, Keystream, MAX_REQUEST, Stores,
 };
-use squall_tools::loaded::Loaded;
+use squall_tool_base::loaded::Loaded;
 
 use super::libraries::Held;
 use super::{Entry, Opened, RunsIn, Setting, filled_by, in_process, libcrypto};

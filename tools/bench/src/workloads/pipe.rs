@@ -8,9 +8,9 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use squall_tools::failure::cause;
-use squall_tools::measure::contest::{Batch, Contestant};
-use squall_tools::{Failure, is_in_path, units};
+use squall_tool_base::failure::cause;
+use squall_tool_base::measure::contest::{Batch, Contestant};
+use squall_tool_base::{Failure, is_in_path, units};
 
 use super::{Bench, Expected, rounds};
 use crate::candidates::{Place, single};

@@ -9,10 +9,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use squall_tools::Failure;
-use squall_tools::failure::cause;
-use squall_tools::measure::contest::{Batch, Budget, Contestant};
-use squall_tools::measure::{Spread, fork};
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
+use squall_tool_base::measure::contest::{Batch, Budget, Contestant};
+use squall_tool_base::measure::{Spread, fork};
 
 use super::{Bench, Expected};
 use crate::candidates::{Place, single};

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use squall_tools::Failure;
-use squall_tools::measure::contest::Batch;
+use squall_tool_base::Failure;
+use squall_tool_base::measure::contest::Batch;
 
 use super::{Bench, Expected, rounds};
 use crate::candidates::Place;

@@ -1,6 +1,6 @@
 //! Chooses the specifications to measure, and says why others are left out.
 
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::{Failure, Interrupt};
 
 use crate::args::BenchArguments;
 use crate::list;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use squall_drives::Number;
-use squall_tools::{Failure, Interrupt};
+use squall_tool_base::{Failure, Interrupt};
 
 use super::choice::{self, AUTHENTICATED, Wanted};
 use crate::args::BenchArguments;

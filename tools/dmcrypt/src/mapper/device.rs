@@ -13,8 +13,8 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat, unlink};
 use rustix::io::{Errno, retry_on_intr};
 use squall_drives::Number;
 use squall_drives::mapper::{Command, Header, SPEC_LEN, flag};
-use squall_tools::Failure;
-use squall_tools::retry::retry;
+use squall_tool_base::Failure;
+use squall_tool_base::retry::retry;
 use zeroize::Zeroizing;
 
 use super::{Control, SETTLING_TIME, failed};
@@ -151,7 +151,7 @@ impl Mapped {
 
     pub fn open(&self, flags: OFlags) -> Result<File, Failure> {
         open_number(self.number, flags).map_err(|error| {
-            let why = squall_tools::failure::cause(&error);
+            let why = squall_tool_base::failure::cause(&error);
             Failure::Runtime(format!("device {} ({}): {why}", self.name, self.number))
         })
     }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use squall_tools::measure::machine::Ticks;
+use squall_tool_base::measure::machine::Ticks;
 
 /// How long transfers took, in nanoseconds.
 #[derive(Clone, Debug)]

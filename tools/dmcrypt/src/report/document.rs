@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use squall_tools::measure::Spread;
-use squall_tools::report::plots::{Bars, Figure as Plots, MOST_NAMES, Plot};
-use squall_tools::report::{Cell, Column, Document, Kind, Part, Section, Table};
-use squall_tools::units;
+use squall_tool_base::measure::Spread;
+use squall_tool_base::report::plots::{Bars, Figure as Plots, MOST_NAMES, Plot};
+use squall_tool_base::report::{Cell, Column, Document, Kind, Part, Section, Table};
+use squall_tool_base::units;
 
 use super::{date, percent, rule, rules_table, warnings};
 use crate::model::{

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
-use squall_tools::report::{Cell, Column, Document, Kind, Part, Section, Table};
-use squall_tools::reports::Line;
+use squall_tool_base::report::{Cell, Column, Document, Kind, Part, Section, Table};
+use squall_tool_base::reports::Line;
 
 use super::{date, rule, rules_table, warnings};
 use crate::model::{Entry, List, by_reason};

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use squall_testing::browser::{CHROMIUM, check};
 use squall_testing::schema::Schema;
-use squall_tools::measure::Spread;
-use squall_tools::reports::csv;
+use squall_tool_base::measure::Spread;
+use squall_tool_base::reports::csv;
 
 use super::document::{AUTHENTICATED, document};
 use super::{lines, list};

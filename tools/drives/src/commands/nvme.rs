@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use rustix::ioctl::{Opcode, opcode};
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 pub trait Admin {
     /// Sends `command`, whose data is put into `data`. Gives the status, which is 0 for success.

@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use rustix::ioctl::Opcode;
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 use super::sense::{Sense, key};
 

@@ -6,7 +6,7 @@ use std::fs::File;
 
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Setter, opcode};
-use squall_tools::failure::cause;
+use squall_tool_base::failure::cause;
 
 /// BLKSECDISCARD of linux/fs.h, `_IO(0x12, 125)`. It takes an offset and a length, in bytes.
 const SECURE_DISCARD: Opcode = opcode::none(0x12, 125);

@@ -3,8 +3,8 @@
 
 use std::io;
 
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 use super::mapped::Tables;
 use super::{loops, stack};

@@ -13,8 +13,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 use rustix::ioctl::{Getter, Opcode, ioctl};
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 use super::backing::Backing;
 use crate::target::Inode;

@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use squall_tools::Failure;
-use squall_tools::failure::at;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::at;
 
 use crate::target::Inode;
 use crate::target::device::{Device, Number, devices_in};

@@ -3,8 +3,8 @@
 
 use std::io;
 
-use squall_tools::Failure;
-use squall_tools::failure::cause;
+use squall_tool_base::Failure;
+use squall_tool_base::failure::cause;
 
 use super::loops::{self, LoopDevice};
 use super::mapped::Tables;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use rustix::ioctl::{NoArg, Opcode, ioctl, opcode};
-use squall_tools::failure::cause;
-use squall_tools::retry::retry;
+use squall_tool_base::failure::cause;
+use squall_tool_base::retry::retry;
 
 /// F_SETSIG of asm-generic/fcntl.h.
 const SET_SIGNAL: libc::c_int = 10;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
-use squall_tools::Failure;
-use squall_tools::retry::retry;
+use squall_tool_base::Failure;
+use squall_tool_base::retry::retry;
 
 use super::claim::{self, why};
 use super::other_paths::{OtherPaths, is_other_path_of_ours};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use squall_tools::retry::retry;
+use squall_tool_base::retry::retry;
 
 use super::claim::{self, CLAIM_TIMEOUT, why};
 use crate::target::device::Device;

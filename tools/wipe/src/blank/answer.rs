@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use squall_drives::{Identity, shown};
-use squall_tools::text::in_a_line;
-use squall_tools::units;
+use squall_tool_base::text::in_a_line;
+use squall_tool_base::units;
 
 use super::contents::{BlockKind, Contents, Signature};
 use crate::record::Extent;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressDrawTarget;
 use jiff::Timestamp;
 use squall_drives::{Target, shown};
-use squall_tools::{terminal, units};
+use squall_tool_base::{terminal, units};
 
 use crate::progress::Progress;
 use crate::show::bars::{Bars, Line};

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use squall_drives::io::QueueKind;
 use squall_drives::{Hidden, Storage};
-use squall_tools::units;
+use squall_tool_base::units;
 
 use crate::record::{Drive, Job, Purge, Sanitize, Scope, Verification};
 use crate::text;

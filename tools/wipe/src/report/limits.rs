@@ -1,7 +1,7 @@
 //! What overwriting cannot reach, for the page about a drive.
 
 use squall_drives::{Kind, Storage};
-use squall_tools::report::Part;
+use squall_tool_base::report::Part;
 
 use crate::advice::Advice;
 use crate::record::Drive;

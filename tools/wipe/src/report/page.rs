@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use squall_drives::{Health, Hidden};
-use squall_tools::report::{Cell, Column, Document, Kind as Of, Part, Section, Table, Verdict};
-use squall_tools::units;
+use squall_tool_base::report::{Cell, Column, Document, Kind as Of, Part, Section, Table, Verdict};
+use squall_tool_base::units;
 
 use super::facts::{self, Fact, timestamp};
 use super::{limits, verdict};

@@ -1,8 +1,8 @@
 //! The verdict on a drive or a job: how good it is, a word, and what that means.
 
 use squall_drives::{Hidden, Kind, Storage};
-use squall_tools::report::{Grade, Verdict};
-use squall_tools::units;
+use squall_tool_base::report::{Grade, Verdict};
+use squall_tool_base::units;
 
 use crate::record::{Drive, Job, Level, Outcome, Scope};
 use crate::text;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use squall_drives::{Target, confirm, guards, shown};
-use squall_tools::{Failure, output};
+use squall_tool_base::{Failure, output};
 
 use super::{PreparedJob, new_job, protect_memory, say, show_plan, then};
 use crate::args::{MAX_PASSES, WipeArguments};

@@ -1,6 +1,6 @@
 //! Ends a job: writes its reports, and keeps what is still needed of its journal and keys.
 
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use super::say;
 use crate::journal::Journal;

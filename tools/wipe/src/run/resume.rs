@@ -4,7 +4,7 @@ use std::path::Path;
 
 use squall_drives::confirm::Consent;
 use squall_drives::{Target, confirm, guards};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use super::finish::finish;
 use super::{PreparedJob, protect_memory, say, show_plan, then};

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use jiff::Timestamp;
 use squall_drives::{Target, shown};
-use squall_tools::failure::cause;
-use squall_tools::{Failure, Interrupt, is_in_path, output};
+use squall_tool_base::failure::cause;
+use squall_tool_base::{Failure, Interrupt, is_in_path, output};
 
 use super::say;
 use crate::args::Then;

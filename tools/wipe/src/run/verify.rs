@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use squall_drives::io::{Access, Device};
-use squall_tools::in_child::Ended;
-use squall_tools::{Failure, Inquiry, Interrupt};
+use squall_tool_base::in_child::Ended;
+use squall_tool_base::{Failure, Inquiry, Interrupt};
 
 use super::{as_refusal, new_job, protect_memory, say, supervised};
 use crate::args::VerifyArguments;

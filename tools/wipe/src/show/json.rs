@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use squall_drives::{Hidden, Identity};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 use super::meter::Left;
 use super::row::{Row, bytes_processed};

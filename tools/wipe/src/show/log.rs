@@ -5,8 +5,8 @@ use std::mem::{Discriminant, discriminant};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use squall_tools::text::in_a_line;
-use squall_tools::{Failure, units};
+use squall_tool_base::text::in_a_line;
+use squall_tool_base::{Failure, units};
 
 use super::row::Row;
 use super::run::Run;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use squall_tools::units;
+use squall_tool_base::units;
 
 /// The present rate is that of this last period.
 const NOW: Duration = Duration::from_secs(5);

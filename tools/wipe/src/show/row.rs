@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use squall_drives::{Kind, shown};
-use squall_tools::text::in_a_line;
-use squall_tools::units;
+use squall_tool_base::text::in_a_line;
+use squall_tool_base::units;
 
 use crate::progress::{Phase, Snapshot};
 use crate::record::{Drive, Job, Outcome, Plan, Scope};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use squall_tools::units;
+use squall_tool_base::units;
 
 use super::meter::Left;
 use super::row::Row;

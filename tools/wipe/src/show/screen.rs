@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use indicatif::ProgressDrawTarget;
 use jiff::Timestamp;
-use squall_tools::columns::{columns, hanging, lines};
-use squall_tools::text::in_a_line;
-use squall_tools::{Failure, output, units};
+use squall_tool_base::columns::{columns, hanging, lines};
+use squall_tool_base::text::in_a_line;
+use squall_tool_base::{Failure, output, units};
 
 use crate::progress::EventKind;
 use crate::record::Job;

@@ -2,9 +2,9 @@
 
 use squall_drives::list::NONE;
 use squall_drives::{Kind, shown};
-use squall_tools::columns::{columns, hanging, hide, lines, paragraph};
-use squall_tools::text::in_a_line;
-use squall_tools::units;
+use squall_tool_base::columns::{columns, hanging, hide, lines, paragraph};
+use squall_tool_base::text::in_a_line;
+use squall_tool_base::units;
 
 use crate::advice::Advice;
 use crate::record::{Drive, Job, Outcome};

@@ -10,7 +10,7 @@ use serde_json::Value;
 use squall_guests::fixture::{self, TIMEOUT};
 use squall_guests::{Bus, Drive, Guest, Job, Setup, c_program};
 use squall_testing::runs::{FinishedRun, events};
-use squall_tools::Failure;
+use squall_tool_base::Failure;
 
 pub const MIB: u64 = 1 << 20;
 

@@ -4,5 +4,5 @@
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
-    println!("cargo::rerun-if-changed=../common/nodelete.rs");
+    println!("cargo::rerun-if-changed=../binding-base/nodelete.rs");
 }

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use rustix::stdio::{dup2_stdout, stdout};
 use squall_testing::suite::{self, Test};
 use squall_testing::tests;
-use squall_tools::Failure;
-use squall_tools::reports::{ReportArguments, Reports};
+use squall_tool_base::Failure;
+use squall_tool_base::reports::{ReportArguments, Reports};
 
 fn main() -> ExitCode {
     suite::main(&[TESTS])
