@@ -627,7 +627,7 @@ mod tests {
         let is_virtualbox = read("/sys/class/dmi/id/product_name").contains("VirtualBox");
         // A sandbox may hide the clocks.
         if !clocks.is_empty() {
-            // An emulated program reads the clocks of another CPU's kernel.
+            // qemu-user shows a program for another CPU the clocks of the host.
             let is_kvm = cfg!(target_arch = "x86_64")
                 && clocks.contains("kvm-clock")
                 && !is_virtualbox
