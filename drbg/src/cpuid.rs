@@ -298,6 +298,16 @@ mod tests {
         assert_eq!(cpuid(0), Some(__cpuid_count(0, 0)));
     }
 
+    /// Whatever the CPU has, the system may not save its registers.
+    #[test]
+    #[cfg(not(miri))]
+    fn what_the_system_does_not_save_is_not_used() {
+        let without_avx = basic(0).and(Features::AES);
+        assert_eq!(with_extended(without_avx), without_avx);
+        let without_zmm = with_extended(Features::AVX);
+        assert!(!without_zmm.contains(Features::AVX512F));
+    }
+
     #[test]
     fn each_feature_has_a_bit_of_its_own() {
         let features = [

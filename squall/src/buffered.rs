@@ -104,7 +104,6 @@ impl BufferedSimulationRng {
     /// Fills the buffer; `false` if comparing the tag is not enough to tell whether it may be used, or if
     /// there is no memory.
     fn refill(&mut self) -> bool {
-        self.left = 0;
         let policy = Policy::get();
         if !policy.tag_suffices() {
             return false;

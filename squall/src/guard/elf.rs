@@ -175,10 +175,19 @@ mod tests {
                 return assert_ne!(tables.hash, tables.gnu_hash);
             }
             let only_gnu = Tables { hash: 0, ..tables };
-            assert_eq!(
-                symbol_count(&only_gnu),
-                *(tables.hash as *const u32).add(1) as usize
-            );
+            let only_hash = Tables {
+                gnu_hash: 0,
+                ..tables
+            };
+            assert_eq!(symbol_count(&only_hash), symbol_count(&only_gnu));
         }
+    }
+
+    #[test]
+    fn a_table_without_symbols_counts_those_before_its_first() {
+        // One empty bucket, the first symbol's number, and one word of the bloom filter, which has 64 bits.
+        let table = [1, 5, 1, 0, 0, 0, 0u32];
+        // SAFETY: the table is well formed.
+        assert_eq!(unsafe { gnu_symbol_count(table.as_ptr()) }, 5);
     }
 }

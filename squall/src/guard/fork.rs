@@ -50,9 +50,6 @@ pub fn count() -> u32 {
 /// Forks are counted everywhere: a process that an old CRIU has restored lost the kernel's wipe on fork. The process id is
 /// part of the number only where memory is never wiped, because asking for it is a system call.
 pub(crate) fn mark() -> u64 {
-    if failpoint::is_active(Failpoint::SkipForkGuard) {
-        return 0;
-    }
     match memory::kind() {
         MemoryKind::Plain if !is_gvisor() => process(),
         _ => u64::from(count()) << 32,
@@ -98,4 +95,34 @@ pub(crate) fn process() -> u64 {
     // SAFETY: getpid has no preconditions. A raw call, because old C libraries cached it.
     let pid = unsafe { libc::syscall(libc::SYS_getpid) } as u64;
     (u64::from(count()) << 32) | pid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fork_counts_once_whoever_watches() {
+        extern "C" fn nothing() {}
+        extern "C" fn count_in_child() {
+            count_one();
+        }
+        crate::fill(&mut [0; 16]);
+        for _ in 0..2 {
+            watch(nothing, count_in_child).expect("there is memory");
+        }
+        let before = count();
+        // SAFETY: the child makes no call but that which ends it.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            let forks = count() - before;
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(forks as i32) };
+        }
+        let mut status = 0;
+        // SAFETY: the status is writable.
+        assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+        assert!(libc::WIFEXITED(status));
+        assert_eq!(libc::WEXITSTATUS(status), 1);
+    }
 }

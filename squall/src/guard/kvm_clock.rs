@@ -292,7 +292,7 @@ pub(super) fn settle() {
     match STATE.load(Ordering::Acquire) {
         PLAUSIBLE => begin_to_measure(),
         BEING_MEASURED => {
-            if let Some(is_kvm) = is_kvm() {
+            if let Some(is_kvm) = is_kvm(Moment::now) {
                 advance(BEING_MEASURED, if is_kvm { RELIED_ON } else { GIVEN_UP });
             }
         }
@@ -317,7 +317,7 @@ fn begin_to_measure() {
 }
 
 /// Whether the records are KVM's; `None` if it cannot be told yet.
-fn is_kvm() -> Option<bool> {
+fn is_kvm(now: impl FnOnce() -> Moment) -> Option<bool> {
     if !cycle_counter::may_be_read() {
         return Some(false);
     }
@@ -325,7 +325,7 @@ fn is_kvm() -> Option<bool> {
     let page = RECORDS.load(Ordering::Relaxed);
     // SAFETY: the page was found readable, and stays mapped.
     let first = unsafe { &*page.cast::<Record>() };
-    let now = Moment::now();
+    let now = now();
     let passed = now.time.wrapping_sub(time);
     let uncertain = first.nanoseconds(width.saturating_add(now.width));
     if !is_long_enough(passed, uncertain) {
@@ -633,6 +633,13 @@ mod tests {
                 && !is_virtualbox
                 && own_cpus().is_some();
             assert_eq!(status.has_kvm_clock, is_kvm, "{clocks}");
+        }
+        if status.has_kvm_clock {
+            let [count, time, width, cpus] =
+                FIRST.each_ref().map(|part| part.load(Ordering::Relaxed));
+            assert!(count != 0 && time != 0 && cpus != 0);
+            let first = Moment { count, time, width };
+            assert_eq!(is_kvm(|| first), None, "no time has passed");
         }
     }
 }

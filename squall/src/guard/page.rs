@@ -417,6 +417,13 @@ mod tests {
         }
     }
 
+    #[test]
+    #[should_panic(expected = "CAPACITY")]
+    fn a_buffer_ends_at_its_capacity() {
+        let page = Page::map().expect("there is memory");
+        page.with_buffer(CAPACITY + 1, |_| ());
+    }
+
     const TAG: Tag = Tag { kernel: 9, vm: 6 };
 
     fn epoch() -> Epoch {

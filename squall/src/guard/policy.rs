@@ -51,7 +51,7 @@ impl Policy {
         if state == BEING_PUBLISHED {
             return Self::provisional();
         }
-        if state == NO_REQUEST_YET && advance(NO_REQUEST_YET, UNDECIDED) {
+        if advance(NO_REQUEST_YET, UNDECIDED) {
             let first = Self::provisional();
             if !first.is_vm || first.signal.is_some() || has_vmgenid() {
                 return first;

@@ -43,9 +43,7 @@ pub fn is_known() -> bool {
 fn ask(tick: u64) {
     let before = LAST.load(Ordering::Acquire);
     if let Some(now) = start() {
-        if before == NOT_ASKED {
-            let _ = FIRST.compare_exchange(NOT_ASKED, now, Ordering::AcqRel, Ordering::Relaxed);
-        }
+        let _ = FIRST.compare_exchange(NOT_ASKED, now, Ordering::AcqRel, Ordering::Relaxed);
         // A thread that read an older value changes nothing.
         let _ = LAST.compare_exchange(before, now, Ordering::AcqRel, Ordering::Relaxed);
     }

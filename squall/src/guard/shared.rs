@@ -200,6 +200,18 @@ mod tests {
     }
 
     #[test]
+    fn the_epoch_is_the_one_that_was_set() {
+        let place = place();
+        let epoch = Epoch {
+            kernel: 5,
+            vm: 7,
+            process: 0,
+        };
+        place.set_epoch(epoch);
+        assert_eq!(place.epoch(), epoch);
+    }
+
+    #[test]
     fn one_prepares_and_all_may_use_it() {
         let place = place();
         assert_eq!(place.ready_token(), None);

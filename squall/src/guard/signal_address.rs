@@ -80,20 +80,17 @@ impl SignalAddress {
         0
     }
 
-    /// The signal's value plus one, the same on every CPU; 0 if there is no signal.
+    /// The signal's value plus one, the same on every CPU.
     ///
     /// # Safety
-    /// The signal is mapped.
+    /// There is a signal, and it is mapped.
     pub unsafe fn value(self) -> u64 {
-        if self.first.is_null() {
-            return 0;
-        }
         // SAFETY: the caller promises it.
         unsafe { self.word_without_cpu() }.wrapping_add(1)
     }
 
     /// # Safety
-    /// Same as [`value`](Self::value), and there is a signal.
+    /// Same as [`value`](Self::value).
     #[inline(never)]
     unsafe fn word_without_cpu(self) -> u64 {
         if self.layout.is_records() {

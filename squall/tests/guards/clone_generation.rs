@@ -130,12 +130,27 @@ pub fn child_of_restored_process_keeps_generation() -> Verdict {
     }
 }
 
+/// A child has its parent's generation also before it has asked for its own start.
+pub fn child_keeps_generation() -> Verdict {
+    let before = generation();
+    match in_later_process(FORK, &mut || generation() == before) {
+        true => Verdict::Held,
+        false => Verdict::Broken("a fork counts as a copy".to_owned()),
+    }
+}
+
 /// A restored process in which nothing changes but its start has another generation on any machine.
 pub fn restored_process_changes_generation_of_clone() -> Verdict {
     let _page = SignalPage::vmclock();
     let before = generation();
     assert_eq!(signal(), Some(Signal::VmClock));
-    changed(in_later_process(FORK, &mut || generation() != before))
+    let mut watch = Watch::new().expect("there is a signal");
+    changed(in_later_process(FORK, &mut || {
+        let is_restored = watch.take_change().expect("it counts as the same process");
+        assert_eq!(is_restored, generation() != before);
+        assert!(!is_restored || watch.changed_by() == Signal::Process);
+        is_restored
+    }))
 }
 
 /// A watch whose device is removed looks often by itself. A pipe cannot be read at an offset, as if it had been removed.

@@ -136,6 +136,13 @@ pub fn advice_refused(errno: i32) -> Verdict {
     draws_from(MemoryKind::Plain)
 }
 
+/// Some emulators accept all advice, and follow none.
+pub fn advice_ignored() -> Verdict {
+    refuse_droppable(libc::EACCES);
+    refuse(&[libc::SYS_madvise], 0);
+    draws_from(MemoryKind::Plain)
+}
+
 /// Without any memory, requests are served, memory is asked for rarely, and the status says so.
 pub fn no_memory() -> Verdict {
     const REQUESTS: usize = 10_000;

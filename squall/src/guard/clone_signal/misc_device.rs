@@ -125,6 +125,12 @@ mod tests {
     }
 
     #[test]
+    fn a_device_without_a_page_has_no_mapping() {
+        let file = File::open(c"/dev/null", 0).expect("every system has it");
+        assert_eq!(map(&file), None);
+    }
+
+    #[test]
     fn other_files_are_not_the_device() {
         let everywhere = [c"/dev/zero", c"/dev/null", c"/proc/self/exe", c"/dev"];
         let misc = [c"/dev/net/tun", c"/dev/kvm", c"/dev/loop-control"];
