@@ -10,7 +10,7 @@ use squall_tool_base::measure::{Spread, machine};
 
 use crate::rules::{Reason, Verdict};
 use crate::spec::Spec;
-use crate::{equivalence, rules};
+use crate::{candidates, rules};
 
 /// Name and version of the list's JSON layout; a new layout gets a new number.
 pub const LIST_FORMAT: &str = "squall-dmcrypt-list/1";
@@ -27,7 +27,7 @@ pub struct List {
     /// When the survey ended.
     pub at: Timestamp,
     /// The machine that was surveyed.
-    pub machine: Machine,
+    pub machine: CpuAndKernel,
     /// How many tables were loaded or refused.
     pub tried: usize,
     /// Whether all candidates were tried; false if the run was interrupted.
@@ -40,7 +40,7 @@ pub struct List {
 
 /// The machine that a report is about.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Machine {
+pub struct CpuAndKernel {
     /// The CPU's name.
     pub cpu: String,
     /// The kernel's release.
@@ -51,10 +51,10 @@ pub struct Machine {
     pub is_emulated: bool,
 }
 
-impl Machine {
+impl CpuAndKernel {
     /// Describes this machine.
-    pub fn this() -> Machine {
-        Machine {
+    pub fn this() -> CpuAndKernel {
+        CpuAndKernel {
             cpu: machine::cpu(),
             kernel: machine::kernel(),
             squall: env!("CARGO_PKG_VERSION").into(),
@@ -81,7 +81,7 @@ impl Entry {
     pub fn from_spec(spec: Spec) -> Entry {
         let (verdict, reasons) = rules::judge(&spec);
         Entry {
-            same_as: equivalence::equivalent(&spec),
+            same_as: candidates::equivalent(&spec),
             spec,
             verdict,
             reasons,
@@ -97,7 +97,7 @@ pub struct Bench {
     pub format: &'static str,
     /// When the measurement began.
     pub at: Timestamp,
-    pub machine: Machine,
+    pub machine: CpuAndKernel,
     /// The device that was encrypted.
     pub backing: Backing,
     /// The number of rounds that the user asked for.

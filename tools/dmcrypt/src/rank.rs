@@ -10,7 +10,7 @@
 
 use squall_tool_base::measure::{Spread, interval_of_median};
 
-use crate::bench::choice::Wanted;
+use crate::choice::Wanted;
 use crate::measure::WorkloadSamples;
 use crate::model::{Figure, Latency, Measured, Options};
 use crate::rules::{self, Verdict};

@@ -10,7 +10,7 @@ use serde_json::json;
 use squall_tool_base::report::{Cell, Column, Kind, Part, Table};
 use squall_tool_base::reports::Line;
 
-use crate::model::{Bench, Figure, Machine, Measured, Options, Workload};
+use crate::model::{Bench, CpuAndKernel, Figure, Measured, Options, Workload};
 use crate::rules::{Reason, Verdict};
 use crate::spec::Spec;
 
@@ -98,7 +98,7 @@ fn date(at: &Timestamp) -> [String; 2] {
 
 /// What is to be doubted in a whole report, and why.
 fn warnings(
-    machine: &Machine,
+    machine: &CpuAndKernel,
     emulated: &str,
     is_complete: bool,
     incomplete: &str,

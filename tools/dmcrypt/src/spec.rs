@@ -1,16 +1,18 @@
-//! A cipher specification: the cipher field of a dm-crypt table, and the key length.
+//! A cipher specification: the cipher field of a dm-crypt table, the key length, and what authenticates sectors.
 //!
 //! Two spellings of one specification give equal values: `aes-xts-plain64` and
 //! `capi:xts(aes)-plain64` are read as the same
-//! (Documentation/admin-guide/device-mapper/dm-crypt.rst of the kernel).
+//! (Documentation/admin-guide/device-mapper/dm-crypt.rst of the kernel). The words for what authenticates,
+//! and the lengths of tags, nonces and keys, are those of cryptsetup's `--integrity`.
+//!
+//! At the end are the names that specifications are made of: the ciphers, modes, IVs and digests that Linux has or had.
+//! The kernel is asked about no other names, because no rule could judge them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::integrity::Integrity;
 
 /// The longest key in bits; no cipher takes more in any mode.
 pub const MOST_KEY_BITS: u32 = 4096;
@@ -139,7 +141,7 @@ pub fn algorithm(mode: &str, cipher: &str) -> String {
 }
 
 /// Splits the kernel's name into mode and cipher: `xts(aes)` gives `("xts", "aes")`.
-pub fn split_algorithm(name: &str) -> Option<(String, String)> {
+fn split_algorithm(name: &str) -> Option<(String, String)> {
     let (mode, inner) = name.strip_suffix(')')?.split_once('(')?;
     match split_algorithm(inner) {
         Some((inner, cipher)) => Some((format!("{mode}({inner})"), cipher)),
@@ -215,6 +217,139 @@ fn parse(text: &str) -> Option<Spec> {
 fn is_word(word: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_,()".contains(c);
     !word.is_empty() && word.chars().all(is_part)
+}
+
+/// What vouches for a sector, in cryptsetup's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Integrity {
+    /// The mode itself, such as GCM.
+    Aead,
+    /// Poly1305, with ChaCha20 as in RFC 7539.
+    Poly1305,
+    /// HMAC of the ciphertext with SHA-256, under a key of its own.
+    HmacSha256,
+    /// HMAC of the ciphertext with SHA-512, under a key of its own.
+    HmacSha512,
+}
+
+impl Integrity {
+    /// Those that any mode can be combined with.
+    pub const MACS: [Integrity; 2] = [Integrity::HmacSha256, Integrity::HmacSha512];
+
+    /// The word for `--integrity`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Integrity::Aead => "aead",
+            Integrity::Poly1305 => "poly1305",
+            Integrity::HmacSha256 => "hmac-sha256",
+            Integrity::HmacSha512 => "hmac-sha512",
+        }
+    }
+
+    /// What this word for cryptsetup's `--integrity` stands for.
+    fn of_word(word: &str) -> Option<Integrity> {
+        use Integrity::*;
+        let all = [Aead, Poly1305, HmacSha256, HmacSha512];
+        all.into_iter().find(|it| it.word() == word)
+    }
+
+    /// The kernel's name for `algorithm`, such as `xts(aes)`, combined with this.
+    pub fn over(self, algorithm: &str) -> String {
+        match self {
+            Integrity::Aead => algorithm.into(),
+            Integrity::Poly1305 => format!("rfc7539({algorithm},poly1305)"),
+            Integrity::HmacSha256 => format!("authenc(hmac(sha256),{algorithm})"),
+            Integrity::HmacSha512 => format!("authenc(hmac(sha512),{algorithm})"),
+        }
+    }
+
+    /// Length of the tag in bytes.
+    fn tag_len(self) -> usize {
+        match self {
+            Integrity::Aead | Integrity::Poly1305 => 16,
+            Integrity::HmacSha256 => 32,
+            Integrity::HmacSha512 => 64,
+        }
+    }
+
+    /// Length in bytes of its own key, which a table has after the cipher's.
+    pub fn key_len(self) -> usize {
+        match self {
+            Integrity::Aead | Integrity::Poly1305 => 0,
+            mac => mac.tag_len(),
+        }
+    }
+
+    /// Length in bytes of a random nonce of `mode`.
+    fn nonce_len(self, mode: &str) -> usize {
+        if self == Integrity::Poly1305 || mode == "gcm" {
+            12
+        } else {
+            16
+        }
+    }
+}
+
+/// Single ciphers with their block sizes in bits.
+#[rustfmt::skip]
+pub const CIPHERS: &[(&str, u32)] = &[
+    ("aes", 128), ("anubis", 128), ("arc4", 8), ("aria", 128), ("blowfish", 64),
+    ("camellia", 128), ("cast5", 64), ("cast6", 128), ("cipher_null", 8), ("des", 64),
+    ("des3_ede", 64), ("fcrypt", 64), ("khazad", 64), ("seed", 128), ("serpent", 128),
+    ("sm4", 128), ("tea", 64), ("tnepres", 128), ("twofish", 128), ("xeta", 64), ("xtea", 64),
+];
+
+/// Modes that take a single cipher.
+#[rustfmt::skip]
+pub const MODES: &[&str] = &[
+    "cbc", "cfb", "ctr", "cts(cbc)", "ecb", "hctr2", "kw", "lrw", "ofb", "pcbc", "rfc3686(ctr)",
+    "xctr", "xts",
+];
+
+/// Modes that take only one particular cipher, with that cipher.
+pub const PAIRS: &[(&str, &str)] = &[("adiantum", "xchacha12,aes"), ("adiantum", "xchacha20,aes")];
+
+/// The mode that authenticates by itself, over any cipher with blocks of 128 bits. CCM is not asked
+/// about: its nonces have 64 bits, too few for random ones.
+pub const AEAD_MODE: &str = "gcm";
+
+/// Ciphers that need no mode, and stand only where sectors are authenticated.
+pub const AEAD_CIPHERS: &[&str] = &["aegis128", "chacha20"];
+
+/// All of dm-crypt's IV generators that need no digest.
+#[rustfmt::skip]
+pub const IVS: &[&str] = &[
+    "benbi", "eboiv", "elephant", "lmk", "null", "plain", "plain64", "plain64be", "random", "tcw",
+];
+
+/// Digests without a key, with their output in bits; ESSIV accepts checksums too.
+#[rustfmt::skip]
+pub const DIGESTS: &[(&str, u32)] = &[
+    ("blake2b-160", 160), ("blake2b-256", 256), ("blake2b-384", 384), ("blake2b-512", 512),
+    ("blake2s-128", 128), ("blake2s-160", 160), ("blake2s-224", 224), ("blake2s-256", 256),
+    ("crc32", 32), ("crc32c", 32), ("crc64-rocksoft", 64), ("crct10dif", 16), ("digest_null", 0),
+    ("md4", 128), ("md5", 128), ("poly1305", 128), ("rmd128", 128), ("rmd160", 160),
+    ("rmd256", 256), ("rmd320", 320), ("sha1", 160), ("sha224", 224), ("sha256", 256),
+    ("sha3-224", 224), ("sha3-256", 256), ("sha3-384", 384), ("sha3-512", 512), ("sha384", 384),
+    ("sha512", 512), ("sm3", 256), ("streebog256", 256), ("streebog512", 512), ("tgr128", 128),
+    ("tgr160", 160), ("tgr192", 192), ("wp256", 256), ("wp384", 384), ("wp512", 512),
+    ("xxhash64", 64),
+];
+
+/// The block size of a single cipher in bits, if known.
+pub fn block_bits(cipher: &str) -> Option<u32> {
+    bits(CIPHERS, cipher)
+}
+
+/// The output of a digest in bits, if known.
+pub fn digest_bits(digest: &str) -> Option<u32> {
+    bits(DIGESTS, digest)
+}
+
+fn bits(table: &[(&str, u32)], name: &str) -> Option<u32> {
+    let entry = table.iter().find(|(known, _)| *known == name)?;
+    Some(entry.1)
 }
 
 #[cfg(test)]

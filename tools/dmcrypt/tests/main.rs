@@ -2,7 +2,6 @@
 
 /// `squall dmcrypt` on a real kernel, and what these tests rely on.
 mod guests {
-    pub mod authenticated;
     pub mod bench;
     pub mod killed;
     pub mod list;
@@ -19,7 +18,6 @@ use squall_testing::suite;
 fn main() -> ExitCode {
     suite::main(&[
         guests::bench::TESTS,
-        guests::authenticated::TESTS,
         guests::killed::TESTS,
         guests::list::TESTS,
         guests::recommended::TESTS,

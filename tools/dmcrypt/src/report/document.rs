@@ -9,7 +9,7 @@ use squall_tool_base::units;
 
 use super::{date, percent, rule, rules_table, warnings};
 use crate::model::{
-    Backing, BackingKind, Bench, Figure, LeftOut, Machine, Measured, Options, Workload,
+    Backing, BackingKind, Bench, CpuAndKernel, Figure, LeftOut, Measured, Options, Workload,
 };
 use crate::rules;
 use crate::rules::Verdict;
@@ -46,7 +46,7 @@ pub fn document(bench: &Bench) -> Document {
         parts.push(Section::part("failures", heading, vec![failures]));
     }
     parts.push(Part::OnPage(vec![method(bench)]));
-    let Machine { cpu, kernel, .. } = machine;
+    let CpuAndKernel { cpu, kernel, .. } = machine;
     Document {
         title: format!("Disk encryption on {cpu}"),
         command: "squall dmcrypt bench",

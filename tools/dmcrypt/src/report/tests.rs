@@ -300,8 +300,8 @@ fn spec(text: &str) -> Spec {
     text.parse().expect("a specification")
 }
 
-fn machine() -> Machine {
-    Machine {
+fn machine() -> CpuAndKernel {
+    CpuAndKernel {
         cpu: "AMD EPYC-Genoa Processor (family 25, model 17), 8 cores".into(),
         kernel: "6.12.57+deb13-amd64".into(),
         squall: "0.1.0".into(),

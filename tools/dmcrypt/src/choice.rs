@@ -1,14 +1,14 @@
+//! FROM bench/choice.rs
 //! Chooses the specifications to measure, and says why others are left out.
 
 use squall_tool_base::{Failure, Interrupt};
 
 use crate::args::BenchArguments;
-use crate::list;
 use crate::model::{Entry, Failed, LeftOut, Measured, Options, by_reason};
 use crate::rules::{Reason, Verdict};
 use crate::session::Session;
 use crate::spec::Spec;
-use crate::{equivalence, probe};
+use crate::{candidates, list};
 
 /// What is measured if the user names nothing: what cryptsetup's documentation names (release notes of
 /// 2.0.0 and 2.8.0).
@@ -72,7 +72,7 @@ pub fn choose(
 /// The specifications that the user named; fails if this kernel does not accept one, or if the device is
 /// too small.
 fn named(session: &Session, options: &BenchArguments) -> Result<Choice, Failure> {
-    let mut prober = probe::Prober::new(&session.control)?;
+    let mut prober = list::Prober::new(&session.control)?;
     let mut all: Vec<&Spec> = Vec::new();
     for spec in &options.cipher {
         let refused = |why: &str| {
@@ -127,7 +127,7 @@ fn choose_from(accepted: &[Entry], all: bool) -> Choice {
     let (measured, others): (Vec<&Entry>, Vec<&Entry>) =
         accepted.into_iter().partition(is_measured);
     let specs: Vec<Spec> = measured.iter().map(|entry| entry.spec.clone()).collect();
-    let groups = equivalence::groups(&specs).into_iter();
+    let groups = candidates::groups(&specs).into_iter();
     let is_accepted = |spec: &Spec| authenticated.iter().any(|entry| entry.spec == *spec);
     // Another name of a measured specification does not count as left out.
     let others = others.into_iter().filter(|it| !all || it.same_as.is_none());
