@@ -13,7 +13,7 @@ use squall::entropy::whirlwind::{Functions, Whirlwind, WithDaviesMeyer, WithSha2
 use squall::entropy::{Accumulator, Input, Machine as _, ThisMachine};
 use squall_bench::child::Work;
 use squall_bench::processes;
-use squall_bench::source::NOTHING;
+use squall_bench::sources::NOTHING;
 use squall_legacy_rng::Legacy;
 use squall_robust_prng::Robust;
 use squall_tool_base::columns::{columns, lines};

@@ -5,8 +5,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use squall::entropy::Accumulator;
 use squall_bench::report::model::Group;
-use squall_bench::source::Draw;
-use squall_bench::sources::{Entry, RunsIn, in_process};
+use squall_bench::sources::{Draw, Entry, RunsIn, in_process};
 use squall_legacy_rng::Legacy;
 use squall_robust_prng::Robust;
 

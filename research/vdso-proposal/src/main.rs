@@ -9,8 +9,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use squall_bench::source::Request;
-use squall_bench::sources::{self, Opened};
+use squall_bench::sources::{self, Opened, Request};
 use squall_tool_base::Failure;
 use squall_tool_base::measure::Spread;
 use squall_tool_base::measure::contest::{Batch, Budget, Contestant, Orders, Outcome, in_turns};

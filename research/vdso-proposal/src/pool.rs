@@ -14,8 +14,7 @@ use std::slice;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use rustix::rand::{GetRandomFlags, getrandom};
 use squall::hazmat;
-use squall_bench::source::Draw;
-use squall_bench::sources::{Opened, Vdso, fill_by_system_call, in_process};
+use squall_bench::sources::{Draw, Opened, Vdso, fill_by_system_call, in_process};
 
 /// A pool that asks and fetches by the system call, and counts what it throws away in `discarded`.
 pub fn over_syscall(discarded: Rc<Cell<u64>>) -> Opened {

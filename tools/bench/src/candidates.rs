@@ -11,8 +11,7 @@ use crate::machine;
 use crate::remote::Remote;
 use crate::report::model::{Figure, Point, Series, SourceReport, State, Workload};
 use crate::session::Session;
-use crate::source::{self, Source};
-use crate::sources::{self, Entry, MEMORY, RunsIn, Setting};
+use crate::sources::{self, Entry, MEMORY, RunsIn, Setting, Source};
 
 pub struct Candidate {
     pub entry: &'static Entry,
@@ -32,7 +31,7 @@ impl Candidate {
         let Some(source) = self.source().filter(|_| !is_memory) else {
             return;
         };
-        match source::check(source) {
+        match sources::check(source) {
             Ok(None) => {}
             Ok(Some(complaint)) => self.source = Err((State::Disqualified, complaint)),
             Err(failure) => self.fail(failure.into_text()),

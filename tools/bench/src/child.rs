@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 use squall_tool_base::Failure;
 use squall_tool_base::failure::cause;
 
-use crate::source::{NOTHING, Source};
-use crate::sources::{self, Opened};
+use crate::sources::{self, NOTHING, Opened, Source};
 
 /// Has the work of a child. No argument, as it is no part of the command's interface.
 const VARIABLE: &str = "SQUALL_BENCH_CHILD";

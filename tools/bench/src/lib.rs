@@ -1,9 +1,8 @@
 //! `squall bench`: every source of randomness on this machine, side by side.
 //!
-//! [`sources`] has a file for each family of sources, `workloads` one for each kind of experiment;
-//! [`squall_tool_base::measure::contest`] takes them in turns, and [`report`] shows what came of it.
+//! [`sources`] has a file for each family of sources, `workloads` has the experiments,
+//! [`squall_tool_base::measure::contest`] takes the sources in turns, and [`report`] shows what came of it.
 
-pub mod advice;
 pub mod args;
 mod candidates;
 pub mod child;
@@ -13,13 +12,12 @@ pub mod remote;
 pub mod report;
 mod run;
 mod session;
-pub mod source;
 pub mod sources;
 mod workloads;
 
 pub use machine::View;
 pub use run::{run, work};
-pub use workloads::{pipe, processes};
+pub use workloads::processes;
 
 use report::model::Report;
 use squall_tool_base::schema::{self, Schema};

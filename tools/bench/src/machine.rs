@@ -9,11 +9,11 @@ use squall::Status;
 use squall_tool_base::measure::Spread;
 use squall_tool_base::measure::machine::{self as named, Ticks};
 
-use crate::report::model::{Machine, Noise, Version, Workload};
+use crate::report::model::{MeasuredMachine, Noise, Version, Workload};
 use crate::sources;
 
 /// Describes this machine, with what `squall status` knows of it, and the version of Go if it is there.
-pub fn describe(status: &Status, view: View, go: Option<String>) -> Machine {
+pub fn describe(status: &Status, view: View, go: Option<String>) -> MeasuredMachine {
     let program = |of: &str, version| Version {
         of: of.into(),
         version,
@@ -25,7 +25,7 @@ pub fn describe(status: &Status, view: View, go: Option<String>) -> Machine {
         ("rand and chacha20", Some(RAND.into())),
         ("Go", go),
     ];
-    Machine {
+    MeasuredMachine {
         cpu: named::cpu(),
         cpus: cpus().len(),
         kernel: named::kernel(),

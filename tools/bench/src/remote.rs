@@ -26,8 +26,7 @@ use squall_tool_base::Failure;
 use squall_tool_base::failure::cause;
 
 use crate::child::Subprocess;
-use crate::source::{Request, Source};
-use crate::sources::Opened;
+use crate::sources::{Opened, Request, Source};
 
 /// How long an answer may take; no batch is near it.
 pub const TIMEOUT: Duration = Duration::from_secs(30);

@@ -14,11 +14,11 @@ use crate::child::{Child, Unopened, Work};
 use crate::machine::{self, View, Watch};
 use crate::report::document::document;
 use crate::report::model::{Report, SCHEMA, Workload};
-use crate::report::{compare, lines, published};
+use crate::report::{self, compare, lines, published};
 use crate::session::{Effort, Session};
 use crate::sources::{self, Entry, Opened, RunsIn};
-use crate::workloads::{self, Kind, pipe, processes};
-use crate::{advice, go, remote};
+use crate::workloads::{self, Kind, processes};
+use crate::{go, remote};
 
 /// Does what was asked for; `view` is called when it comes to describing the machine.
 pub fn run(
@@ -112,7 +112,7 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
         workloads,
         advice: String::new(),
     };
-    report.advice = advice::advice(&report);
+    report.advice = report::advice(&report);
     Ok(report)
 }
 
@@ -130,7 +130,7 @@ pub fn work(child: &Child, open: fn(&str) -> Opened) -> Result<(), Failure> {
     let nanoseconds = match child.work {
         Work::FirstBytes => processes::time_first_draw(&mut source, child.bytes)?,
         Work::Forks => processes::time_forks(&mut source, child.bytes)?,
-        Work::Pipe => return pipe::write_blocks(&mut source, child.bytes),
+        Work::Pipe => return processes::write_blocks(&mut source, child.bytes),
         Work::Serve => return remote::serve(open(&child.source)),
     };
     output::print(&format!("{nanoseconds}\n"))

@@ -1,10 +1,10 @@
 //! A report that looks like one of a real machine, made of a few numbers for each source: every
 //! kind of source, workload and remark is in it, and every key.
 
-use squall_bench::advice::advice;
+use squall_bench::report::advice;
 use squall_bench::report::model::{
-    Effort, Figure, Group, Machine, Noise, Point, Report, SCHEMA, Series, SourceReport, State,
-    Version, Workload, workload,
+    Effort, Figure, Group, MeasuredMachine, Noise, Point, Report, SCHEMA, Series, SourceReport,
+    State, Version, Workload, workload,
 };
 
 /// A source that is measured: what a request costs, and a byte.
@@ -73,12 +73,12 @@ pub fn fixture() -> Report {
     report
 }
 
-fn machine() -> Machine {
+fn machine() -> MeasuredMachine {
     let version = |of: &str, version: &str| Version {
         of: of.into(),
         version: version.into(),
     };
-    Machine {
+    MeasuredMachine {
         cpu: "AMD EPYC (family 25, model 17)".into(),
         cpus: 2,
         kernel: "6.18.44".into(),

@@ -1,11 +1,8 @@
 //! Everything that the crate's tests look at from outside, in one program, which is also each child
 //! that a test starts.
 
-mod browser;
 mod compare;
 mod fixture;
-mod go_program;
-mod process;
 mod remote;
 mod report;
 mod sources;
@@ -27,15 +24,7 @@ fn main() -> ExitCode {
         return served;
     }
     // Tests that mostly wait come first: the others run meanwhile.
-    suite::main(&[
-        remote::TESTS,
-        browser::TESTS,
-        compare::TESTS,
-        go_program::TESTS,
-        process::TESTS,
-        report::TESTS,
-        sources::TESTS,
-    ])
+    suite::main(&[remote::TESTS, report::TESTS, compare::TESTS, sources::TESTS])
 }
 
 /// Go's program, which is built if it is not there yet.
@@ -63,10 +52,10 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 fn serve() -> Option<ExitCode> {
     let child = Child::this_process()?;
     if child.source == REPEATS {
-        process::check_forks();
+        sources::check_forks();
         return Some(ExitCode::SUCCESS);
     }
-    let Err(failure) = squall_bench::work(&child, process::open) else {
+    let Err(failure) = squall_bench::work(&child, sources::open) else {
         return Some(ExitCode::SUCCESS);
     };
     eprintln!("{}", failure.into_text());

@@ -4,7 +4,9 @@ use squall::CloneGuard;
 use squall_tool_base::report::{Cell, Column, Document, Kind, Medium, Part, Section, Table};
 use squall_tool_base::units;
 
-use super::model::{Group, Machine, Point, Report, SourceReport, State, Workload, workload};
+use super::model::{
+    Group, MeasuredMachine, Point, Report, SourceReport, State, Workload, workload,
+};
 use super::plots;
 use super::published::{self, DOCUMENTS, Published};
 
@@ -86,7 +88,7 @@ pub fn document(report: &Report) -> Document {
     }
 }
 
-impl Machine {
+impl MeasuredMachine {
     /// Facts by their names, without the versions of software.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let or_none = |value: &Option<String>| value.clone().unwrap_or("none".into());

@@ -33,7 +33,7 @@ pub struct Report {
     #[schemars(range(min = 0.0))]
     pub seconds: f64,
     /// What it was measured on.
-    pub machine: Machine,
+    pub machine: MeasuredMachine,
     /// How calm the machine was.
     pub noise: Noise,
     /// Every source that was asked for, in the order of tables.
@@ -46,7 +46,7 @@ pub struct Report {
 
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Machine {
+pub struct MeasuredMachine {
     /// Name, family and model of the CPU.
     pub cpu: String,
     /// CPUs that this process may use.

@@ -13,7 +13,7 @@ use squall_tool_base::loaded::Loaded;
 
 use super::{Entry, Opened, filled_by, in_process};
 use crate::report::model::Group;
-use crate::source::Draw;
+use crate::sources::Draw;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {

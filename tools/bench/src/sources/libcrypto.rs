@@ -12,7 +12,7 @@ use squall_tool_base::places::{self, PROVIDER};
 
 use super::{Entry, Opened, RunsIn, Setting, filled_by, in_process};
 use crate::report::model::Group;
-use crate::source::Draw;
+use crate::sources::Draw;
 
 const NAMES: [&str; 3] = ["libcrypto.so.3", "libcrypto.so.4", "libcrypto.so"];
 

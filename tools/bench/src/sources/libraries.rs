@@ -9,7 +9,7 @@ use squall_tool_base::loaded::{Loaded, text};
 
 use super::{Entry, Opened, RunsIn, in_process};
 use crate::report::model::Group;
-use crate::source::Draw;
+use crate::sources::Draw;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {

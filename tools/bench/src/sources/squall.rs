@@ -17,7 +17,7 @@ use squall_tool_base::loaded::Loaded;
 use super::libraries::Held;
 use super::{Entry, Opened, RunsIn, Setting, filled_by, in_process, libcrypto};
 use crate::report::model::Group;
-use crate::source::Draw;
+use crate::sources::Draw;
 
 #[rustfmt::skip]
 pub(super) const ENTRIES: &[Entry] = &[
