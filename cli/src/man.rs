@@ -1,15 +1,14 @@
 //! Makes the manual pages, man(7), from the texts of `--help`.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use clap::{Arg, Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, roman};
 use squall_tool_base::Failure;
 use squall_tool_base::failure::{at, creating_folder};
-use squall_tool_base::sink::Sink;
+use squall_tool_base::reports::Sink;
 
 #[derive(Args)]
 pub struct ManArguments {

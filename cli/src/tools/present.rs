@@ -9,7 +9,7 @@ use squall_dmcrypt::args::DmcryptArguments;
 use squall_drives::list::{DrivesArguments, list};
 use squall_tool_base::Failure;
 use squall_tool_base::failure::creating_folder;
-use squall_tool_base::sink::Sink;
+use squall_tool_base::reports::Sink;
 use squall_wipe::args::{BlankArguments, VerifyArguments, WipeArguments};
 
 use super::{BENCH, BLANK, DMCRYPT, DRIVES, SCHEMAS, VERIFY, WIPE};

@@ -19,7 +19,7 @@ use squall_guests::emulator;
 use squall_probe::Mode;
 use squall_tool_base::failure::at;
 use squall_tool_base::output::{print, print_json};
-use squall_tool_base::sink::Sink;
+use squall_tool_base::reports::Sink;
 use squall_tool_base::{Failure, Interrupt};
 use tempfile::NamedTempFile;
 
@@ -27,7 +27,6 @@ use crate::analysis::{Campaign, Experiment, Setup, Validity, markdown};
 use crate::vm::{
     self, Accelerator, Contents, Cpu, KvmClock, Page, Platform, Signals, Spec, Userland,
 };
-
 pub use args::{HostArguments, LabArguments, ResetArguments, Scenario};
 pub use machine::Machine;
 

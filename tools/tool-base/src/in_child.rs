@@ -13,22 +13,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGCHLD, SIGTSTP, SIGUSR1};
 
 use crate::Failure;
 use crate::failure::cause;
 use crate::inherited::is_ignored;
-use crate::interrupt::note;
+use crate::interrupt::{INTERRUPTS, IS_CHILD, TOLD, interrupts, note};
 use crate::terminal::{input, is_ours};
-
-/// Signals that interrupt the work.
-const INTERRUPTS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
-
-/// The signal that passes them on to a child. SIGUSR1 is passed on as it is: see [`crate::Inquiry`].
-const TOLD: i32 = SIGUSR2;
-
-/// Whether this process is such a child.
-static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// What became of the work.
 #[derive(Serialize, Deserialize)]
@@ -36,16 +27,6 @@ pub struct Ended {
     pub result: Result<(), Failure>,
     /// Whether a thread may be stuck in the kernel, so that the child is not waited for.
     pub is_stuck: bool,
-}
-
-/// The signals that interrupt this process's work: those that it does not ignore.
-pub(crate) fn interrupts() -> Vec<i32> {
-    let mut signals = match IS_CHILD.load(Relaxed) {
-        true => return vec![TOLD],
-        false => INTERRUPTS.to_vec(),
-    };
-    signals.retain(|signal| !is_ignored(*signal));
-    signals
 }
 
 /// Sets `flag` when the user asks this process to stop (SIGTSTP), instead of stopping it.

@@ -6,19 +6,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use signal_hook::SigId;
-use signal_hook::consts::{SIGUSR1, SIGXCPU, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 use signal_hook::low_level::unregister;
 
+use crate::Failure;
 use crate::failure::cause;
 use crate::inherited::is_ignored;
-use crate::{Failure, in_child};
+
+/// Signals that interrupt the work.
+pub(crate) const INTERRUPTS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+
+/// The signal that passes them on to a child. SIGUSR1 is passed on as it is: see [`Inquiry`].
+pub(crate) const TOLD: i32 = SIGUSR2;
+
+/// Whether this process is the child of [in_child](crate::in_child).
+pub(crate) static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// What ends this process at SIGXCPU, unless the run is to end between two steps.
 static END_OF_TIME: OnceLock<SigId> = OnceLock::new();
 
 /// Notes SIGINT, SIGTERM, SIGHUP and SIGQUIT, unless they were ignored before; a second signal ends the process at once.
-/// Work that runs [in_child] notes what the process that waits for it passes on. SIGXCPU is noted too, and is no first
-/// signal: the kernel repeats it every second until the limit that nobody survives.
+/// Work that runs [in a child](crate::in_child) notes what the process that waits for it passes on. SIGXCPU is noted too,
+/// and is no first signal: the kernel repeats it every second until the limit that nobody survives.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     noted: Arc<AtomicBool>,
@@ -36,7 +45,7 @@ impl Interrupt {
             Ok(())
         };
         let cannot = |signal, error| Failure::Runtime(format!("signal {signal}: {error}"));
-        for signal in in_child::interrupts() {
+        for signal in interrupts() {
             register(signal).map_err(|error| cannot(signal, error))?;
         }
         let is_out_of_time = Arc::new(AtomicBool::new(false));
@@ -67,7 +76,7 @@ impl Interrupt {
 }
 
 /// Notes SIGUSR1, on which dd(1) reports its progress too, unless it was ignored before. Work that runs
-/// [in_child] is asked as well, if `watch` was called before it started.
+/// [in a child](crate::in_child) is asked as well, if `watch` was called before it started.
 #[derive(Clone, Debug)]
 pub struct Inquiry(Arc<AtomicBool>);
 
@@ -114,6 +123,16 @@ fn end_with(signal: i32, line: String) -> io::Result<SigId> {
     unsafe { signal_hook::low_level::register(signal, end) }
 }
 
+/// The signals that interrupt this process's work: those that it does not ignore.
+pub(crate) fn interrupts() -> Vec<i32> {
+    let mut signals = match IS_CHILD.load(Ordering::Relaxed) {
+        true => return vec![TOLD],
+        false => INTERRUPTS.to_vec(),
+    };
+    signals.retain(|signal| !is_ignored(*signal));
+    signals
+}
+
 /// Sets `flag` at each `signal`, unless it was ignored before.
 pub(crate) fn note(signal: i32, flag: &Arc<AtomicBool>) -> io::Result<()> {
     match is_ignored(signal) {
@@ -124,7 +143,6 @@ pub(crate) fn note(signal: i32, flag: &Arc<AtomicBool>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use signal_hook::consts::SIGTERM;
     use signal_hook::low_level::raise;
 
     use super::*;

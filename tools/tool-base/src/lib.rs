@@ -27,7 +27,6 @@ pub mod reports;
 pub mod retry;
 #[cfg(feature = "schema")]
 pub mod schema;
-pub mod sink;
 pub mod size;
 pub mod terminal;
 pub mod text;

@@ -4,10 +4,8 @@
 //! The other two forms of a report need no document: JSON is the data itself, and CSV has a line for each
 //! figure; see [`crate::reports`].
 
-mod figures;
 mod html;
 pub mod plots;
-mod svg;
 mod text;
 
 use plots::Figure;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use squall_tool_base::Failure;
 use squall_tool_base::output::{print, print_json};
-use squall_tool_base::sink::Sink;
+use squall_tool_base::reports::Sink;
 
 use super::experiment::{Answer, Outcome};
 use super::program::{Claim, Program};

@@ -2,9 +2,9 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::figures;
 use super::plots::Figure;
 use super::{Cell, Column, Document, Grade, Kind, Medium, Part, Section, Table, Verdict};
+use crate::report::plots;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -19,7 +19,7 @@ pub fn write(document: &Document) -> String {
                 // Without this, browsers request an icon.
                 link rel="icon" href="data:,";
                 title { (document.title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(figures::style())) }
+                style { (PreEscaped(STYLE)) (PreEscaped(plots::style())) }
             }
             body { main { (content(document)) } }
         }

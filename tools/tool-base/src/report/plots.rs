@@ -1,21 +1,29 @@
 //! Plots as SVG: curves over two logarithmic axes, and bars beside names. Their legends are HTML beside them.
+//!
+//! Text stays text in the viewer's sans-serif font, so making a plot needs no fonts. Plots are drawn in the colours for a
+//! light page; the style sheet replaces each of them on a dark page.
 
+use std::fmt::Write;
+use std::io;
 use std::ops::Range;
 
+use plotters::chart::MeshStyle;
+use plotters::coord::Shift;
 use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKeyPoints};
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::series::DashedLineSeries;
+use plotters::style::RGBColor;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::figures::{CURVES, MESH, TEXT};
-use super::svg::{self, Area, Drawn, FONT, WIDTH, colour, mark, marker, mesh};
-
-pub use super::svg::LOOKS;
 use crate::measure::Spread;
 
 /// The most curves that a plot has room for: it has no more colours.
 pub const MOST_CURVES: usize = CURVES.len();
+
+/// How many looks there are: colours with markers. [`MOST_CURVES`] in a row differ in colour.
+pub const LOOKS: usize = CURVES.len() * MARKERS.len();
 
 /// The most bars below a name, and the most names with bars in a plot.
 pub const MOST_BARS: usize = 2;
@@ -111,6 +119,11 @@ impl Plot {
     }
 }
 
+/// The CSS rules for pages with plots.
+pub fn style() -> String {
+    light() + &dark()
+}
+
 type Logarithmic = WithKeyPoints<LogCoord<f64>>;
 
 impl Curves {
@@ -121,7 +134,7 @@ impl Curves {
         let across = logarithmic(2.0, points().map(|point| point.0))?;
         let up = logarithmic(10.0, points().map(|point| point.1))?;
         let draw = |area: &Area| self.draw(area, across, up);
-        Some(svg::svg((WIDTH, HEIGHT), draw))
+        Some(svg((WIDTH, HEIGHT), draw))
     }
 
     fn draw(&self, area: &Area, across: Logarithmic, up: Logarithmic) -> Drawn {
@@ -197,12 +210,12 @@ const BAR: f64 = 0.56;
 const STEP: f64 = 0.26;
 const HALF: f64 = 0.05;
 
-type BarContext<'a> = svg::Context<'a, RangedCoordf64, RangedCoordf64>;
+type BarContext<'a> = Context<'a, RangedCoordf64, RangedCoordf64>;
 
 impl Bars {
     fn svg(&self) -> String {
         let height = ROW * self.rows.len() as u32 + BELOW + ABOVE;
-        svg::svg((WIDTH, height), |area| self.draw(area))
+        svg((WIDTH, height), |area| self.draw(area))
     }
 
     fn draw(&self, area: &Area) -> Drawn {
@@ -250,4 +263,145 @@ fn draw_bar(context: &mut BarContext, middle: f64, number: usize, ratio: &Spread
     let quartiles = vec![(ratio.low, middle), (ratio.high, middle)];
     context.draw_series([PathElement::new(quartiles, colour.stroke_width(2))])?;
     mark(context, number, [(ratio.median, middle)].into_iter())
+}
+
+/// Width of a page's plot in drawing units. The plot is scaled to the page: a unit is four fifths of a
+/// pixel on a phone, and more than one pixel on a wide page.
+pub const WIDTH: u32 = 440;
+
+/// The font of a page's plots. The backend draws letters at four fifths of this height.
+pub const FONT: (&str, u32) = ("sans-serif", 17);
+
+/// What is drawn on.
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// The outcome of drawing.
+pub type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<io::Error>>;
+
+/// A plot with two axes of numbers.
+pub type Context<'a, X, Y> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>;
+
+/// A plot of this width and height, drawn by `draw`.
+pub fn svg(size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> String {
+    let mut text = String::new();
+    let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+    draw(&area)
+        .and_then(|()| area.present())
+        .expect("a string takes everything");
+    drop(area);
+    text
+}
+
+/// The lines and labels of a plot's axes.
+pub fn mesh<'a, 'b, X, Y>(
+    context: &'b mut Context<'a, X, Y>,
+) -> MeshStyle<'a, 'b, X, Y, SVGBackend<'a>>
+where
+    X: Ranged + ValueFormatter<X::ValueType>,
+    Y: Ranged + ValueFormatter<Y::ValueType>,
+{
+    let text = FONT.into_font().color(&TEXT.0);
+    let mut mesh = context.configure_mesh();
+    mesh.axis_desc_style(text.clone()).label_style(text);
+    mesh.axis_style(AXIS.0).bold_line_style(MESH.0);
+    mesh.light_line_style(TRANSPARENT);
+    mesh
+}
+
+/// As many as colours: curves that differ in colour can differ in their markers too.
+const MARKERS: [&str; CURVES.len()] = ["●", "▲", "✕", "■", "△", "□", "◆", "◇"];
+
+/// The index in [`CURVES`] of this look's colour.
+pub fn colour(look: usize) -> usize {
+    look % CURVES.len()
+}
+
+pub fn marker(look: usize) -> &'static str {
+    MARKERS[(look % CURVES.len() + look / CURVES.len()) % MARKERS.len()]
+}
+
+/// The corners of a marker around its place.
+fn corners(marker: &str) -> Vec<(i32, i32)> {
+    match marker {
+        "▲" | "△" => vec![(0, -4), (4, 3), (-4, 3)],
+        "■" | "□" => vec![(-3, -3), (3, -3), (3, 3), (-3, 3)],
+        _ => vec![(0, -4), (4, 0), (0, 4), (-4, 0)],
+    }
+}
+
+/// Draws the marker of this look at each of `points`.
+pub fn mark<X: Ranged<ValueType = f64>, Y: Ranged<ValueType = f64>>(
+    context: &mut Context<X, Y>,
+    look: usize,
+    points: impl Iterator<Item = (f64, f64)>,
+) -> Drawn {
+    let style = CURVES[colour(look)].0;
+    let (filled, line) = (style.filled(), style.stroke_width(2));
+    let marker = marker(look);
+    let mut corners = corners(marker);
+    match marker {
+        "●" => drop(context.draw_series(points.map(|at| Circle::new(at, 3, filled)))?),
+        "✕" => drop(context.draw_series(points.map(|at| Cross::new(at, 3, line)))?),
+        "▲" | "■" | "◆" => {
+            let shape = |at| EmptyElement::at(at) + Polygon::new(corners.clone(), filled);
+            context.draw_series(points.map(shape))?;
+        }
+        _ => {
+            corners.push(corners[0]);
+            let shape = |at| EmptyElement::at(at) + PathElement::new(corners.clone(), line);
+            context.draw_series(points.map(shape))?;
+        }
+    }
+    Ok(())
+}
+
+/// A colour on a light page and on a dark one.
+pub struct Pair(pub RGBColor, pub RGBColor);
+
+/// The colours of curves. All have a contrast of at least 3 to both pages; markers help the
+/// colour-blind to tell them apart.
+pub const CURVES: [Pair; 8] = [
+    Pair(RGBColor(0x00, 0x66, 0xAD), RGBColor(0x5C, 0xB8, 0xFF)),
+    Pair(RGBColor(0xC2, 0x4A, 0x00), RGBColor(0xFF, 0x9A, 0x57)),
+    Pair(RGBColor(0x00, 0x7F, 0x5F), RGBColor(0x43, 0xD6, 0xA6)),
+    Pair(RGBColor(0x84, 0x4B, 0xB3), RGBColor(0xCB, 0xA2, 0xF2)),
+    Pair(RGBColor(0x8A, 0x68, 0x00), RGBColor(0xE3, 0xC2, 0x4A)),
+    Pair(RGBColor(0xC0, 0x3A, 0x74), RGBColor(0xFF, 0x8F, 0xC1)),
+    Pair(RGBColor(0x5A, 0x64, 0x6E), RGBColor(0xB0, 0xBA, 0xC4)),
+    Pair(RGBColor(0x8A, 0x45, 0x2A), RGBColor(0xDB, 0xA5, 0x80)),
+];
+
+/// The colour of the lines behind the curves.
+pub const MESH: Pair = Pair(RGBColor(0xE3, 0xE6, 0xEA), RGBColor(0x2C, 0x33, 0x3B));
+pub const AXIS: Pair = Pair(RGBColor(0x86, 0x90, 0x9B), RGBColor(0x6A, 0x75, 0x81));
+
+pub const TEXT: Pair = Pair(RGBColor(0x44, 0x4C, 0x56), RGBColor(0xB4, 0xBD, 0xC8));
+
+/// The rules for dark pages, which replace each light colour by its dark one.
+fn dark() -> String {
+    let mut css = String::from("@media(prefers-color-scheme:dark){");
+    for Pair(light, dark) in CURVES.iter().chain([&MESH, &AXIS, &TEXT]) {
+        let [light, dark] = [light, dark].map(hex);
+        let _ = write!(
+            css,
+            "[stroke=\"{light}\"]{{stroke:{dark}}}[fill=\"{light}\"]{{fill:{dark}}}"
+        );
+    }
+    for (index, Pair(_, dark)) in CURVES.iter().enumerate() {
+        let _ = write!(css, ".c{index}{{color:{}}}", hex(dark));
+    }
+    css + "}"
+}
+
+/// The rules that colour the names of curves on light pages.
+fn light() -> String {
+    let curves = CURVES.iter().enumerate();
+    let rules = curves.map(|(index, Pair(light, _))| format!(".c{index}{{color:{}}}", hex(light)));
+    rules.collect()
+}
+
+/// The colour as plots and style sheets write it.
+fn hex(colour: &RGBColor) -> String {
+    let RGBColor(red, green, blue) = colour;
+    format!("#{red:02X}{green:02X}{blue:02X}")
 }
