@@ -33,7 +33,7 @@ fn main() -> ExitCode {
             Command::Clones(options) => clones::run(&options),
             Command::Tool(tool) => tools::run(&tool),
             Command::Run(options) => run::run(&options),
-            Command::OpensslConf(options) => run::openssl_conf(&options),
+            Command::OpensslConf(options) => run::openssl::openssl_conf(&options),
             Command::Completions(options) => {
                 completions::print(options.shell, Arguments::command())
             }

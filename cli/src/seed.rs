@@ -1,13 +1,13 @@
-//! `squall seed`: adds a Whirlwind bootstrap to the kernel's pool, and makes the kernel reseed.
+//! `squall seed`: adds a Whirlwind bootstrap to the kernel's pool, and makes the kernel reseed. With `--test` it reads the
+//! sources of seeds many times instead, and shows whether they passed their health tests (SP 800-90B section 4.4).
 //!
 //! The bytes are added first. That needs the same privilege as reseeding, so nothing is changed if it
-//! is refused.
+//! is refused. The test changes nothing, and needs no privilege.
 
 mod kernel_pool;
-mod sources;
 
-use std::fmt;
-use std::io::{self, Write};
+use std::fmt::{self, Write as _};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use clap::Args;
@@ -18,11 +18,11 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::rand::{GetRandomFlags, getrandom};
 use squall::entropy::ThisMachine;
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
-
-use kernel_pool::{Contribution, KernelPool, LEN, PATH};
-use squall_tool_base::Failure;
+use squall::{NoiseSource, Status};
 use squall_tool_base::failure::cause;
-use squall_tool_base::{number, output, time};
+use squall_tool_base::{Failure, number, output, time};
+
+use crate::seed::kernel_pool::{Contribution, KernelPool, LEN, PATH};
 
 /// Maximum number of bits of entropy that may be claimed for the 512 that `squall seed` adds.
 const MAX_CREDIT: u16 = 512;
@@ -76,7 +76,7 @@ pub struct SeedArguments {
 /// Seeds the kernel's generator, once, or time and again; or tests the sources.
 pub fn run(options: &SeedArguments) -> Result<(), Failure> {
     if options.test {
-        return sources::test();
+        return test_sources();
     }
     let seeder = Seeder::open(options.credit)?;
     let printed = output::print(&format!("{}\n", seeder.seed_and_describe()?));
@@ -215,4 +215,64 @@ fn device_failure(step: &str, error: &io::Error) -> Failure {
         _ => "",
     };
     Failure::Runtime(format!("seed: {PATH}: {step}{cause}{advice}"))
+}
+
+/// How many seeds are made. Each takes at least one word of the random instruction.
+const SEEDS: usize = 10_000;
+
+/// How many bootstraps of Whirlwind are run. Each takes 100 cycle counts.
+const BOOTSTRAPS: usize = 100;
+
+/// Reads and shows the sources; fails if one has failed.
+fn test_sources() -> Result<(), Failure> {
+    if !is_kernel_ready() {
+        return Err(Failure::Runtime(
+            "seed: the kernel's generator is not ready yet: test again later".to_owned(),
+        ));
+    }
+    read_all()?;
+    let status = squall::status();
+    output::print(&describe(&status))?;
+    match failed(&status) {
+        None => Ok(()),
+        Some(name) => Err(Failure::Runtime(format!(
+            "seed: {name} failed its tests: squall goes on without it"
+        ))),
+    }
+}
+
+/// Makes seeds and bootstraps, which test what they read.
+fn read_all() -> Result<(), Failure> {
+    for _ in 0..SEEDS {
+        squall::try_fill_fresh(&mut [0; 32])
+            .map_err(|error| Failure::Runtime(format!("seed: {error}")))?;
+    }
+    let whirlwind = Whirlwind::<WithSha512, ThisMachine>::default();
+    (0..BOOTSTRAPS).for_each(|_| whirlwind.bootstrap());
+    Ok(())
+}
+
+fn describe(status: &Status) -> String {
+    let mut lines = String::new();
+    for (source, state) in [
+        ("kernel's generator", NoiseSource::Works),
+        ("CPU's random instruction", status.cpu_random),
+        ("cycle counter", status.cycle_counter),
+    ] {
+        let state = state.to_string();
+        writeln!(lines, "{source:<26}{state}").expect("a string takes all text");
+    }
+    lines
+}
+
+/// The name of a source that has failed.
+fn failed(status: &Status) -> Option<&'static str> {
+    let sources = [
+        ("the CPU's random instruction", status.cpu_random),
+        ("the cycle counter", status.cycle_counter),
+    ];
+    let mut failed = sources
+        .into_iter()
+        .filter(|(_, state)| *state == NoiseSource::Failed);
+    failed.next().map(|(name, _)| name)
 }

@@ -5,12 +5,8 @@
 
 pub mod args;
 mod buffer;
-mod gift;
-mod maker;
-mod output_file;
+mod output;
 mod pump;
-mod send;
-mod sink;
 mod source;
 
 use std::io::IsTerminal;
@@ -21,9 +17,8 @@ use std::thread;
 use crate::progress::Progress;
 use args::{Format, StreamArguments};
 use buffer::BufferSupply;
-use maker::{ChunkMaker, Chunking};
-use pump::Threads;
-use sink::Sink;
+use output::Sink;
+use pump::{ChunkMaker, Chunking, Threads};
 use source::Source;
 use squall_tool_base::Failure;
 use squall_tool_base::pace::Pace;
@@ -44,7 +39,7 @@ const SHARED_CHUNK: usize = 2 << 20;
 const DEFAULT_THREADS_MAX: usize = 16;
 
 /// Random bytes in a chunk of text: whole lines of base64.
-const TEXT_CHUNK: usize = 4096 * maker::LINE_BYTES;
+const TEXT_CHUNK: usize = 4096 * pump::LINE_BYTES;
 
 pub fn run(options: StreamArguments) -> Result<(), Failure> {
     let output = options
@@ -56,7 +51,7 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
     }
     check_offset(&options)?;
     if options.size.is_none() {
-        output_file::refuse_an_endless_file(output)?;
+        output::refuse_an_endless_file(output)?;
     }
     let source = Source::new(
         options.engine,
@@ -69,11 +64,11 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
     // Other paths to a drive stay claimed until the end.
     let ((file, _other_paths), name) = match output {
         Some(path) => (
-            output_file::open(path, options.format, &options.consent)?,
+            output::open(path, options.format, &options.consent)?,
             path.display().to_string(),
         ),
         None => (
-            (output_file::standard_output(&options.consent)?, None),
+            (output::standard_output(&options.consent)?, None),
             "standard output".to_owned(),
         ),
     };
@@ -159,8 +154,8 @@ fn refuse_the_seed_file(seed_file: &Path, output: &Path) -> Result<(), Failure> 
 
 /// Random bytes in a chunk at a limited rate: a tenth of a second of whole lines of base64.
 fn chunk_of_limited(limit: NonZeroU64) -> usize {
-    let lines = limit.get() / 10 / maker::LINE_BYTES as u64;
-    (lines.max(1) as usize).saturating_mul(maker::LINE_BYTES)
+    let lines = limit.get() / 10 / pump::LINE_BYTES as u64;
+    (lines.max(1) as usize).saturating_mul(pump::LINE_BYTES)
 }
 
 /// The division of the work.
@@ -198,7 +193,7 @@ fn plan(options: &StreamArguments, sink: &Sink) -> (Chunking, Threads, BufferSup
         are_asked_for: options.threads.is_some(),
     };
     let supply = BufferSupply {
-        len: maker::encoded_len(options.format, chunk, true),
+        len: pump::encoded_len(options.format, chunk, true),
         uses_gifts,
     };
     (chunking, threads, supply)

@@ -1,7 +1,10 @@
-//! Opens the output of a stream, unless that would destroy something in use.
+//! The output of a stream: opens it, unless that would destroy something in use, and writes to it.
 //!
 //! A drive must pass the guards of `squall wipe`, and the user must confirm it. A file is refused if
 //! it is swap or attached to a loop device. Nothing is emptied or written before these checks.
+//!
+//! A sink counts the bytes that were really written, so that errors can report them. Data for a disk
+//! is on the disk once [`Sink::sync`] has succeeded.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek};
@@ -10,13 +13,16 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::slice;
 
+use rustix::fs::FileType;
+use rustix::io::Errno;
 use squall_drives::confirm::{Consent, confirm};
 use squall_drives::io::{Access, Device, Direct, OtherPaths};
 use squall_drives::{Purpose, Target, guards, shown};
-use squall_tool_base::failure::{at, opening};
+use squall_tool_base::failure::{at, cause, opening};
 use squall_tool_base::{Failure, output};
 
-use super::args::Format;
+use crate::stream::args::Format;
+use crate::stream::buffer::{self, Buffer, Memory, send_all};
 
 /// The words with which guards and prompts describe the use of a drive.
 const PURPOSE: Purpose = Purpose {
@@ -133,5 +139,82 @@ fn as_usage_error(failure: Failure) -> Failure {
     match failure {
         Failure::Runtime(text) => Failure::Usage(text),
         other => other,
+    }
+}
+
+/// The size to request for a pipe: the most that users may set (/proc/sys/fs/pipe-max-size).
+const PIPE_SIZE: usize = 1 << 20;
+
+pub struct Sink {
+    file: File,
+    name: String,
+    is_pipe: bool,
+    written: u64,
+}
+
+impl Sink {
+    pub fn new(file: File, name: String) -> Sink {
+        let is_pipe = rustix::fs::fstat(&file)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+        if is_pipe {
+            // Fails for users with much pipe memory; then the size stays as it is.
+            let _ = rustix::pipe::fcntl_setpipe_size(&file, PIPE_SIZE);
+        }
+        Sink {
+            file,
+            name,
+            is_pipe,
+            written: 0,
+        }
+    }
+
+    pub fn is_pipe(&self) -> bool {
+        self.is_pipe
+    }
+
+    /// Whether the output takes given memory and that is faster.
+    pub fn takes_gifts(&self) -> bool {
+        self.is_pipe && buffer::takes_gifts(self.file.as_fd())
+    }
+
+    /// Writes all of `buffer`. Returns a kept buffer for reuse; a given one is gone.
+    pub fn write(&mut self, Buffer { memory, len }: Buffer) -> Result<Option<Buffer>, Failure> {
+        let fd = self.file.as_fd();
+        let (result, kept) = match memory {
+            Memory::Kept(bytes) => {
+                let write = |rest: &[u8]| rustix::io::write(fd, rest);
+                let result = send_all(fd, &bytes[..len], &mut self.written, write);
+                (result, Some(Memory::Kept(bytes)))
+            }
+            Memory::Given(gift) => (gift.give(len, fd, &mut self.written), None),
+        };
+        let kept = kept.map(|memory| Buffer { memory, len });
+        result.map(|()| kept).map_err(|error| self.failure(&error))
+    }
+
+    /// Waits until all data is on the disk, if the output is on one.
+    pub fn sync(&self) -> Result<(), Failure> {
+        match rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&self.file)) {
+            // Pipes, terminals and most character devices have nothing to sync.
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+            Err(error) => Err(Failure::Runtime(format!(
+                "{}: {}, while {} bytes were synchronised to the disk",
+                self.name,
+                cause(&error.into()),
+                self.written
+            ))),
+        }
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::Runtime(format!(
+                "{}: {}, after {} bytes were written",
+                self.name,
+                cause(error),
+                self.written
+            )),
+        }
     }
 }
