@@ -11,13 +11,12 @@ use std::io::{self, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
-use std::slice;
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use squall_drives::confirm::{Consent, confirm};
-use squall_drives::io::{Access, Device, Direct, OtherPaths};
-use squall_drives::{Purpose, Target, guards, shown};
+use squall_drives::confirm::Consent;
+use squall_drives::io::{Access, Direct, OtherPaths};
+use squall_drives::{Checked, Purpose, Target, guards, shown};
 use squall_tool_base::failure::{at, cause, opening};
 use squall_tool_base::{Failure, output};
 
@@ -94,13 +93,9 @@ pub fn standard_output(consent: &Consent) -> Result<File, Failure> {
 
 /// Opens the drive at `path` exclusively, if it may be overwritten and the user confirms it.
 fn open_drive(path: &Path, consent: &Consent) -> Result<Opened, Failure> {
-    let target = Target::find(path)?;
-    let targets = slice::from_ref(&target);
-    guards::check(targets, &PURPOSE)?;
-    confirm(targets, consent, &PURPOSE)?;
-    let device = Device::open(&target, Access::Write, Direct::Off)?;
-    // It may have been mounted during the prompt.
-    guards::check_claimed(targets, &PURPOSE)?;
+    let checked = Checked::new(vec![Target::find(path)?], PURPOSE)?;
+    let confirmed = checked.confirm(consent)?;
+    let device = confirmed.open(|_| Access::Write, Direct::Off)?.remove(0);
     let mut file = device.file().try_clone().map_err(at(path))?;
     file.rewind().map_err(at(path))?;
     Ok((file, Some(device.into_other_paths())))

@@ -11,9 +11,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
-use squall_drives::confirm::{Consent, confirm};
-use squall_drives::io::{Access, Buffer, Device, Direct, OtherPaths, forget_partitions, hold};
-use squall_drives::{Kind, Number, Purpose, Target, guards, shown};
+use squall_drives::confirm::Consent;
+use squall_drives::io::{Access, Buffer, Direct, OtherPaths, forget_partitions, hold};
+use squall_drives::{Checked, Kind, Number, Purpose, Target, guards, shown};
 use squall_tool_base::Failure;
 use squall_tool_base::failure::at;
 
@@ -54,16 +54,13 @@ impl Backing {
         bytes: u64,
     ) -> Result<Backing, Failure> {
         let target = find_device(path, bytes)?;
-        let alone = std::slice::from_ref(&target);
-        guards::check(alone, &PURPOSE)?;
+        let checked = Checked::new(vec![target.clone()], PURPOSE)?;
         if !consent.yes {
             check_is_empty(&target, bytes)?;
         }
-        confirm(alone, consent, &PURPOSE)?;
-        // An exclusive open fails if somebody else has the device open that way. The guards run again
-        // because the prompt took time. The device mapper can claim the device only once it is closed.
-        let device = Device::open(&target, Access::Write, Direct::Auto)?;
-        guards::check_claimed(alone, &PURPOSE)?;
+        let confirmed = checked.confirm(consent)?;
+        let device = confirmed.open(|_| Access::Write, Direct::Auto)?.remove(0);
+        // The device mapper can claim the device only once it is closed.
         let other_paths = device.into_other_paths();
         let about = model::Backing {
             kind: BackingKind::Device,

@@ -44,7 +44,7 @@ pub struct Consent {
 /// Advice for scripts, which cannot answer questions.
 const SCRIPT_ADVICE: &str = "in scripts use --yes with names below /dev/disk/by-id or --serial";
 
-/// Fails if [`confirm`] would refuse `targets` without asking, for the names or serial numbers that were given.
+/// Fails if [`Checked::confirm`](crate::Checked::confirm) would refuse `targets` without asking, for the names or serial numbers that were given.
 pub fn check(targets: &[Target], consent: &Consent) -> Result<(), Failure> {
     check_serials(targets, &consent.serial)?;
     let is_unnamed = |target: &&Target| !is_confirmed_by_name(target, &consent.serial);
@@ -67,22 +67,8 @@ pub fn check(targets: &[Target], consent: &Consent) -> Result<(), Failure> {
     )))
 }
 
-/// Fails unless the user confirms each of `targets` for `purpose`.
-pub fn confirm(targets: &[Target], consent: &Consent, purpose: &Purpose) -> Result<(), Failure> {
-    check(targets, consent)?;
-    match consent.yes {
-        true => Ok(()),
-        false => on_terminal()?.confirm(targets, consent, purpose),
-    }
-}
-
-/// Fails unless the user types `expected` as the answer to `question`.
-pub fn by_phrase(question: &str, expected: &str) -> Result<(), Failure> {
-    on_terminal()?.ask(question, expected)
-}
-
 /// A dialog with the user of this program.
-fn on_terminal() -> Result<Dialog<io::Stderr>, Failure> {
+pub(crate) fn on_terminal() -> Result<Dialog<io::Stderr>, Failure> {
     let answers = io::stdin();
     if !answers.is_terminal() {
         return Err(Failure::Runtime(format!(
@@ -127,7 +113,7 @@ fn cannot_ask(error: io::Error) -> Failure {
     ))
 }
 
-struct Dialog<Q> {
+pub(crate) struct Dialog<Q> {
     answers: BufReader<File>,
     questions: Q,
     width: Option<usize>,
@@ -144,8 +130,8 @@ impl<Q: Write> Dialog<Q> {
         })
     }
 
-    /// Fails unless the user confirms each of `targets`.
-    fn confirm(
+    /// Fails unless the user confirms each of `targets` for `purpose`.
+    pub fn confirm(
         &mut self,
         targets: &[Target],
         consent: &Consent,
@@ -204,7 +190,8 @@ impl<Q: Write> Dialog<Q> {
         self.ask(&question, serial)
     }
 
-    fn ask(&mut self, question: &str, expected: &str) -> Result<(), Failure> {
+    /// Fails unless the user types `expected` as the answer to `question`.
+    pub fn ask(&mut self, question: &str, expected: &str) -> Result<(), Failure> {
         match self.answer(question)? {
             Some(answer) if answer == expected.as_bytes() => Ok(()),
             answer => {

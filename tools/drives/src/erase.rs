@@ -20,6 +20,7 @@ use std::fs::File;
 
 use rustix::fs::OFlags;
 
+use crate::io::Device;
 use crate::{Kind, Target};
 use method::NO_DISCARD;
 use sanitize::{Sanitizer, State};
@@ -28,7 +29,7 @@ pub use method::{CommandSet, EraseChoice, EraseMethod, SanitizeSupport, Supporte
 pub use sanitize::Action;
 
 /// How `target`, open as `file`, can erase itself. Nothing but `named` targets may be erased. Asking changes nothing.
-pub fn supported(target: &Target, file: &File, named: &[Target]) -> SupportedErases {
+fn supported(target: &Target, file: &File, named: &[Target]) -> SupportedErases {
     let other = match target.namespace() {
         Some(_) => nvme::Format::from_file(file).map(|_| EraseMethod::NvmeFormat),
         None if target.identity.kind == Kind::File => Err("it is a file".into()),
@@ -42,6 +43,13 @@ pub fn supported(target: &Target, file: &File, named: &[Target]) -> SupportedEra
         other,
         flash: target.identity.flash,
     }
+}
+
+/// The same for all of `devices`, which are the named targets.
+pub fn supported_by_all(devices: &[Device]) -> Vec<SupportedErases> {
+    let named: Vec<_> = devices.iter().map(|it| it.target().clone()).collect();
+    let supported = |it: &Device| supported(it.target(), it.file(), &named);
+    devices.iter().map(supported).collect()
 }
 
 /// The sanitize commands of `target`, open as `file`; `None` if it is not a whole drive.
@@ -88,24 +96,20 @@ pub fn state(target: &Target) -> Option<State> {
     Some(drive.status().ok()?.state)
 }
 
-/// Has `target`, open as `file`, erase itself by anything but a sanitize operation, and waits for the end.
-/// Nothing can stop it early.
-pub fn run(target: &Target, file: &File, means: EraseMethod) -> Result<(), String> {
+/// Has `device` erase itself by anything but a sanitize operation, and waits for the end. Nothing can stop it early.
+pub fn run(device: &Device, means: EraseMethod) -> Result<(), String> {
+    let file = device.file();
     match means {
         EraseMethod::NvmeFormat => nvme::Format::from_file(file)?.run(file),
-        EraseMethod::SecureDiscard => discard::run(file, target.identity.size),
+        EraseMethod::SecureDiscard => discard::run(file, device.target().identity.size),
         // Found under way in a run that cannot tell any more that this is the same drive.
         _ => Err("the record does not tell which operation to start: begin a new job".into()),
     }
 }
 
-/// The sanitize commands of `target`, open as `file`, for an operation that was chosen before.
-/// Nothing but `named` targets may be erased.
-pub fn chosen<'f>(
-    target: &Target,
-    file: &'f File,
-    named: &[Target],
-) -> Result<Box<dyn Sanitizer + 'f>, String> {
-    let found = sanitizer(target, file, named).map(|(_, drive)| drive);
+/// The sanitize commands of `device`, for an operation that was chosen before. Nothing but `named` targets may be
+/// erased.
+pub fn chosen<'d>(device: &'d Device, named: &[Target]) -> Result<Box<dyn Sanitizer + 'd>, String> {
+    let found = sanitizer(device.target(), device.file(), named).map(|(_, drive)| drive);
     found.ok_or_else(|| "it is no longer a drive that sanitizes itself".into())
 }

@@ -30,7 +30,7 @@ use squall_tool_base::failure::{at, cause};
 use squall_tool_base::retry::retry;
 use stack::{family, family_by, is_disk_of_part, parts, relative_name};
 
-use crate::io::{self as drive_io, CLAIM_TIMEOUT};
+use crate::io as drive_io;
 use crate::target::device::Device;
 use crate::target::medium::{self, Media};
 use crate::target::{Inode, Place};
@@ -45,18 +45,8 @@ pub const DOUBT: &str = "cannot be told apart from";
 /// How long a listing waits for processes that only look at drives, as [`uses`] does, and hold each for a moment.
 const LISTING_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Fails unless all of `targets` may be overwritten, and nobody has claimed them. Waits as long for the claims of others
-/// as opening does: udev keeps a drive locked while it reads it. Prints every reason against overwriting.
-pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
-    refuse(targets, uses_after(CLAIM_TIMEOUT, targets, purpose)?)
-}
-
-/// Like [`check`], for targets that this process has claimed.
-pub fn check_claimed(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
-    refuse(targets, visible_uses(targets, purpose)?)
-}
-
-fn refuse(targets: &[Target], uses: Vec<Vec<String>>) -> Result<(), Failure> {
+/// Fails if there are `uses` of `targets`, or if two of them are one. Prints every reason.
+pub(crate) fn refuse(targets: &[Target], uses: Vec<Vec<String>>) -> Result<(), Failure> {
     let mut refusals = Vec::new();
     for ((number, target), uses) in targets.iter().enumerate().zip(uses) {
         let twice = named_twice(&targets[..number], target);
@@ -84,7 +74,7 @@ pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, F
 }
 
 /// Like [`uses`], where others have until `timeout` to let go of a target.
-fn uses_after(
+pub(crate) fn uses_after(
     timeout: Duration,
     targets: &[Target],
     purpose: &Purpose,

@@ -2,15 +2,15 @@
 //!
 //! Other drives are not asked: bridges from USB may hang on commands that they do not know.
 
-use std::fs::File;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Kind;
 use crate::commands::ata::Command;
 use crate::commands::nvme::{Admin, LOG_PAGE, log_page};
 use crate::commands::scsi::{Data, Scsi, send};
-use crate::{Kind, Target};
+use crate::io::Device;
 
 /// A drive's health at one moment. What the drive does not report is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +43,9 @@ pub struct Health {
 }
 
 impl Health {
-    /// The health of the drive that is open as `file`. `None` if it is no whole drive, or says nothing.
-    pub fn read(target: &Target, file: &File) -> Option<Health> {
+    /// The health of the drive that is open as `device`. `None` if it is no whole drive, or says nothing.
+    pub fn read(device: &Device) -> Option<Health> {
+        let (target, file) = (device.target(), device.file());
         if target.identity.kind != Kind::Disk {
             return None;
         }

@@ -2,8 +2,8 @@
 //!
 //! [`Target`] identifies what a name on the command line stands for. [`guards`] refuses targets
 //! that are in use, and [`confirm`] asks the user about the rest. [`io`] opens a target exclusively
-//! and keeps several transfers in flight; `commands` asks it about itself, and [`erase`] has it erase
-//! itself. [`list`] is `squall drives`. This crate does not know what is written, or why: the caller's
+//! and keeps several transfers in flight; `states` sees to this order. `commands` asks a target about
+//! itself, and [`erase`] has it erase itself. [`list`] is `squall drives`. This crate does not know what is written, or why: the caller's
 //! [`Purpose`] completes the messages.
 
 #![deny(unsafe_code)]
@@ -20,6 +20,7 @@ pub mod list;
 pub mod mapper;
 mod printable;
 mod standby;
+mod states;
 mod storage;
 mod target;
 
@@ -27,6 +28,7 @@ pub use confirm::Purpose;
 pub use health::Health;
 pub use hidden::Hidden;
 pub use identity::{Identity, Kind, Likeness};
+pub use states::{Checked, Confirmed, StandingConsent};
 pub use storage::Storage;
 pub use target::device::Number;
 pub use target::{Target, shown};

@@ -7,16 +7,17 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
-use squall_drives::Target;
+use squall_drives::confirm::Consent;
 use squall_drives::guards::claimed_by_others;
 use squall_drives::io::{Access, Device, Direct, hold};
-use squall_testing::loops::Lab;
+use squall_drives::{Checked, Target};
+use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::{LOOP_DEVICES, MOUNTS};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tool_base::Failure;
 
-use crate::{MIB, allowed, find, in_the_end, refused, refused_while, runs, writable};
+use crate::{MIB, WIPE, allowed, find, in_the_end, refused, refused_while, runs, writable};
 
 pub const TESTS: &[Test] = tests![
     a_claim_on_a_drive_or_a_part_of_it_is_noticed_without_writing: [LOOP_DEVICES],
@@ -34,14 +35,27 @@ pub const TESTS: &[Test] = tests![
 const CLAIMED: &str = "another process is using it";
 const LOCKED: &str = "another process has locked it";
 
-fn open(target: &Target, access: Access) -> Result<(), Failure> {
-    Device::open(target, access, Direct::Auto).map(drop)
+fn read(target: &Target) -> Result<(), Failure> {
+    Device::open_to_read(target.clone(), Direct::Auto).map(drop)
 }
 
-/// Asserts that `target` cannot be opened, for this reason.
+fn open(target: &Target) -> Result<(), Failure> {
+    open_despite(target, || ())
+}
+
+/// Opens `target` to write it, with an `obstacle` since it was confirmed.
+fn open_despite<T>(target: &Target, obstacle: impl FnOnce() -> T) -> Result<(), Failure> {
+    let mut target = target.clone();
+    target.has_stable_name = true;
+    let (yes, serial) = (true, Vec::new());
+    let confirmed = Checked::new(vec![target], WIPE)?.confirm(&Consent { yes, serial })?;
+    let _obstacle = obstacle();
+    confirmed.open(|_| Access::Write, Direct::Auto).map(drop)
+}
+
 #[track_caller]
-fn is_not_opened(target: &Target, access: Access, why: &str) {
-    let text = open(target, access).expect_err("a refusal").into_text();
+fn fails(opened: Result<(), Failure>, why: &str) {
+    let text = opened.expect_err("a refusal").into_text();
     assert!(text.contains(why), "{text}");
 }
 
@@ -64,12 +78,17 @@ fn a_drive_that_somebody_has_locked_is_left_alone() {
     let lab = Lab::new();
     let device = lab.device(4 * MIB);
     let target = find(&device.path);
-    for access in [Access::Write, Access::Read] {
-        let theirs = locked(&device.path, FlockOperation::LockExclusive);
-        is_not_opened(&target, access, LOCKED);
-        drop(theirs);
-        in_the_end(|| open(&target, access));
-    }
+    let lock = || locked(&device.path, FlockOperation::LockExclusive);
+    // The kernel lets a device be opened exclusively that another stands on.
+    let use_it = || Loop::attach(&[], &device.path);
+    in_the_end(|| open(&target));
+    fails(open_despite(&target, lock), LOCKED);
+    fails(open_despite(&target, use_it), "is held by");
+    in_the_end(|| open(&target));
+    let theirs = lock();
+    fails(read(&target), LOCKED);
+    drop(theirs);
+    in_the_end(|| read(&target));
 }
 
 fn a_drive_is_held_by_one() {
@@ -87,10 +106,9 @@ fn a_partition_that_somebody_has_open_is_noticed() {
     let device = lab.device_with(&["--partscan"], 4 * MIB);
     let part = device.part(1, MIB, MIB);
     let target = find(&device.path);
-    let theirs = File::open(&part.path).expect("it opens");
-    is_not_opened(&target, Access::Write, CLAIMED);
-    drop(theirs);
-    in_the_end(|| open(&target, Access::Write));
+    let theirs = || File::open(&part.path).expect("it opens");
+    fails(open_despite(&target, theirs), CLAIMED);
+    in_the_end(|| open(&target));
     // The device's table does not list this partition, so the kernel dropped it.
     assert!(!part.path.exists());
     std::mem::forget(part);

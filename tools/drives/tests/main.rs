@@ -9,8 +9,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use squall_drives::guards::check;
-use squall_drives::{Purpose, Target};
+use squall_drives::{Checked, Purpose, Target};
 use squall_testing::suite;
 use squall_tool_base::retry::retry;
 
@@ -56,7 +55,8 @@ fn in_the_end<E: std::fmt::Debug>(attempt: impl Fn() -> Result<(), E>) {
 /// The failure's text for `targets`, which must be refused.
 #[track_caller]
 fn refusal(targets: &[Target]) -> String {
-    check(targets, &WIPE).expect_err("a refusal").into_text()
+    let refused = Checked::new(targets.to_vec(), WIPE).err();
+    refused.expect("a refusal").into_text()
 }
 
 /// Asserts that the target at `path` is refused in a text with all of `words`, and that nothing was written.
@@ -81,7 +81,7 @@ fn allowed(path: &Path) {
 
 #[track_caller]
 fn all_allowed(targets: &[Target]) {
-    in_the_end(|| check(targets, &WIPE));
+    in_the_end(|| Checked::new(targets.to_vec(), WIPE).map(drop));
 }
 
 /// Asserts that the target at `path` is refused as long as there is an `obstacle`, and allowed before and afterwards.

@@ -8,18 +8,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use squall_drives::confirm;
+use squall_drives::erase::{EraseChoice, supported_by_all};
 use squall_drives::guards::{self, claimed_by_others};
-use squall_drives::io::Device;
+use squall_drives::io::{Device, Direct};
 use squall_drives::list::count;
-use squall_drives::{Identity, Likeness, Target};
+use squall_drives::{Checked, Confirmed, Identity, Likeness, StandingConsent, Target};
 use squall_tool_base::Failure;
 use squall_tool_base::units::volume;
 
-use crate::args::WipeArguments;
+use crate::args::{Bus, WipeArguments};
 use crate::choice::{self, Choice};
 use crate::drive::PendingDrive;
 use crate::journal::Journal;
@@ -33,13 +32,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// How often a new drive that somebody has claimed is looked at again.
 const PATIENCE: u32 = 10;
 
-pub enum Arrival {
-    /// It is in the job now, and its work can begin.
-    Taken(Box<PendingDrive>),
-    /// It is left out.
-    LeftOut(Reason),
-}
-
+/// Why a drive is left out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reason {
     pub text: String,
@@ -53,31 +46,52 @@ impl Reason {
         Reason { text, is_missed }
     }
 
-    fn missed(failure: Failure) -> Reason {
-        let (text, is_missed) = (failure.into_text(), true);
+    fn missed(text: impl Into<String>) -> Reason {
+        let (text, is_missed) = (text.into(), true);
         Reason { text, is_missed }
     }
 }
 
-/// Fails unless the user confirms what is to happen: the drives of `choice` now, and others later.
-pub fn confirm(choice: &Choice, options: &WipeArguments) -> Result<(), Failure> {
-    confirm::check(&choice.targets, &options.consent)?;
-    if options.consent.yes {
-        return Ok(());
+impl From<Failure> for Reason {
+    fn from(failure: Failure) -> Reason {
+        Reason::missed(failure.into_text())
     }
-    let number = choice.targets.len();
-    let sizes = choice.targets.iter().map(|target| target.identity.size);
+}
+
+/// Fails unless the user confirms what is to happen: the `checked` drives now, and with `--watch` others later, except those
+/// that are `known`.
+pub fn confirm(
+    checked: Checked,
+    known: Option<KnownDrives>,
+    options: &WipeArguments,
+) -> Result<(Confirmed, Option<Arrivals>), Failure> {
+    let Some(known) = known else {
+        return Ok((checked.confirm(&options.consent)?, None));
+    };
+    let targets = checked.targets();
+    let number = targets.len();
+    let sizes = targets.iter().map(|target| target.identity.size);
     let buses = options.choice.bus_names();
     let expected = format!("{} {number} and every {buses} drive", PURPOSE.verb);
-    confirm::by_phrase(
-        &format!(
-            "Everything on {} will be overwritten, {} in all, and everything on every {buses} drive that is plugged \
-             in while this runs, without another question.\nType \"{expected}\" to overwrite them: ",
-            count(number),
-            volume(sizes.sum())
-        ),
-        &expected,
-    )
+    let question = format!(
+        "Everything on {} will be overwritten, {} in all, and everything on every {buses} drive that is plugged \
+         in while this runs, without another question.\nType \"{expected}\" to overwrite them: ",
+        count(number),
+        volume(sizes.sum())
+    );
+    let (confirmed, consent) =
+        checked.confirm_with_others(&options.consent, &question, &expected)?;
+    let arrivals = Arrivals {
+        consent,
+        known,
+        except: options.choice.except.clone(),
+        buses: options.choice.bus.clone(),
+        purge: options.purge,
+        direct: options.transfer.direct,
+        busy: BTreeMap::new(),
+        next_look: Instant::now(),
+    };
+    Ok((confirmed, Some(arrivals)))
 }
 
 /// What was looked at.
@@ -130,10 +144,10 @@ impl KnownDrives {
         let left_out = left_out
             .filter_map(|known| Some((known.likeness(drive)?, "a drive that was left out")));
         let (likeness, what) = of_job.chain(left_out).next()?;
-        Some(Reason::missed(Failure::Runtime(format!(
+        Some(Reason::missed(format!(
             "it has the {} of {what}, and may be that one: wipe it by name if it is another",
             likeness.words()
-        ))))
+        )))
     }
 }
 
@@ -148,33 +162,23 @@ pub fn check(missed: usize) -> Result<(), Failure> {
     }
 }
 
-pub struct Arrivals<'a> {
-    options: &'a WipeArguments,
-    journal: Arc<Journal>,
+/// Drives that are plugged in later, as the user has consented to wipe them.
+pub struct Arrivals {
+    consent: StandingConsent,
     known: KnownDrives,
+    except: Vec<String>,
+    buses: Vec<Bus>,
+    purge: Option<EraseChoice>,
+    direct: Direct,
     /// How often each new attachment was looked at.
     busy: BTreeMap<u64, u32>,
     next_look: Instant,
 }
 
-impl<'a> Arrivals<'a> {
-    /// Begins to watch. What is `known` is not new.
-    pub fn watch(
-        options: &'a WipeArguments,
-        journal: &Arc<Journal>,
-        known: KnownDrives,
-    ) -> Arrivals<'a> {
-        Arrivals {
-            options,
-            journal: journal.clone(),
-            known,
-            busy: BTreeMap::new(),
-            next_look: Instant::now(),
-        }
-    }
-
-    /// What was plugged in since the last call.
-    pub fn take(&mut self) -> Vec<Arrival> {
+impl Arrivals {
+    /// What was plugged in since the last call: each drive is in the job of `journal` now, and its work can begin, or it
+    /// is left out.
+    pub fn take(&mut self, journal: &Journal) -> Vec<Result<PendingDrive, Reason>> {
         if Instant::now() < self.next_look {
             return Vec::new();
         }
@@ -190,10 +194,8 @@ impl<'a> Arrivals<'a> {
             {
                 self.known.attachments.insert(attachment);
                 let identity = target.identity.clone();
-                arrivals.push(match self.add(target) {
-                    Ok(pending) => Arrival::Taken(Box::new(pending)),
-                    Err(reason) => self.leave_out(identity, reason),
-                });
+                let added = self.add(target, journal);
+                arrivals.push(added.map_err(|reason| self.leave_out(identity, reason)));
             }
         }
         arrivals
@@ -211,76 +213,59 @@ impl<'a> Arrivals<'a> {
         *looks > PATIENCE || claimed_by_others(target).is_none()
     }
 
-    fn leave_out(&mut self, drive: Identity, reason: Reason) -> Arrival {
+    fn leave_out(&mut self, drive: Identity, reason: Reason) -> Reason {
         let text = format!("{}: left out: {}", name(&drive), reason.text);
         self.known.left_out.push(drive);
-        Arrival::LeftOut(Reason { text, ..reason })
+        Reason { text, ..reason }
     }
 
     /// Makes a drive a part of the job, or tells why it is not.
-    fn add(&self, mut target: Target) -> Result<PendingDrive, Reason> {
-        self.check(&target)?;
-        target.has_stable_name = true;
-        let (device, purge) = self.open(&target).map_err(Reason::missed)?;
-        let targets = std::slice::from_ref(&target);
+    fn add(&self, target: Target, journal: &Journal) -> Result<PendingDrive, Reason> {
+        if let Some(reason) = self.reason_against(&target, &journal.job().clone()) {
+            return Err(reason);
+        }
+        let opened = self.consent.open(target, purge::access, self.direct)?;
+        let device = opened.map_err(|reason| match reason.starts_with(guards::DOUBT) {
+            true => Reason::missed(reason),
+            false => Reason::rule(reason),
+        })?;
+        let purge = self.purge(&device)?;
+        let target = device.target();
+        let targets = std::slice::from_ref(target);
         let mut own_erases = purge::own_erases(targets, &purge::ask_all(targets));
         let drive = Drive {
             purge,
             own_erase: own_erases.remove(0),
-            ..Drive::from_target(&target)
+            ..Drive::from_target(target)
         };
-        let (number, keys) = enter(&self.journal, drive).map_err(Reason::missed)?;
+        let (number, keys) = enter(journal, drive)?;
         Ok(PendingDrive {
             number,
-            plan: self.journal.job().plan.clone(),
-            target,
+            plan: journal.job().plan.clone(),
             device,
             keys,
         })
     }
 
-    /// Opens a drive, and decides whether it erases itself first.
-    fn open(&self, target: &Target) -> Result<(Device, Option<Purge>), Failure> {
-        let targets = std::slice::from_ref(target);
-        let mut devices = purge::open_all(targets, &self.options.transfer)?;
-        // Somebody may have begun to use it in the meantime. That nobody has claimed it is certain now.
-        let uses = guards::visible_uses(targets, &PURPOSE)?;
-        if let Some(reason) = uses.into_iter().flatten().next() {
-            return Err(Failure::Runtime(reason));
-        }
-        let mut purges = match self.options.purge {
-            None => {
-                purge::check_idle(targets)?;
-                vec![None]
-            }
-            Some(how) => purge::choose(how, targets, &devices)?,
+    /// Decides whether `device` erases itself first.
+    fn purge(&self, device: &Device) -> Result<Option<Purge>, Failure> {
+        let targets = std::slice::from_ref(device.target());
+        let Some(how) = self.purge else {
+            return purge::check_idle(targets).map(|()| None);
         };
-        Ok((devices.remove(0), purges.remove(0)))
+        let supported = supported_by_all(std::slice::from_ref(device));
+        Ok(purge::choose(how, targets, &supported)?.remove(0))
     }
 
-    fn check(&self, target: &Target) -> Result<(), Reason> {
-        let choice = &self.options.choice;
+    fn reason_against(&self, target: &Target, job: &Job) -> Option<Reason> {
         // A name was looked up when the choice was made. It may mean another drive by now.
-        if choice.except.iter().any(|name| target.has_serial(name)) {
-            return Err(Reason::rule("left out by --except"));
+        if self.except.iter().any(|name| target.has_serial(name)) {
+            return Some(Reason::rule("left out by --except"));
         }
-        let job = self.journal.job().clone();
         let has_own_names = target.bus().as_deref() != Some("usb");
-        let reason = self
-            .known
-            .reason_against(&target.identity, has_own_names, &job);
-        if let Some(reason) = reason {
-            return Err(reason);
-        }
-        let uses = guards::uses(std::slice::from_ref(target), &PURPOSE).map_err(Reason::missed)?;
-        let uses = uses.into_iter().flatten().collect();
-        match choice::reason_against(target, &choice.bus, uses) {
-            Some(reason) if reason.starts_with(guards::DOUBT) => {
-                Err(Reason::missed(Failure::Runtime(reason)))
-            }
-            Some(reason) => Err(Reason::rule(reason)),
-            None => Ok(()),
-        }
+        self.known
+            .reason_against(&target.identity, has_own_names, job)
+            .or_else(|| choice::reason_against(target, &self.buses).map(Reason::rule))
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use squall_drives::Target;
-use squall_drives::io::{Access, Buffer, Device, Direction};
+use squall_drives::io::{Buffer, Device, Direction};
 use squall_tool_base::failure::cause;
 use squall_tool_base::in_child::Ended;
 use squall_tool_base::{Failure, Inquiry, Interrupt, output};
@@ -46,7 +46,6 @@ type NumberedAnswer = (usize, Answer);
 
 /// A target that is read, and all that its thread needs. The thread may outlive the run.
 struct Reading {
-    target: Target,
     device: Device,
     progress: Arc<Progress>,
     control: Arc<Control>,
@@ -72,7 +71,7 @@ pub fn blank(options: &BlankArguments) -> Result<(), Failure> {
 /// Reads the targets that are open, and answers for those that are missing.
 fn work(
     options: &BlankArguments,
-    (opened, missing): (Vec<Opened>, Vec<Answer>),
+    (opened, missing): (Vec<Device>, Vec<Answer>),
     inquiry: &Inquiry,
 ) -> Result<Ended, Failure> {
     let interrupt = Interrupt::watch("the drives were not read to their ends")?;
@@ -81,7 +80,7 @@ fn work(
         count.add(answer);
         output::print(&answer.text(options.json))?;
     }
-    let mut screen = Screen::new(opened.iter().map(|(target, _)| target));
+    let mut screen = Screen::new(opened.iter().map(Device::target));
     let (sender, answers) = channel();
     let mut readers = Vec::new();
     let depth = resources::depth(options.transfer.depth, opened.len());
@@ -149,23 +148,18 @@ impl Count {
     }
 }
 
-type Opened = (Target, Device);
-
 /// Finds and opens the targets, with an answer about each that is missing or cannot be opened. Fails if that is all of
 /// them, and if there is too little memory to read the others.
-fn open(options: &BlankArguments) -> Result<(Vec<Opened>, Vec<Answer>), Failure> {
+fn open(options: &BlankArguments) -> Result<(Vec<Device>, Vec<Answer>), Failure> {
     output::check()?;
     let (mut opened, mut missing) = (Vec::new(), Vec::new());
     let mut first = None;
     for path in &options.targets {
         let found = Target::find(path);
         let identity = found.as_ref().ok().map(|target| target.identity.clone());
-        let open = |target: Target| {
-            let device = Device::open(&target, Access::Read, options.transfer.direct)?;
-            Ok((target, device))
-        };
+        let open = |target| Device::open_to_read(target, options.transfer.direct);
         match found.and_then(open) {
-            Ok(one) => opened.push(one),
+            Ok(device) => opened.push(device),
             Err(failure) => {
                 let why = failure.into_text();
                 missing.push(Answer::unread(path, identity, &why));
@@ -216,14 +210,8 @@ fn give_up_if_stalled(reader: &mut DriveThread<Reading>) -> Option<Answer> {
 
 impl Reading {
     /// The reading of a target with this many transfers in flight.
-    fn new(
-        (target, device): Opened,
-        interrupt: &Interrupt,
-        options: &BlankArguments,
-        depth: u32,
-    ) -> Reading {
+    fn new(device: Device, interrupt: &Interrupt, options: &BlankArguments, depth: u32) -> Reading {
         Reading {
-            target,
             device,
             progress: Arc::default(),
             control: Arc::new(Control::new(interrupt.clone())),
@@ -237,7 +225,7 @@ impl Reading {
 
     /// The answer about a target of which nothing is known, for this reason.
     fn unread(&self, reason: &str) -> Answer {
-        let identity = &self.target.identity;
+        let identity = &self.device.target().identity;
         Answer {
             sample: self.sample,
             read: self.progress.read().moved,
@@ -247,8 +235,8 @@ impl Reading {
 
     /// Reads the target to its end, or until it is known to hold data.
     fn read(&self) -> Answer {
-        let (target, device) = (&self.target, &self.device);
-        let size = target.identity.size;
+        let (device, identity) = (&self.device, &self.device.target().identity);
+        let size = identity.size;
         let regions = match self.sample {
             true => samples(size, squall::u64),
             false => vec![Extent::new(0, size)],
@@ -267,7 +255,6 @@ impl Reading {
         let events = EventSender::new(0, events);
         let mut seen = Scan::default();
         let open = OpenTarget {
-            target,
             device,
             progress: &self.progress,
             interrupt: &self.control,
@@ -277,7 +264,7 @@ impl Reading {
             .and_then(|mut pipeline| scan(&mut pipeline, &regions, &mut seen))
             .and_then(|()| match seen.surface.has_data() {
                 true => Ok(()),
-                false => check_size(target, device),
+                false => check_size(device),
             });
         let reason = read.err().map(failure_reason);
         let contents = match reason {
@@ -285,8 +272,7 @@ impl Reading {
             Some(_) => Contents::Unknown,
         };
         let unreadable = seen.unreadable.extents();
-        let identity = Some(target.identity.clone());
-        let answer = Answer::new(&target.identity.given, identity, contents, found);
+        let answer = Answer::new(&identity.given, Some(identity.clone()), contents, found);
         Answer {
             blank: answer.blank && unreadable.is_empty(),
             reason,
@@ -310,10 +296,10 @@ fn scan(pipeline: &mut Pipeline<'_>, regions: &[Extent], seen: &mut Scan) -> Res
     Ok(())
 }
 
-/// Fails if `target` is no longer as long as when its reading began: what was added was not read.
-fn check_size(target: &Target, device: &Device) -> Result<(), Stop> {
-    let before = target.identity.size;
-    match changed_size(target, device)? {
+/// Fails if `device` is no longer as long as when its reading began: what was added was not read.
+fn check_size(device: &Device) -> Result<(), Stop> {
+    let before = device.target().identity.size;
+    match changed_size(device)? {
         None => Ok(()),
         Some(now) => Err(Stop::Failed(format!(
             "it has {now} bytes now, and had {before} when this began: read it again"

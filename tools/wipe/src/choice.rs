@@ -53,7 +53,8 @@ pub fn choose(options: &ChoiceArguments, consent: &Consent) -> Result<Choice, Fa
         let reason = match excepted.contains(&number) {
             true => Some("left out by --except".into()),
             false => guards::same_drive(&choice.targets, &target)
-                .or_else(|| reason_against(&target, &options.bus, uses)),
+                .or_else(|| reason_against(&target, &options.bus))
+                .or_else(|| uses.into_iter().next()),
         };
         choice.add(target, reason);
     }
@@ -113,8 +114,8 @@ fn check_consent(options: &ChoiceArguments, consent: &Consent) -> Result<(), Fai
     ))
 }
 
-/// Why `target`, which has these `uses`, is not wiped; `None` if it is.
-pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Option<String> {
+/// Why `target` is not wiped, whether it is in use or not; `None` if it may be.
+pub fn reason_against(target: &Target, buses: &[Bus]) -> Option<String> {
     let on_another_bus = reason_against_bus(&target.bus().unwrap_or_default(), buses);
     if on_another_bus.is_some() {
         return on_another_bus;
@@ -122,13 +123,8 @@ pub fn reason_against(target: &Target, buses: &[Bus], uses: Vec<String>) -> Opti
     if target.is_optical() {
         return Some("is an optical drive".into());
     }
-    if target.is_remote() {
-        return Some(
-            "is reached over a network, and other machines may use it: name it if it is meant"
-                .into(),
-        );
-    }
-    uses.into_iter().next()
+    let text = "is reached over a network, and other machines may use it: name it if it is meant";
+    target.is_remote().then(|| text.into())
 }
 
 /// Why drives on `bus` are not wiped if only those on `buses` are, or on any that is known to be of this machine: what

@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use squall_drives::Health;
 use squall_drives::io::Device;
-use squall_drives::{Health, Target};
 use squall_tool_base::failure::cause;
 
 use crate::args::TransferArguments;
@@ -37,26 +37,22 @@ pub struct PendingDrive {
     /// The drive's number in the job, counted from 0.
     pub number: usize,
     pub plan: Plan,
-    pub target: Target,
-    /// The target, open.
     pub device: Device,
     /// The keys, if the passes are random.
     pub keys: Option<Keys>,
 }
 
-/// The drives with these `numbers` in the job, each with its target, open device and keys.
+/// The drives with these `numbers` in the job, each with its open device and its keys.
 pub fn pending(
     plan: &Plan,
     numbers: impl IntoIterator<Item = usize>,
-    targets: Vec<Target>,
     devices: Vec<Device>,
     keys: Vec<Option<Keys>>,
 ) -> Vec<PendingDrive> {
-    let all = numbers.into_iter().zip(targets).zip(devices).zip(keys);
-    let drive = |(((number, target), device), keys)| PendingDrive {
+    let all = numbers.into_iter().zip(devices).zip(keys);
+    let drive = |((number, device), keys)| PendingDrive {
         number,
         plan: plan.clone(),
-        target,
         device,
         keys,
     };
@@ -127,7 +123,7 @@ impl Worker {
         }
         let its_own = self.clone();
         let ask = move || {
-            let celsius = its_own.drive.target.temperature();
+            let celsius = its_own.drive.device.target().temperature();
             its_own.progress.set_temperature(celsius);
             its_own.owes_temperature.store(false, Relaxed);
         };
@@ -161,7 +157,7 @@ impl Worker {
             drive.passes.is_empty() && purge.is_none_or(|purge| purge.began.is_none())
         });
         if is_new {
-            let health = Health::read(&self.drive.target, self.drive.device.file());
+            let health = Health::read(&self.drive.device);
             self.update(|drive| drive.health.before = health);
         }
     }
@@ -184,7 +180,7 @@ impl Worker {
         };
         let health = match outcome {
             Outcome::Vanished => None,
-            _ => Health::read(&self.drive.target, self.drive.device.file()),
+            _ => Health::read(&self.drive.device),
         };
         self.update(|drive| {
             drive.health.after = health;
@@ -198,14 +194,13 @@ impl Worker {
 
     /// Records the target's size if it has changed. What was added was neither overwritten nor compared.
     fn note_size(&self) -> Result<(), Stop> {
-        let changed = changed_size(&self.drive.target, &self.drive.device)?;
+        let changed = changed_size(&self.drive.device)?;
         self.update(|drive| drive.size_at_end = changed.or(drive.size_at_end));
         Ok(())
     }
 
     fn pipeline(&self) -> Result<Pipeline<'_>, Stop> {
         let open = OpenTarget {
-            target: &self.drive.target,
             device: &self.drive.device,
             progress: &self.progress,
             interrupt: &self.control,
@@ -235,7 +230,7 @@ impl Worker {
         if begun.ended.is_some() {
             return Ok(());
         }
-        let size = self.drive.target.identity.size;
+        let size = self.drive.device.target().identity.size;
         self.progress
             .begin(Phase::Writing(number), begun.offset, size);
         let offset = begun.offset;
@@ -260,7 +255,8 @@ impl Worker {
 
     /// Compares what the pass of this number has written, or what an earlier run has left to compare.
     fn compare(&self, pipeline: &mut Pipeline<'_>, number: u32) -> Result<(), Stop> {
-        let (size, scope) = (self.drive.target.identity.size, self.drive.plan.verify);
+        let size = self.drive.device.target().identity.size;
+        let scope = self.drive.plan.verify;
         let begun = self.verification(number, |found| found.clone());
         let is_overwritten = self.update(|drive| drive.passes.len() > number as usize);
         if is_overwritten || begun.as_ref().is_some_and(|begun| begun.ended.is_some()) {

@@ -22,7 +22,7 @@ pub fn write(
     unwritten: Ranges,
     save: SaveWritten<'_>,
 ) -> Result<(), Stop> {
-    let region = Extent::new(from, pipeline.open.target.identity.size - from);
+    let region = Extent::new(from, pipeline.open.device.target().identity.size - from);
     let mut task = Writing {
         device: pipeline.open.device,
         events: pipeline.events,

@@ -57,7 +57,7 @@ impl<'a> Pipeline<'a> {
     /// failure, or an interrupt during a rescue, only what the last checkpoint covers counts.
     pub fn run<T: Task>(&mut self, regions: &[Extent], task: &mut T) -> Result<(), Stop> {
         let end = self.open.device.end_of_units();
-        let size = self.open.target.identity.size;
+        let size = self.open.device.target().identity.size;
         let mut kept = regions.first().map_or(size, |region| region.offset);
         let in_units = regions.iter().flat_map(|region| cut(*region, 0..end));
         let whole = self.run_units(in_units, &mut kept, task);

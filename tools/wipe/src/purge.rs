@@ -3,11 +3,10 @@
 use rustix::fs::OFlags;
 use squall_drives::erase::sanitize::{State, percent};
 use squall_drives::erase::{self, EraseChoice, EraseMethod, SupportedErases};
-use squall_drives::io::{Access, Buffer, Device};
+use squall_drives::io::{Access, Buffer};
 use squall_drives::{Target, shown};
 use squall_tool_base::Failure;
 
-use crate::args::TransferArguments;
 use crate::record::{OwnErase, Purge};
 
 /// How far squall's commands for a drive's own erase were tried, as a clause.
@@ -27,17 +26,15 @@ pub fn check_agreed(asked: Option<EraseChoice>, agrees: bool) -> Result<(), Fail
     }
 }
 
-/// Decides how each of `targets`, which are open as `devices`, erases itself. Fails if one of them cannot. What erases all
+/// Decides how each of `targets` erases itself, by what they support. Fails if one of them cannot. What erases all
 /// namespaces of a subsystem is done for one of them, and the others wait for it.
 pub fn choose(
     how: EraseChoice,
     targets: &[Target],
-    devices: &[Device],
+    supported: &[SupportedErases],
 ) -> Result<Vec<Option<Purge>>, Failure> {
-    let means = targets.iter().zip(devices).map(|(target, device)| {
-        let means = erase::supported(target, device.file(), targets).choose(how);
-        means.map_err(|why| refused(target, &why))
-    });
+    let all = targets.iter().zip(supported);
+    let means = all.map(|(target, erases)| erases.choose(how).map_err(|why| refused(target, &why)));
     let means: Vec<EraseMethod> = means.collect::<Result<_, _>>()?;
     let leader = |target: &Target| {
         let subsystem = target.subsystem()?;
@@ -99,17 +96,12 @@ pub fn check_idle(targets: &[Target]) -> Result<(), Failure> {
     }
 }
 
-/// Opens all of `targets` before anything is written to one of them.
-pub fn open_all(targets: &[Target], transfer: &TransferArguments) -> Result<Vec<Device>, Failure> {
-    let open = |target| {
-        // The kernel retries a read for minutes while a drive sanitizes itself.
-        let access = match why_unreadable(target) {
-            None => Access::Write,
-            Some(_) => Access::WriteLater,
-        };
-        Device::open(target, access, transfer.direct)
-    };
-    targets.iter().map(open).collect()
+/// How `target` is opened: the kernel retries a read for minutes while a drive sanitizes itself.
+pub fn access(target: &Target) -> Access {
+    match why_unreadable(target) {
+        None => Access::Write,
+        Some(_) => Access::WriteLater,
+    }
 }
 
 /// Why `target` serves no reads and writes, and what to do; `None` if no sanitize operation is the reason.

@@ -136,22 +136,18 @@ pub fn check_contents(drive: &Drive, device: &Device, keys: Option<&Keys>) -> Re
     Ok(())
 }
 
-/// Whether `target`, open as `device`, is known to be the drive that began to sanitize itself. Fails if it is another.
-pub fn is_one_that_erased_itself(
-    drive: &Drive,
-    target: &Target,
-    device: &Device,
-) -> Result<bool, Failure> {
+/// Whether `device` is known to be the drive that began to sanitize itself. Fails if it is another.
+pub fn is_one_that_erased_itself(drive: &Drive, device: &Device) -> Result<bool, Failure> {
     let purge = drive.purge.as_ref();
     let Some(sanitize) = purge.and_then(|purge| purge.sanitize.as_ref()) else {
         return Ok(true);
     };
-    let now = erase::chosen(target, device.file(), &[]).and_then(|drive| drive.own_name());
+    let now = erase::chosen(device, &[]).and_then(|drive| drive.own_name());
     compare(sanitize.own_name.as_deref(), now).map_err(|now| {
         Failure::Runtime(format!(
             "{}: it is {now}, another drive than the one that has erased itself: nothing was written now: attach \
              that one, and resume again",
-            shown(&target.identity.path)
+            shown(&device.target().identity.path)
         ))
     })
 }

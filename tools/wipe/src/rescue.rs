@@ -36,7 +36,7 @@ pub fn in_pieces<T: Task>(
     extent: Extent,
     task: &mut T,
 ) -> Result<(), Stop> {
-    let sector = u64::from(open.target.identity.sector);
+    let sector = u64::from(open.device.target().identity.sector);
     let mut buffer = buffer()?;
     task.begin(&mut buffer);
     let mut left = vec![extent];
@@ -76,7 +76,7 @@ fn attempt<T: Task>(
         let Err(error) = open.device.transfer(T::DIRECTION, bytes, offset) else {
             return Ok(true);
         };
-        match classify(&error, open.target.is_attached()) {
+        match classify(&error, open.device.target().is_attached()) {
             ErrorKind::Refused => refused += 1,
             ErrorKind::Busy if busy < BUSY_ATTEMPTS => {
                 busy += 1;

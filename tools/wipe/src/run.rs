@@ -14,13 +14,15 @@ use rustix::mm::MlockAllFlags;
 use rustix::process::{DumpableBehavior, Resource};
 use rustix::thread::CapabilitySet;
 use squall::Engine;
-use squall_drives::confirm;
+use squall_drives::Target;
+use squall_drives::confirm::{self, Consent};
+use squall_drives::erase::SupportedErases;
 use squall_tool_base::columns::paragraph;
 use squall_tool_base::in_child::{self, Ended};
 use squall_tool_base::{Failure, Inquiry, Interrupt, output};
 
 use crate::args::WipeArguments;
-use crate::arrivals::{self, Arrivals, KnownDrives};
+use crate::arrivals::{self, Arrivals};
 use crate::choice::Choice;
 use crate::drive::{PendingDrive, Worker};
 use crate::journal::Journal;
@@ -35,8 +37,8 @@ use finish::both;
 
 pub use verify::verify;
 
-/// A job, those of its drives that are not done yet, and with `--watch` what was there before.
-type PreparedJob = (Journal, Vec<PendingDrive>, Option<KnownDrives>);
+/// A job, those of its drives that are not done yet, and with `--watch` those that are plugged in later.
+type PreparedJob = (Journal, Vec<PendingDrive>, Option<Arrivals>);
 
 /// Fails if the options contradict each other.
 pub fn check(options: &WipeArguments) -> Result<(), Failure> {
@@ -75,7 +77,7 @@ pub(crate) fn supervised(
 
 fn work(
     options: &WipeArguments,
-    (journal, parts, known): PreparedJob,
+    (journal, parts, arrivals): PreparedJob,
     style: OutputStyle,
     inquiry: &Inquiry,
 ) -> Result<Ended, Failure> {
@@ -83,7 +85,8 @@ fn work(
     protect_memory();
     let interrupt = Interrupt::watch("the drives are not done")?;
     let journal = Arc::new(journal);
-    let targets = parts.iter().map(|part| (part.number, part.target.clone()));
+    let targets = parts.iter();
+    let targets = targets.map(|part| (part.number, part.device.target().clone()));
     let targets: Vec<_> = targets.collect();
     let supervision = Supervision {
         work: Worker::wipe,
@@ -97,7 +100,7 @@ fn work(
             OutputStyle::Screen => Keyboard::take(),
             OutputStyle::Log | OutputStyle::Json => None,
         },
-        arrivals: known.map(|known| Arrivals::watch(options, &journal, known)),
+        arrivals,
     };
     let ended = supervision.run(parts);
     let finished = finish::finish(&journal, style);
@@ -121,14 +124,24 @@ fn as_refusal(failure: Failure) -> Failure {
     }
 }
 
-/// Shows the plan. Returns whether it is to be carried out. Fails if names were given that the run refuses,
-/// dry or not. `choice` has the targets if they were not named.
+/// Shows the plan. Returns what the targets answered about their own erase; `None` if nothing is to be carried out. Fails
+/// if names were given that the run refuses, dry or not. `choice` has the targets if they were not named.
 fn show_plan(
     options: &WipeArguments,
+    consent: &Consent,
     choice: Option<&Choice>,
-    planned: &TargetPlan<'_>,
-) -> Result<bool, Failure> {
-    confirm::check(planned.targets, &options.consent)?;
+    targets: &[Target],
+    plan: &Plan,
+) -> Result<Option<Vec<Option<SupportedErases>>>, Failure> {
+    confirm::check(targets, consent)?;
+    let erases = purge::ask_all(targets);
+    let planned = TargetPlan {
+        targets,
+        plan,
+        purge: options.purge,
+        erases: &erases,
+        then: options.then,
+    };
     let text = |width| match choice {
         Some(choice) => {
             choice.text(width) + &planned.text_below_table(width) + &watch_sentence(options, width)
@@ -142,7 +155,7 @@ fn show_plan(
     } else {
         say(text(output::error_width()).trim_end());
     }
-    Ok(!options.dry_run)
+    Ok((!options.dry_run).then_some(erases))
 }
 
 /// What happens to drives that are plugged in later.

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use squall_drives::Target;
 use squall_drives::io::{Device, Direction};
 use squall_tool_base::failure::cause;
 
@@ -64,7 +63,6 @@ const GIVE_UP_BYTES: u64 = 64 << 20;
 const GIVE_UP_TIME: Duration = Duration::from_secs(1800);
 
 pub struct OpenTarget<'a> {
-    pub target: &'a Target,
     pub device: &'a Device,
     pub progress: &'a Progress,
     pub interrupt: &'a Control,
@@ -93,8 +91,9 @@ impl OpenTarget<'_> {
     }
 }
 
-/// The length of `target`, which is open as `device`, if it has changed. Fails if the target is gone.
-pub fn changed_size(target: &Target, device: &Device) -> Result<Option<u64>, Stop> {
+/// The length of `device`, if it has changed. Fails if it is gone.
+pub fn changed_size(device: &Device) -> Result<Option<u64>, Stop> {
+    let target = device.target();
     let now = device.length();
     let now = now.map_err(|error| Stop::Failed(format!("size: {}", cause(&error))))?;
     match now == target.identity.size {

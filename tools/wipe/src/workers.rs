@@ -10,7 +10,7 @@ use squall_tool_base::failure::cause;
 use squall_tool_base::{Failure, Inquiry, Interrupt};
 
 use crate::args::TransferArguments;
-use crate::arrivals::{Arrival, Arrivals};
+use crate::arrivals::Arrivals;
 use crate::drive::{PendingDrive, Worker};
 use crate::journal::Journal;
 use crate::keyboard::{Keyboard, SkipDialog};
@@ -44,7 +44,7 @@ pub struct Supervision<'a> {
     pub style: OutputStyle,
     pub keyboard: Option<Keyboard>,
     /// Adds drives that are plugged in, until the user ends that.
-    pub arrivals: Option<Arrivals<'a>>,
+    pub arrivals: Option<Arrivals>,
 }
 
 /// How the work on all drives ended.
@@ -170,11 +170,12 @@ impl Supervisor<'_> {
         if self.supervision.interrupt.is_noted() {
             self.supervision.arrivals = None;
         }
-        let arrived = self.supervision.arrivals.as_mut().map(Arrivals::take);
-        for arrival in arrived.unwrap_or_default() {
+        let journal = self.supervision.journal;
+        let arrived = self.supervision.arrivals.as_mut();
+        for arrival in arrived.map_or_else(Vec::new, |it| it.take(journal)) {
             match arrival {
-                Arrival::Taken(drive) => self.add(*drive)?,
-                Arrival::LeftOut(reason) => {
+                Ok(drive) => self.add(drive)?,
+                Err(reason) => {
                     self.missed += usize::from(reason.is_missed);
                     self.show.remark(&reason.text)?;
                 }
@@ -186,7 +187,7 @@ impl Supervisor<'_> {
     fn add(&mut self, drive: PendingDrive) -> Result<(), Failure> {
         let progress = Arc::new(Progress::default());
         let number = drive.number;
-        let identity = Box::new(drive.target.identity.clone());
+        let identity = Box::new(drive.device.target().identity.clone());
         let job = self.supervision.journal.job().clone();
         self.show.add(&job, number, progress.clone());
         let what = EventKind::Attached { identity };

@@ -19,6 +19,7 @@ use crate::commands::ata::Registers;
 use crate::commands::scsi::{Data, Reply, model};
 use crate::commands::sense::Sense;
 use crate::commands::sense::tests::{BUSY, reply_with};
+use crate::io::Direct;
 
 use Action::{BlockErase, CryptoErase, Overwrite};
 use Mode::{Restricted, Unrestricted};
@@ -193,9 +194,9 @@ fn releases_of_kernels() {
 fn an_untold_operation_is_not_replaced_by_another_erase() {
     let lab = Lab::new();
     let target = Target::find(&lab.image("image", 1 << 20)).expect("a target");
-    let file = File::open(&target.identity.path).expect("a file");
+    let device = Device::open_to_read(target, Direct::Auto).expect("it opens");
     for means in [By::ScsiSanitize, By::AtaSanitize] {
-        let why = run(&target, &file, means).unwrap_err();
+        let why = run(&device, means).unwrap_err();
         contains(&why, "does not tell which operation");
     }
 }

@@ -190,7 +190,7 @@ mod tests {
         let lab = Lab::new();
         let target = find(&lab.image("image", 1 << 20));
         let theirs = File::open(&target.identity.path).unwrap();
-        let open = |access| Device::open(&target, access, Direct::Auto).map(drop);
+        let open = |access| Device::open(target.clone(), access, Direct::Auto).map(drop);
         let text = open(Access::Write).unwrap_err().into_text();
         assert!(text.contains("another process is using it"), "{text}");
         in_the_end(|| open(Access::Read));

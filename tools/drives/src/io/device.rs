@@ -41,12 +41,11 @@ pub enum Direct {
 }
 
 pub struct Device {
+    target: Target,
     file: Arc<File>,
     /// The same file through the page cache, for the bytes after the last whole unit, if there are any.
     tail: Option<File>,
-    size: u64,
     unit: u64,
-    is_block: bool,
     /// Whether [`Device::check_partitions`] has something to check.
     is_unread: bool,
     /// The same medium by its other paths, so that nobody uses it by those.
@@ -54,17 +53,22 @@ pub struct Device {
 }
 
 impl Device {
+    /// Opens `target` to read it. Only a [`Confirmed`](crate::Confirmed) one is opened to be written.
+    pub fn open_to_read(target: Target, direct: Direct) -> Result<Device, Failure> {
+        Device::open(target, Access::Read, direct)
+    }
+
     /// Opens `target`, if it is still the same one and nobody else uses it.
-    pub fn open(target: &Target, access: Access, direct: Direct) -> Result<Device, Failure> {
+    pub(crate) fn open(target: Target, access: Access, direct: Direct) -> Result<Device, Failure> {
         let identity = &target.identity;
         let is_block = identity.kind != Kind::File;
-        let at = |error: Errno| cannot_open(target, access, &error);
+        let at = |error: Errno| cannot_open(&target, access, &error);
         // Processes that only look at drives hold each for a moment.
-        let passes = |error: &Errno| *error == Errno::BUSY && guards::claim(target).is_none();
+        let passes = |error: &Errno| *error == Errno::BUSY && guards::claim(&target).is_none();
         let opened = match direct {
             Direct::Off => None,
             Direct::Auto | Direct::On => {
-                let open = || open_direct(target, access);
+                let open = || open_direct(&target, access);
                 retry(claim::CLAIM_TIMEOUT, passes, open).map_err(at)?
             }
         };
@@ -83,10 +87,10 @@ impl Device {
             }
         };
         target.confirm(&file)?;
-        let other_paths = OtherPaths::claim(target);
+        let other_paths = OtherPaths::claim(&target);
         let other_paths = other_paths.map_err(|why| {
-            let why = guards::claim(target).unwrap_or(why);
-            refused(target, access, &why)
+            let why = guards::claim(&target).unwrap_or(why);
+            refused(&target, access, &why)
         })?;
         if is_block && access == Access::Write {
             // A process that has a partition open could overwrite what we write. Devices that have
@@ -117,12 +121,15 @@ impl Device {
         Ok(Device {
             file: Arc::new(file),
             tail,
-            size: identity.size,
             unit,
-            is_block,
             is_unread: is_block && access == Access::WriteLater,
             other_paths,
+            target,
         })
+    }
+
+    pub fn target(&self) -> &Target {
+        &self.target
     }
 
     /// Fails if the device was opened for writing later, and another process has a partition of it open.
@@ -158,11 +165,12 @@ impl Device {
 
     /// The end of the last whole unit. A [`Queue`] takes only transfers before it.
     pub fn end_of_units(&self) -> u64 {
-        self.size - self.size % self.unit
+        let size = self.target.identity.size;
+        size - size % self.unit
     }
 
     pub fn queue(&self, depth: usize) -> io::Result<Queue> {
-        let waits = !(self.is_direct() && self.is_block);
+        let waits = !(self.is_direct() && self.target.device().is_some());
         Queue::open(self.file.clone(), depth, waits)
     }
 
@@ -220,7 +228,7 @@ impl Device {
 
     /// Makes the kernel forget the partitions, which have been overwritten.
     pub fn forget_partitions(&self) {
-        if self.is_block {
+        if self.target.device().is_some() {
             claim::forget_partitions(&self.file);
             self.other_paths.forget_partitions();
         }

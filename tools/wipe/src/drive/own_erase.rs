@@ -38,15 +38,16 @@ impl Worker {
         let failure = match (purge.with, means.action()) {
             (Some(other), _) => self.wait_for(other)?,
             (None, Some(action)) => self.sanitize(&purge, action)?,
-            (None, None) => erase::run(&self.drive.target, self.drive.device.file(), means).err(),
+            (None, None) => erase::run(&self.drive.device, means).err(),
         };
-        if !self.drive.target.is_attached() {
+        let device = &self.drive.device;
+        if !device.target().is_attached() {
             return Err(Stop::Vanished);
         }
         if let Some(means) = self.change_purge(|purge| end(purge, &failure)) {
             self.events.send(EventKind::Purged { means, failure });
         }
-        let is_same = self.drive.target.confirm(self.drive.device.file());
+        let is_same = device.target().confirm(device.file());
         is_same.map_err(|failure| Stop::Failed(failure.into_text()))
     }
 
@@ -57,7 +58,7 @@ impl Worker {
         let named: Vec<_> = targets
             .filter_map(|target| recognise::find(target).ok())
             .collect();
-        let drive = erase::chosen(&self.drive.target, self.drive.device.file(), &named);
+        let drive = erase::chosen(&self.drive.device, &named);
         let drive = drive.map_err(Stop::Failed)?;
         let accepted = purge.sanitize.as_ref().and_then(|known| known.accepted);
         let begun = Begun {
@@ -172,7 +173,7 @@ impl Surroundings for Begun<'_> {
     }
 
     fn is_attached(&self) -> bool {
-        self.worker.drive.target.is_attached()
+        self.worker.drive.device.target().is_attached()
     }
 
     fn record(&self, exchange: sanitize::Exchange) {

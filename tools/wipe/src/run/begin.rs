@@ -1,8 +1,7 @@
 //! Begins a new job: checks the options, and finds, checks, confirms and opens the targets.
 
-use std::path::PathBuf;
-
-use squall_drives::{Target, confirm, guards, shown};
+use squall_drives::erase::supported_by_all;
+use squall_drives::{Checked, Target, shown};
 use squall_tool_base::{Failure, output};
 
 use super::{PreparedJob, new_job, protect_memory, say, show_plan, then};
@@ -12,7 +11,6 @@ use crate::choice::{self, Choice};
 use crate::drive::pending;
 use crate::journal::{self, Journal};
 use crate::keys;
-use crate::plan::TargetPlan;
 use crate::record::{Drive, Job, Plan, Scope};
 use crate::show::json;
 use crate::{PURPOSE, machine, purge, resources};
@@ -21,53 +19,43 @@ use crate::{PURPOSE, machine, purge, resources};
 pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> {
     let plan = plan_of(options)?;
     let choice = options.choice.all.then(|| chosen(options)).transpose()?;
-    let known = match &choice {
-        Some(choice) if options.choice.watch => Some(KnownDrives::from_choice(choice)?),
-        _ => None,
-    };
+    let watched = choice.as_ref().filter(|_| options.choice.watch);
+    let known = watched.map(KnownDrives::from_choice).transpose()?;
     let targets = match &choice {
         Some(choice) => choice.targets.clone(),
-        None => named(&options.targets)?,
+        None => {
+            let named: Result<_, _> = options.targets.iter().map(|it| Target::find(it)).collect();
+            named?
+        }
     };
-    guards::check(&targets, &PURPOSE)?;
+    let checked = Checked::new(targets, PURPOSE)?;
+    let targets = checked.targets().to_vec();
     resources::check(&targets)?;
     let assets = asset_tags(&targets, &options.labels.asset)?;
     if options.purge.is_none() {
         purge::check_idle(&targets)?;
     }
     if let Some(how) = options.purge.filter(|_| options.dry_run) {
-        // Only a drive that is open for writing can be asked whether it can erase itself.
-        let devices = purge::open_all(&targets, &options.transfer)?;
-        purge::choose(how, &targets, &devices)?;
+        let supported = checked.supported_erases(purge::access, options.transfer.direct)?;
+        purge::choose(how, &targets, &supported)?;
     }
-    let erases = purge::ask_all(&targets);
-    let planned = TargetPlan {
-        targets: &targets,
-        plan: &plan,
-        purge: options.purge,
-        erases: &erases,
-        then: options.then,
-    };
     let directory = match &options.report {
         Some(directory) => directory.clone(),
         None => journal::default_directory()?,
     };
     journal::check_directory(&directory)?;
     then::check(options.then, &targets, &directory)?;
-    if !show_plan(options, choice.as_ref(), &planned)? {
+    let shown = show_plan(options, &options.consent, choice.as_ref(), &targets, &plan)?;
+    let Some(erases) = shown else {
         return Ok(None);
-    }
+    };
     journal::make_directory(&directory)?;
-    match &choice {
-        Some(choice) if options.choice.watch => arrivals::confirm(choice, options)?,
-        _ => confirm::confirm(&targets, &options.consent, &PURPOSE)?,
-    }
+    let (confirmed, arrivals) = arrivals::confirm(checked, known, options)?;
     protect_memory();
-    let devices = purge::open_all(&targets, &options.transfer)?;
-    guards::check_claimed(&targets, &PURPOSE)?;
+    let devices = confirmed.open(purge::access, options.transfer.direct)?;
     let purges = match options.purge {
         None => vec![None; targets.len()],
-        Some(how) => purge::choose(how, &targets, &devices)?,
+        Some(how) => purge::choose(how, &targets, &supported_by_all(&devices))?,
     };
     let own_erases = purge::own_erases(&targets, &erases);
     let all = targets.iter().zip(purges).zip(own_erases).zip(assets);
@@ -91,12 +79,8 @@ pub fn prepare(options: &WipeArguments) -> Result<Option<PreparedJob>, Failure> 
         ));
     }
     let keys = keys::draw_all(&journal, 0..targets.len())?;
-    let pending_drives = pending(&plan, 0.., targets, devices, keys);
-    Ok(Some((journal, pending_drives, known)))
-}
-
-fn named(paths: &[PathBuf]) -> Result<Vec<Target>, Failure> {
-    paths.iter().map(|path| Target::find(path)).collect()
+    let pending_drives = pending(&plan, 0.., devices, keys);
+    Ok(Some((journal, pending_drives, arrivals)))
 }
 
 /// The drives of `--all`. If they are not as the user expects, shows what was found, and fails.

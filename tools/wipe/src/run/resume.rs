@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use squall_drives::confirm::Consent;
-use squall_drives::{Target, confirm, guards};
+use squall_drives::{Checked, Target};
 use squall_tool_base::Failure;
 
 use super::finish::finish;
@@ -12,7 +12,6 @@ use crate::args::WipeArguments;
 use crate::drive::pending;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
-use crate::plan::TargetPlan;
 use crate::record::{Drive, Outcome, Purge};
 use crate::show::OutputStyle;
 use crate::{PURPOSE, purge, recognise, resources};
@@ -40,41 +39,31 @@ pub fn prepare(
         return Ok(None);
     }
     let (numbers, targets) = find_attached(&journal, &left)?;
-    let options = &WipeArguments {
-        consent: consent_for_resumed(&options.consent, &journal.job().drives, &numbers),
-        ..options.clone()
-    };
-    guards::check(&targets, &PURPOSE)?;
-    resources::check(&targets)?;
-    let planned = TargetPlan {
-        targets: &targets,
-        plan: &plan,
-        purge: None,
-        erases: &purge::ask_all(&targets),
-        then: options.then,
-    };
-    then::check(options.then, &targets, journal.directory())?;
-    if !show_plan(options, None, &planned)? {
+    let consent = consent_for_resumed(&options.consent, &journal.job().drives, &numbers);
+    let checked = Checked::new(targets, PURPOSE)?;
+    let targets = checked.targets();
+    resources::check(targets)?;
+    then::check(options.then, targets, journal.directory())?;
+    if show_plan(options, &consent, None, targets, &plan)?.is_none() {
         return Ok(None);
     }
-    confirm::confirm(&targets, &options.consent, &PURPOSE)?;
+    let confirmed = checked.confirm(&consent)?;
     protect_memory();
     let keys = numbers.iter().map(|number| keys_of(&journal, *number));
     let keys: Vec<Option<Keys>> = keys.collect::<Result<_, _>>()?;
-    let devices = purge::open_all(&targets, &options.transfer)?;
-    guards::check_claimed(&targets, &PURPOSE)?;
+    let devices = confirmed.open(purge::access, options.transfer.direct)?;
+    let pending_drives = pending(&plan, numbers, devices, keys);
     let mut are_known = Vec::new();
-    for (((number, target), device), keys) in numbers.iter().zip(&targets).zip(&devices).zip(&keys)
-    {
-        let drive = journal.job().drives[*number].clone();
-        recognise::check_contents(&drive, device, keys.as_ref())?;
-        let is_known = recognise::is_one_that_erased_itself(&drive, target, device)?;
-        are_known.push(is_known);
+    for it in &pending_drives {
+        let drive = journal.job().drives[it.number].clone();
+        recognise::check_contents(&drive, &it.device, it.keys.as_ref())?;
+        are_known.push(recognise::is_one_that_erased_itself(&drive, &it.device)?);
     }
-    for ((number, target), is_known) in numbers.iter().zip(&targets).zip(are_known) {
-        journal.update(*number, |drive| reopen(drive, target, is_known));
+    for (it, is_known) in pending_drives.iter().zip(are_known) {
+        journal.update(it.number, |drive| {
+            reopen(drive, it.device.target(), is_known)
+        });
     }
-    let pending_drives = pending(&plan, numbers, targets, devices, keys);
     Ok(Some((journal, pending_drives, None)))
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use squall_drives::io::{Access, Device};
+use squall_drives::io::Device;
 use squall_tool_base::in_child::Ended;
 use squall_tool_base::{Failure, Inquiry, Interrupt};
 
@@ -157,23 +157,23 @@ fn reported(options: &VerifyArguments) -> Result<Vec<ReportedDrive>, Failure> {
                 }
             };
             let its_number = &target.identity.number;
-            let mut others = found.iter().filter_map(|one| one.pending.as_ref());
-            if let Some(other) = others.find(|other| other.target.identity.number == *its_number) {
+            let others = found.iter().filter_map(|one| one.pending.as_ref());
+            let mut others = others.map(|other| &other.device.target().identity);
+            if let Some(other) = others.find(|other| other.number == *its_number) {
                 return Err(Failure::Usage(format!(
                     "{}: it is about {}, which another of these reports is about too: name one",
                     path.display(),
-                    other.target.identity.path.display()
+                    other.path.display()
                 )));
             }
             found[number].drive.target.number.clone_from(its_number);
             let has_key = plan.ends_with_key();
             let keys = has_key.then(|| key(path, &job, index)).transpose()?;
-            match Device::open(&target, Access::Read, options.transfer.direct) {
+            match Device::open_to_read(target, options.transfer.direct) {
                 Ok(device) => {
                     found[number].pending = Some(PendingDrive {
                         number,
                         plan: plan.clone(),
-                        target,
                         device,
                         keys,
                     });
