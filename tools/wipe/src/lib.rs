@@ -7,7 +7,6 @@
 
 #![deny(unsafe_code)]
 
-mod advice;
 pub mod args;
 mod arrivals;
 mod blank;
@@ -35,6 +34,7 @@ mod show;
 mod task;
 mod text;
 mod threads;
+mod words;
 mod workers;
 
 pub use blank::blank;

@@ -2,15 +2,15 @@
 
 use jiff::Timestamp;
 use squall_drives::erase::{EraseChoice, SupportedErases};
-use squall_drives::{Hidden, Identity, Kind, Storage, Target, guards};
+use squall_drives::{Hidden, Kind, Storage, Target, guards};
 use squall_tool_base::columns::hanging;
 use squall_tool_base::{Failure, text, units};
 
-use crate::advice;
 use crate::args::Then;
 use crate::purge;
-use crate::record::{EraseMethod, OwnErase, Plan};
+use crate::record::Plan;
 use crate::show::json::{Event, FORMAT, Line};
+use crate::words;
 
 /// Targets, what is done with them, and what they answered about themselves: each was asked once.
 #[derive(Clone, Copy)]
@@ -66,7 +66,7 @@ impl TargetPlan<'_> {
                 let words = words.map_err(|why| format!("not supported: {why}"));
                 (target, Some(words))
             }
-            None => (target, perhaps(&target.identity).map(Ok)),
+            None => (target, words::perhaps_supported(&target.identity).map(Ok)),
         })
     }
 
@@ -111,8 +111,10 @@ impl TargetPlan<'_> {
         }
         // Drives that erase themselves need no advice to do that.
         if self.purge.is_none() {
-            for advice in advice(self.targets, &purge::own_erases(self.targets, self.erases)) {
-                add(&mut text, &format!("note: {advice}"));
+            for note in
+                words::flash_notes(self.targets, &purge::own_erases(self.targets, self.erases))
+            {
+                add(&mut text, &format!("note: {note}"));
             }
         }
         text
@@ -169,23 +171,6 @@ fn block(text: &mut String, target: &Target) {
     let (kind, sector) = (identity.kind.name(), identity.sector);
     let line = format!("  kind      {kind}{medium}{storage}, {sector} byte sectors");
     add(text, &line);
-}
-
-/// What is said of the erase of a target that cannot be asked.
-fn perhaps(identity: &Identity) -> Option<String> {
-    let is_card = identity.flash == Some(true) && advice::is_memory_card(&identity.path);
-    let name = EraseMethod::SecureDiscard.name();
-    is_card.then(|| format!("perhaps supported: {name} (--purge)"))
-}
-
-/// Notes on data that overwriting does not reach, each once.
-fn advice(targets: &[Target], erases: &[Option<OwnErase>]) -> Vec<String> {
-    let all = targets.iter().zip(erases);
-    let advice =
-        all.filter_map(|(target, erase)| advice::flash_advice(&target.identity, erase.as_ref()));
-    let mut advice: Vec<String> = advice.collect();
-    advice.dedup();
-    advice
 }
 
 /// Wraps the lines of a plan. What is below a target goes on where its second column begins.

@@ -1,11 +1,9 @@
 //! The report on a drive when its job is over: a record for programs, and a page for people, beside the journal.
 
 mod facts;
-mod limits;
 mod page;
 #[cfg(test)]
 mod tests;
-mod verdict;
 
 use std::io;
 use std::path::Path;

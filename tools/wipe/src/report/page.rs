@@ -10,16 +10,15 @@ use squall_tool_base::report::{Cell, Column, Document, Kind as Of, Part, Section
 use squall_tool_base::units;
 
 use super::facts::{self, Fact, timestamp};
-use super::{limits, verdict};
 use crate::content;
 use crate::record::{Drive, Extent, Job, Level, Outcome, Pass, Scope, Verification};
-use crate::text;
+use crate::{text, words};
 
 /// The page about the drive of this number.
 pub fn html(job: &Job, drive: usize) -> String {
     let drive = &job.drives[drive];
     let name = name(drive);
-    let verdict = verdict::of_drive(job, drive);
+    let verdict = words::verdict(job, drive);
     let mut method = vec![
         Part::Note(method(job, drive)),
         list(facts::transfer(job, drive)),
@@ -47,7 +46,7 @@ pub fn html(job: &Job, drive: usize) -> String {
     }
     parts.push(section(
         "What overwriting cannot reach",
-        limits::of_drive(drive),
+        words::limits(drive),
     ));
     parts.extend(end(
         job,
@@ -84,7 +83,7 @@ pub fn job_html(job: &Job, reports: &[PathBuf]) -> String {
         "This record describes the drives that are named above and were in my hands.",
     ));
     let name = format!("job {}", job.id);
-    let verdict = verdict::of_job(job);
+    let verdict = words::verdict_on_all(job);
     page(job, "squall wipe", "Record of a job", name, verdict, parts)
 }
 
@@ -199,7 +198,7 @@ fn row(job: &Job, number: usize, drive: &Drive, report: &Path) -> Vec<Cell> {
         Cell::new(name).with(target.model.clone()),
         Cell::new(drive.asset.as_deref().unwrap_or("–")),
         Cell::new(units::volume(target.size)),
-        Cell::new(verdict::word(drive)),
+        Cell::new(words::word(drive)),
         level.with(hidden.map(|hidden| format!("hides {hidden}"))),
         Cell::new(shown),
     ]

@@ -10,12 +10,12 @@ use squall_testing::browser::{CHROMIUM, check, print};
 use squall_testing::schema::Schema;
 
 use super::{html, job_html, record, whole};
-use crate::advice::{Advice, flash_advice};
 use crate::journal;
 use crate::record::{
     ContentKind, EraseMethod, Extent, Job, Level, Note, Outcome, Pass, Purge, Verification,
 };
 use crate::show::fixture;
+use crate::words::{self, Advice, flash_advice};
 
 const SECTOR: Extent = Extent::new(0, 512);
 
@@ -472,7 +472,7 @@ fn everything_but_long_tables_fits_on_one_sheet() {
         let text = printed(&html(&job, drive));
         let sheets: Vec<_> = text.split_terminator('\u{c}').collect();
         let serial = job.drives[drive].target.serial.as_deref().unwrap_or("");
-        let verdict = super::verdict::word(&job.drives[drive]);
+        let verdict = words::word(&job.drives[drive]);
         let same = "with every number exact";
         assert_says(
             sheets[0],

@@ -1,14 +1,14 @@
 //! The last table: the outcome of each drive, what the run cost, and what to do next.
 
 use squall_drives::list::NONE;
-use squall_drives::{Kind, shown};
+use squall_drives::shown;
 use squall_tool_base::columns::{columns, hanging, hide, lines, paragraph};
 use squall_tool_base::text::in_a_line;
 use squall_tool_base::units;
 
-use crate::advice::Advice;
 use crate::record::{Drive, Job, Outcome};
 use crate::text;
+use crate::words::{Advice, next};
 
 use super::row::{bytes_processed, errors};
 use super::run::Totals;
@@ -154,105 +154,11 @@ fn sums(totals: &Totals) -> String {
     parts.join(", ")
 }
 
-/// What to do with a drive that did not succeed.
-fn next(job: &Job, drive: &Drive) -> Option<String> {
-    let advice = match drive.outcome.as_ref()? {
-        Outcome::Verified | Outcome::Overwritten => return None,
-        Outcome::Incomplete if drive.size_at_end.is_some() => {
-            "its size changed meanwhile: nothing is known of what was added or cut off: wipe it again"
-        }
-        Outcome::Incomplete if drive.not_overwritten() > 0 && !has_cells(drive) => {
-            "parts of it could not be overwritten: wipe the drive on which it lies, or destroy that"
-        }
-        Outcome::Incomplete if drive.not_overwritten() > 0 => {
-            "parts of it could not be overwritten: destroy it, or have it erase itself (--purge)"
-        }
-        Outcome::Incomplete if drive.purge_failure().is_some() && faults(drive).is_none() => {
-            "overwritten, but its own erase failed: try --purge again, or destroy it"
-        }
-        Outcome::Incomplete => {
-            "overwritten, but parts of it could not be read back: verify it again, or destroy it"
-        }
-        Outcome::Differs if drive.wipe.is_some() => {
-            "it does not hold what the wipe wrote: if somebody has used it since, wipe it again; if nobody has, do not \
-             trust it"
-        }
-        Outcome::Differs => {
-            "it does not hold what was written to it: do not trust it; wipe it again, and destroy \
-             it if it differs again"
-        }
-        Outcome::Interrupted if job.is_report() => "verify it again",
-        Outcome::Interrupted => "resume the job",
-        Outcome::Vanished if job.is_report() => "attach it again and verify it",
-        Outcome::Vanished => "attach it again and resume the job",
-        Outcome::Dead { .. } if !has_cells(drive) => {
-            "the drive on which it lies has died: destroy that"
-        }
-        Outcome::Dead { .. } => "it has died: destroy it",
-        Outcome::Failed { reason } => {
-            let target = shown(&drive.target.given);
-            let reason = in_a_line(reason);
-            // Reasons from the system begin with the path already.
-            let its = reason.strip_prefix(&format!("{target}: "));
-            let reason = its.unwrap_or(&reason);
-            let then = match job.is_report() {
-                true => "verify it again",
-                false => "resume the job",
-            };
-            return Some(format!("{target}: {reason}: fix that, and {then}"));
-        }
-    };
-    Some(format!("{}: {advice}", shown(&drive.target.given)))
-}
-
-/// Whether the target is a drive or a part of one, which may erase itself. A file and the like lie on one.
-fn has_cells(drive: &Drive) -> bool {
-    matches!(drive.target.kind, Kind::Disk | Kind::Partition)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Extent, Pass, Verification};
+    use crate::record::{Extent, Outcome, Pass, Verification};
     use crate::show::fixture;
-
-    /// A file lies on a drive, and cannot be asked for anything.
-    #[test]
-    fn only_drives_are_advised_to_erase_themselves() {
-        let job = fixture::job();
-        let mut drive = job.drives[0].clone();
-        drive.passes[0].offset = 0;
-        for outcome in [
-            Outcome::Incomplete,
-            Outcome::Dead {
-                reason: "it refused".into(),
-            },
-        ] {
-            drive.outcome = Some(outcome.clone());
-            for kind in [Kind::File, Kind::Loop, Kind::Mapped, Kind::Virtual] {
-                drive.target.kind = kind;
-                let advice = next(&job, &drive).expect("advice");
-                assert!(advice.contains("the drive on which it lies"), "{advice}");
-                assert!(!advice.contains("--purge"), "{advice}");
-            }
-            drive.target.kind = Kind::Disk;
-            let advice = next(&job, &drive).expect("advice");
-            assert!(!advice.contains("on which it lies"), "{advice}");
-        }
-    }
-
-    /// After a wipe nobody else could have written; after a verification somebody may have.
-    #[test]
-    fn a_drive_that_differs_later_may_have_been_used() {
-        let job = fixture::job();
-        let mut drive = job.drives[0].clone();
-        drive.outcome = Some(Outcome::Differs);
-        let words = "if somebody has used it since, wipe it again";
-        assert!(!next(&job, &drive).expect("advice").contains(words));
-        let later = fixture::verification_of(&job, 0);
-        drive.wipe.clone_from(&later.drives[0].wipe);
-        assert!(next(&later, &drive).expect("advice").contains(words));
-    }
 
     /// A sector was unreadable after the first of two passes, and no erase of the drive's own was asked for.
     #[test]
